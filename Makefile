@@ -9,7 +9,7 @@ SNAPSHOTS ?=
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo tour test check bench soak lock format deb deb-test wheel clean
+.PHONY: help setup run demo tour test check translations bench soak lock format deb deb-test wheel clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -54,6 +54,9 @@ check: $(VENV)/.developed ## style, types, direction of imports, docs against co
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest tests/unit/test_docs.py
+
+translations: $(VENV)/.developed ## brings the catalogues up to date with the texts of the program
+	$(BIN)/python -m docs.translations
 
 bench: setup $(VENV)/.developed ## the figures in the README
 	$(BIN)/python -m benchmarks

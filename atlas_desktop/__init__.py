@@ -1,3 +1,3 @@
-"""Atlas Desktop: a private assistant that lives on one computer."""
+"""Atlas Desktop: a private assistant that runs on one computer."""
 
 __version__ = "0.1.0"

@@ -1,11 +1,10 @@
-"""`atlas`: arguments only. Whatever is heavy is imported by the command that needs it."""
+"""`atlas`: parses arguments. Each command imports the heavy modules that it needs."""
 
 if __name__ == "__main__":
-    # Before anything else is imported: Ctrl-C meanwhile would leave a traceback.
+    # Before the other imports, because Ctrl-C during them would print a traceback.
     from atlas_desktop.process.interrupts import be_the_program
 
     be_the_program()
-
 import argparse
 import gc
 import io
@@ -15,7 +14,8 @@ from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any, NoReturn
 
-from atlas_desktop import __version__
+from atlas_desktop import __version__, locale
+from atlas_desktop.locale import N_, _
 from atlas_desktop.process.interrupts import as_program, raise_interrupts, stop, stop_at_once
 
 
@@ -23,14 +23,17 @@ def main(argv: list[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
     given = sys.argv[1:] if argv is None else argv
     if given == ["--version"]:
-        print(f"atlas {__version__}")  # noqa: T201 - the quickest answer there is
+        print(f"atlas {__version__}")  # noqa: T201 - the fastest answer
         return 0
+    locale.use(locale.locale_of(os.environ))
     return run(_for_the_interface(given) or build_parser(given).parse_args(queried(given)))
 
 
 def queried(given: list[str]) -> list[str]:
-    """The arguments with a space before words of a query such as `-fox`: what begins so is no option
-    to the parser."""
+    """Returns the arguments, with a space before query words such as `-fox`.
+
+    Without the space, the parser would take them for options.
+    """
     begun = next((at for at in range(2, len(given)) if tuple(given[at - 2 : at]) in _SEARCHES), len(given))
 
     def left_out(at: int, word: str) -> bool:
@@ -44,7 +47,7 @@ _SEARCHES = (("sessions", "search"), ("sessions", "searches"))
 
 
 class _Parser(argparse.ArgumentParser):
-    """Wrong usage as JSON too, when the command line asks for JSON."""
+    """Reports wrong usage as JSON if the command line asks for JSON."""
 
     def error(self, message: str) -> NoReturn:
         if {"--json", "--jsonl"} & set(sys.argv):
@@ -52,39 +55,64 @@ class _Parser(argparse.ArgumentParser):
             from atlas_desktop.error_table import explain
             from atlas_desktop.errors import UsageError
 
-            print(dumps(explain(UsageError(f"{message}.", f"See `{self.prog} --help`.")).as_json()))  # noqa: T201
+            error = UsageError(f"{message}.", _("See `{program} --help`.", program=self.prog))
+            print(dumps(explain(error).as_json()))  # noqa: T201
             raise SystemExit(2)
         super().error(message)
 
 
-# By name: the module in `cli`, and what it is for (as the module itself says).
+# By name: the module in `cli` and its help text (the same as in the module).
 COMMANDS = {
-    "ask": ("ask", "say one thing and print the reply"),
-    "chat": ("chat", "talk line by line"),
-    "sessions": ("sessions", "past conversations"),
-    "project": ("projects", "conversations that belong together"),
-    "memory": ("memory", "what is remembered"),
-    "personas": ("personas", "instructions for the model, by name"),
-    "templates": ("templates", "prompts with {variables}, by name"),
-    "insights": ("insights", "your own statistics, computed here"),
-    "export": ("exporting", "write conversations out"),
-    "import": ("importing", "take in conversations from files"),
-    "models": ("models", "download, import, choose and measure models"),
-    "jobs": ("jobs", "work in the background"),
-    "vault": ("vault", "keys, recovery, integrity"),
-    "doctor": ("doctor", "check everything and say how to mend what is wrong"),
-    "config": ("config", "settings"),
-    "demo": ("demo", "look around in a throw-away home with sample conversations"),
+    "ask": ("ask", N_("send one message and print the reply")),
+    "chat": ("chat", N_("chat line by line")),
+    "sessions": ("sessions", N_("manage past conversations")),
+    "project": ("projects", N_("manage projects")),
+    "memory": ("memory", N_("manage memories")),
+    "personas": ("personas", N_("manage instructions for the model")),
+    "templates": ("templates", N_("manage prompts with {variables}")),
+    "insights": ("insights", N_("show your statistics, computed locally")),
+    "export": ("exporting", N_("export conversations")),
+    "import": ("importing", N_("import conversations from files")),
+    "models": ("models", N_("download, import, choose and measure models")),
+    "jobs": ("jobs", N_("manage background work")),
+    "vault": ("vault", N_("manage keys, recovery, integrity")),
+    "doctor": ("doctor", N_("check everything and show how to fix problems")),
+    "config": ("config", N_("show and change settings")),
+    "demo": ("demo", N_("try Atlas in a temporary home folder with sample conversations")),
 }
 
 
+# Texts of argparse, which looks them up in the program's catalogue.
+_BY_ARGPARSE = (
+    N_("usage: "),
+    N_("options"),
+    N_("positional arguments"),
+    N_("show this help message and exit"),
+    N_("show program's version number and exit"),
+    N_("%(prog)s: error: %(message)s\n"),
+    N_("argument %(argument_name)s: %(message)s"),
+    N_("the following arguments are required: %s"),
+    N_("unrecognized arguments: %s"),
+    N_("invalid choice: %(value)r (choose from %(choices)s)"),
+    N_("invalid %(type)s value: %(value)r"),
+    N_("expected one argument"),
+    N_("not allowed with argument %s"),
+    N_("ambiguous option: %(option)s could match %(matches)s"),
+)
+
+
 def build_parser(given: Collection[str] | None = None) -> argparse.ArgumentParser:
-    """Everything that the command line understands. With `given`, of the commands that are not among these
-    words only the names are known: their modules are not waited for."""
+    """Returns the parser of the whole command line.
+
+    With `given`, commands not among these words get only a name and a help text, so that their modules need
+    not be imported.
+    """
     common = _global_options()
     parser = _Parser(
         prog="atlas",
-        description="A private assistant that lives on this computer. Without a command: its interface.",
+        description=_(
+            "A private assistant that runs on this computer. Without a command, the interface opens."
+        ),
         parents=[common, _interface_options()],
     )
     parser.add_argument("--version", action="version", version=f"atlas {__version__}")
@@ -93,27 +121,27 @@ def build_parser(given: Collection[str] | None = None) -> argparse.ArgumentParse
         if given is None or name in given:
             import_module(f"atlas_desktop.cli.{module}").register(commands, common)
         else:
-            commands.add_parser(name, help=words, add_help=False)
+            commands.add_parser(name, help=_(words), add_help=False)
     return parser
 
 
 def _global_options() -> argparse.ArgumentParser:
-    """Options that may stand before and after the command: absent ones must not overwrite given ones."""
+    """Returns the options allowed before and after the command. Absent ones must not overwrite given ones."""
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    options = common.add_argument_group("global options")
-    options.add_argument("--home", metavar="DIR", help="where everything is kept (default: ATLAS_HOME)")
-    options.add_argument("--passphrase-file", metavar="FILE", help="read the passphrase from FILE")
-    options.add_argument("--passphrase-fd", metavar="N", type=int, help="read it from descriptor N")
+    options = common.add_argument_group(_("global options"))
+    options.add_argument("--home", metavar="DIR", help=_("the home folder (default: ATLAS_HOME)"))
+    options.add_argument("--passphrase-file", metavar="FILE", help=_("read the passphrase from FILE"))
+    options.add_argument("--passphrase-fd", metavar="N", type=int, help=_("read it from file descriptor N"))
     options.add_argument(
-        "--private", action="store_true", help="open the private room too; asks for the passphrase again"
+        "--private", action="store_true", help=_("also open the private room; asks for the passphrase again")
     )
-    options.add_argument("--json", action="store_true", help="print one JSON value")
-    options.add_argument("--yes", "-y", action="store_true", help="agree to what would be asked")
+    options.add_argument("--json", action="store_true", help=_("print one JSON value"))
+    options.add_argument("--yes", "-y", action="store_true", help=_("answer yes to every question"))
     return common
 
 
 def _interface_options() -> argparse.ArgumentParser:
-    """What the interface is told."""
+    """Returns the options of the interface."""
     options = argparse.ArgumentParser(add_help=False)
     options.add_argument(
         "--continue",
@@ -121,33 +149,33 @@ def _interface_options() -> argparse.ArgumentParser:
         nargs="?",
         const="last",
         metavar="last|ID",
-        help="open the interface in that session",
+        help=_("open the interface in this session"),
     )
     options.add_argument(
-        "--off-record", action="store_true", help="open the interface in a session that is never saved"
+        "--off-record", action="store_true", help=_("open the interface in a session that is never saved")
     )
-    # Given by a lock to the program that it puts in its place.
+    # Set when locking replaces the running program with a locked one.
     options.add_argument("--locked", action="store_true", help=argparse.SUPPRESS)
     return options
 
 
 def _for_the_interface(given: list[str]) -> argparse.Namespace | None:
-    """The arguments when they name no command: the interface does not wait for the commands' modules."""
+    """Returns the arguments if they name no command; the interface then starts without their modules."""
     quick = argparse.ArgumentParser(
         add_help=False, exit_on_error=False, parents=[_global_options(), _interface_options()]
     )
     try:
         args, rest = quick.parse_known_args(given)
     except argparse.ArgumentError:
-        # Whatever is wrong is said by the parser that knows everything.
+        # The full parser reports the error.
         return None
     return None if rest else args
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs what was parsed; every error leaves through its words and its exit status."""
+    """Runs the parsed command. Every error becomes a message and an exit status."""
     if getattr(args, "handler", None) is None:
-        # Nothing is garbage before the first screen is there; looking for it takes a tenth of the time.
+        # No garbage collection before the first screen: it would take a tenth of the time and find nothing.
         gc.disable()
     from atlas_desktop.cli.context import Context
     from atlas_desktop.process.hardening import harden
@@ -155,10 +183,10 @@ def run(args: argparse.Namespace) -> int:
     harden()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal that is not UTF-8 shows question marks rather than ending the program.
+            # On a terminal that is not UTF-8, show question marks instead of crashing.
             stream.reconfigure(errors="replace")
     if isinstance(sys.stdin, io.TextIOWrapper):
-        # What is not UTF-8 stays to be seen: whoever takes the text says so, and nothing is lost in silence.
+        # Keep bytes that are not UTF-8, so that the reader of the text can report them and none get lost.
         sys.stdin.reconfigure(errors="surrogateescape")
     ctx = Context.blank(args)
     try:
@@ -172,10 +200,10 @@ def run(args: argparse.Namespace) -> int:
         return _interface(ctx, args)
     except BrokenPipeError:
         stop_at_once()
-        # Whoever read has seen enough. What Python would still flush at the end goes nowhere.
+        # The reader has closed the pipe. Discard what Python would still flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error leaves as words
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error becomes a message
         stop_at_once()
         if isinstance(error, KeyboardInterrupt) and not ctx.json:
             stop()
@@ -186,9 +214,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _let_signals_wake_the_loop() -> None:
-    """Python notices a signal when it next runs. Ctrl-C in the instant before the loop goes to sleep would be
-    noticed when something else happens, which at a prompt is never. With the first handler of its own the
-    loop is woken by every signal; this one is for a signal that does nothing anyway."""
+    """Makes every signal wake the event loop.
+
+    Python handles a signal only when it next runs code. Without this, Ctrl-C just before the loop sleeps
+    would wait for the next event, which at a prompt never comes. Once the loop has a signal handler, every
+    signal wakes it. The handler added here is for a signal without any other effect.
+    """
     import asyncio
     import signal
 

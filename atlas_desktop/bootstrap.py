@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atlas_desktop import locale
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.desk import AppContext
 from atlas_desktop.services.vault import VaultService
@@ -34,9 +35,10 @@ if TYPE_CHECKING:
 
 
 def build_desk(paths: Paths) -> AppContext:
-    """The program, wired. Reads the settings; opens nothing."""
+    """Wires the program. Reads the settings; opens nothing."""
     settings_file = SettingsFile(paths.config)
-    settings_file.load()
+    settings = settings_file.load()
+    locale.use(settings.ui.locale or locale.locale_of(settings_file.environ))
 
     async def open_store(key: RoomKey | None, room: RoomKind) -> "Store":
         return await _open_store(paths, key, room)
@@ -69,7 +71,7 @@ def build_vault(paths: Paths) -> VaultService:
 
 
 def build_vaults(rooms: Path) -> Vaults:
-    """The vaults whose keyslots are in a folder."""
+    """Returns the vaults whose keyslots are in a folder."""
     from memory.vault.system_keyring import SystemKeyring
 
     return Vaults(Vault(rooms, RoomKind.OPEN, keyring=SystemKeyring()), Vault(rooms, RoomKind.PRIVATE))
@@ -98,7 +100,7 @@ def build_repairs(paths: Paths) -> "RepairService":
 
 
 def build_doctor(paths: Paths, check_keys: CheckKeys = any_keys) -> "Doctor":
-    """Works also where the settings cannot be read."""
+    """Returns the doctor, which works even where the settings cannot be read."""
     from atlas_desktop.services.doctor import Doctor
 
     settings = SettingsFile(paths.config, check_keys=check_keys)
@@ -107,7 +109,7 @@ def build_doctor(paths: Paths, check_keys: CheckKeys = any_keys) -> "Doctor":
 
 
 def build_models(paths: Paths) -> "ModelService":
-    """Models of a home; works without settings and without a vault."""
+    """Returns the model operations of a home; works without settings and without a vault."""
     from atlas_desktop.services.models import ModelService
     from models.library.catalog import load_catalog
     from models.library.download import ModelFetcher
@@ -146,7 +148,7 @@ async def _open_store(paths: Paths, key: RoomKey | None, room: RoomKind, *, crea
 
 
 async def open_with_clock(paths: Paths, key: RoomKey, clock: "Clock") -> "Store":
-    """The open room with another clock than the system's."""
+    """Opens the open room with another clock than the system's."""
     from memory.storage.room import open_room
 
     return await open_room(paths.rooms / f"{RoomKind.OPEN}.db", key, RoomKind.OPEN, clock)
@@ -170,7 +172,10 @@ def _start_model(paths: Paths, settings: Settings, chosen: str | None) -> "Model
 async def _open_snapshots(
     paths: Paths, settings: Settings, key: RoomKey, room: RoomKind
 ) -> "SnapshotStore | None":
-    """States of a room's sessions, in a file beside the room; what is there goes when they are not wanted."""
+    """Opens the model states of a room's sessions, in a file beside the room.
+
+    If the settings turn them off, it deletes the existing ones and returns None.
+    """
     from memory.storage.snapshots import open_snapshots
 
     limit = settings.context.snapshots_mb * 1024 * 1024
@@ -183,7 +188,7 @@ async def _open_snapshots(
 
 
 MANY_PASSAGES = 20_000
-"""From so many on LanceDB's scan takes longer than a turn may wait for it."""
+"""Number of passages from which LanceDB's scan takes longer than a turn may wait for it."""
 
 
 def _vector_index(settings: Settings, passages: int) -> "VectorIndex":
@@ -208,7 +213,7 @@ def _watch_models(folder: Path, arrived: Callable[[Path], None]) -> Callable[[],
 def build_host(
     paths: Paths, library: "ModelLibrary", settings: Settings, chosen: str | None = None
 ) -> "ModelHost":
-    """The supervisor of the model's process; `chosen` names a model other than the default."""
+    """Returns the supervisor of the model's process; `chosen` names a model other than the default."""
     from models.host import ModelHost
     from models.library.catalog import ModelRole
     from models.tuning.kernels import KernelsNote
@@ -249,7 +254,7 @@ def build_host(
 
 
 def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "TuningService":
-    """Finds what is fastest on this machine; `quick` tries other layouts of the weights alone."""
+    """Returns what finds the fastest settings on this machine; `quick` tries only other weight layouts."""
     import psutil
 
     from atlas_desktop.services.tuning import TuningService
@@ -261,8 +266,8 @@ def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "T
 
     logical = psutil.cpu_count() or 1
     real = psutil.cpu_count(logical=False) or logical
-    # A number of threads that the person chose is not tried to be bettered, and while other programs work it
-    # cannot be found out: fewer threads then only look faster.
+    # A number of threads that the user chose is not varied. While other programs work, the best number cannot
+    # be measured: fewer threads then only look faster.
     threads = settings.models.threads
     busy = psutil.getloadavg()[0] >= real
     plan = TuningPlan(threads=() if threads or busy else thread_counts(real, logical))
@@ -280,7 +285,7 @@ def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "T
 
 
 def _refuse_what_cannot_fit(path: Path, context_length: int) -> None:
-    """Checks the header and the memory before llama.cpp sees the file."""
+    """Checks the header and the memory before llama.cpp sees the file. Raises `NotEnoughMemory`."""
     import psutil
 
     from models.errors import NotEnoughMemory
@@ -289,7 +294,7 @@ def _refuse_what_cannot_fit(path: Path, context_length: int) -> None:
 
     header = read_header(path)
     length = min(context_length or USUAL_CONTEXT, header.context_length or USUAL_CONTEXT)
-    # Weights are mapped and can be read from disk as needed; what must be there is the rest.
+    # Weights are mapped and can be read from disk as needed; the rest has to fit into memory.
     needed = path.stat().st_size // 2 + length * 16 * 1024
     available = psutil.virtual_memory().available
     if needed > available:
@@ -297,7 +302,7 @@ def _refuse_what_cannot_fit(path: Path, context_length: int) -> None:
 
 
 class SystemPower:
-    """The battery as the system tells of it; a computer that has none, or tells nothing, is on the mains."""
+    """The battery as the system reports it; without a battery or a report it is on mains power."""
 
     def on_battery(self) -> bool:
         import psutil

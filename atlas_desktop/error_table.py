@@ -1,4 +1,4 @@
-"""The table of errors: for each type its code, its words and the facts that are put in."""
+"""The table of errors: for each type its code, its text and the facts filled in."""
 
 import errno
 import shlex
@@ -22,19 +22,123 @@ from atlas_desktop.errors import (
     Words,
     aside,
     named,
+    room_name,
     size,
     told,
 )
+from atlas_desktop.locale import N_, _, number
 from atlas_desktop.paths import NoSuchHome, UnsafeHome
 from atlas_desktop.settings.file import KEYS, SettingsError, UnknownSetting
-from atlas_desktop.words.catalogue import texts, tr
 from memory import errors as memory
 from models import errors as models
 
+_KEYRING_TEXTS = {
+    "none": N_("No system keyring is available"),
+    "untrusted": N_("This keyring does not protect its contents, or is not known to protect them"),
+    "timeout": N_("The keyring did not answer in time (it may be waiting for its own password)"),
+    "locked": N_("The keyring is locked"),
+    "failed": N_("The keyring failed"),
+    "changed": N_("This is not the keyring that holds this vault's key"),
+    "lost": N_("The keyring no longer holds this vault's key"),
+    "not_kept": N_("The keyring did not store the key"),
+    "not_for_this_room": N_("The keyring never opens this room"),
+}
+_ATTACHMENT_TEXTS = {
+    "title": N_("This file cannot be attached"),
+    "what": N_("{name}: {why} No changes were made."),
+    "missing": N_("The file does not exist."),
+    "unreadable": N_("The file cannot be opened."),
+    "not_a_file": N_("It is not a regular file."),
+    "too_large": N_("It is larger than {limit}."),
+    "too_much_text": N_("It contains more than {limit} characters of text."),
+    "too_many_pages": N_("It has more than {limit} pages."),
+    "too_slow": N_("It could not be read within {limit} seconds."),
+    "too_much_memory": N_("It could not be read within {limit} of memory."),
+    "not_text": N_("It is neither UTF-8 text nor a PDF."),
+    "empty": N_("It contains no text."),
+    "pictures": N_("The PDF contains only page images, no text."),
+    "encrypted": N_("The PDF is password-protected."),
+    "damaged": N_("The PDF is damaged and cannot be read."),
+}
+_ATTACHMENT_NEXT_TEXTS = {
+    "missing": N_("Check the path."),
+    "unreadable": N_("Check that you can read it."),
+    "not_a_file": N_("Attach its files one by one."),
+    "too_large": N_("Attach a part of it."),
+    "too_much_text": N_("Attach a part of it."),
+    "too_many_pages": N_("Attach a part of it."),
+    "too_slow": N_("Attach a part of it, or its text."),
+    "too_much_memory": N_("Attach a part of it, or its text."),
+    "not_text": N_("Attach text, Markdown, code or a PDF that contains text."),
+    "empty": N_("Attach text, Markdown, code or a PDF that contains text."),
+    "pictures": N_("Run text recognition in another program first."),
+    "encrypted": N_("Save a copy without a password and attach it."),
+    "damaged": N_("Save it again in the original program."),
+}
+_MODEL_DAMAGED_TEXTS = {
+    "title": N_("The model file is damaged"),
+    "chat": N_("{file} is no longer a complete model{detail}. You can still read your conversations."),
+    "embedding": N_(
+        "{file} is no longer a complete model{detail}. Until you replace it, search finds "
+        "messages by words, not by meaning."
+    ),
+    "next": N_(
+        "`atlas models pull {ref}` downloads it again. If it came from your own file, `atlas "
+        "models import FILE --name {ref}` imports it again."
+    ),
+}
+_MERGE_TEXTS = {
+    "same": N_("Merge a conversation with others, and name each one only once."),
+    "mode": N_(
+        "Their memory modes differ. A merge would mix content kept out of memory with content that is not."
+    ),
+    "binned": N_("One of them is in the bin."),
+    "writing": N_("One of them is still receiving a reply."),
+    "room": N_("They are in different rooms, and private content stays where it is."),
+}
+_UNSAFE_HOME_TEXTS = {
+    "title": N_("The home folder is not safe to use"),
+    "writable": N_(
+        "Other users of this computer can write to {path}, so its contents cannot be trusted. No "
+        "changes were made."
+    ),
+    "writable_next": N_("Remove write access: chmod go-w {path}"),
+    "owner": N_("{path} belongs to another user. No changes were made."),
+    "owner_next": N_(
+        'Take ownership (sudo chown -R "$(id -un)" {path}), or choose another home folder with --home.'
+    ),
+    "link": N_("{path} is a symbolic link, so Atlas would write somewhere else. No changes were made."),
+    "link_next": N_("Remove the link: rm {path}"),
+    "kind": N_("{path} should be a file, but it is a folder, pipe, socket or device. No changes were made."),
+    "kind_next": N_("Move it away: mv {path} {path}.aside"),
+}
+_UNSAFE_HOME_NEXT_TEXTS = {
+    "writable": N_("Remove write access: chmod go-w {path}"),
+    "owner": N_(
+        'Take ownership (sudo chown -R "$(id -un)" {path}), or choose another home folder with --home.'
+    ),
+    "link": N_("Remove the link: rm {path}"),
+    "kind": N_("Move it away: mv {path} {path}.aside"),
+}
+_QUERY_TEXTS = {
+    "try": N_("{what}. Try: {options}."),
+    "no_word": N_("It contains no word to search for"),
+    "no_question": N_("A question is missing after ~"),
+    "nothing_beside_or": N_("OR needs something on both sides; one side is empty"),
+    "nothing_after_not": N_("NOT excludes what follows it, but nothing follows"),
+    "unknown_field": N_("Unknown condition"),
+    "unknown_value": N_("Unknown value for this condition"),
+    "no_value": N_("A value is missing after the colon"),
+    "not_a_date": N_("Invalid date"),
+    "too_long": N_("It is too long"),
+    "too_many": N_("It has too many parts"),
+    "too_deep": N_("Its brackets are nested too deeply"),
+}
+
 
 def _keyring(e: memory.KeyringUnavailable) -> Explained:
-    reason = e.reason if f"keyring.{e.reason}" in texts("errors") else "failed"
-    trouble = tr(f"errors.keyring.{reason}")
+    reason = e.reason if e.reason in _KEYRING_TEXTS else "failed"
+    trouble = _(_KEYRING_TEXTS[reason])
     return told("keyring_unavailable", Exit.LOCKED, trouble=trouble, where=aside(e.backend))
 
 
@@ -49,7 +153,7 @@ def _upgrade(e: memory.UpgradeFailed) -> Explained:
 
 
 def _not_found(code: str) -> Callable[[Any], Explained]:
-    return lambda e: told(code, what=tr("errors.none_with_id", ref=e.ref))
+    return lambda e: told(code, what=_("Nothing here has the ID {ref}.", ref=e.ref))
 
 
 _MEMORY: Words = {
@@ -97,7 +201,7 @@ _BACKUPS: Words = {
     memory.OutputRefused: lambda e: told("output_refused", detail=e.detail),
     memory.NothingToSalvage: named("nothing_to_salvage"),
     memory.NothingReadable: lambda e: told(
-        "nothing_readable", Exit.DAMAGED, room=e.room, pages=e.pages, bad_pages=e.bad_pages
+        "nothing_readable", Exit.DAMAGED, room=room_name(e.room), pages=e.pages, bad_pages=e.bad_pages
     ),
     memory.ExchangeUnfinished: named("exchange_unfinished"),
 }
@@ -108,18 +212,18 @@ _SIZES = {Refusal.TOO_LARGE, Refusal.TOO_MUCH_MEMORY}
 
 def _attachment(e: AttachmentRefused) -> Explained:
     limit = size(e.limit) if e.reason in _SIZES else f"{e.limit:,}"
-    why = tr(f"errors.attachment.{e.reason.value}", limit=limit)
+    why = _(_ATTACHMENT_TEXTS[e.reason.value], limit=limit)
     return Explained(
         f"attachment_{e.reason.value}",
-        tr("errors.attachment.title"),
-        tr("errors.attachment.what", name=e.name, why=why),
-        tr(f"errors.attachment.{e.reason.value}.next"),
+        _("This file cannot be attached"),
+        _("{name}: {why} No changes were made.", name=e.name, why=why),
+        _(_ATTACHMENT_NEXT_TEXTS[e.reason.value]),
         Exit.USAGE,
     )
 
 
 def _no_such(code: str) -> Callable[[Any], Explained]:
-    return lambda e: told(code, what=tr("errors.none_called", ref=e.ref))
+    return lambda e: told(code, what=_("Nothing here is named “{ref}”.", ref=e.ref))
 
 
 _CONVERSATION: Words = {
@@ -143,7 +247,14 @@ _NAMED = 3
 
 
 def _unknown_export(e: UnknownExport) -> Explained:
-    next_step = tr("errors.unknown_export.name_it") if e.alien else None
+    next_step = (
+        _(
+            "Use an unmodified export from ChatGPT, Claude, Open WebUI, LM Studio, Jan or llm, or "
+            "Markdown or JSON lines; --format selects which."
+        )
+        if e.alien
+        else None
+    )
     return told("unknown_export", next_step=next_step, reasons=_reasons(e))
 
 
@@ -151,21 +262,21 @@ _IMPORTING: Words = {UnknownExport: _unknown_export}
 
 
 def _reasons(error: UnknownExport) -> str:
-    """What is wrong with each, as far as it is known."""
-    lines = [tr("errors.unknown_export.of", names=one.where, why=one.why) for one in error.broken[:_NAMED]]
+    """Returns what is wrong with each file, as far as it is known."""
+    lines = [_("{names}: {why}.", names=one.where, why=one.why) for one in error.broken[:_NAMED]]
     if (more := len(error.broken) - len(lines) + error.more) > 0:
-        lines.append(tr("errors.unknown_export.more", count=more))
+        lines.append(_("{count} more cannot be read either.", count=number(more)))
     natures: dict[str, list[str]] = {}
     for one in error.alien:
-        natures.setdefault(one.why or tr("errors.unknown_export.alien"), []).append(one.where)
-    lines += [tr("errors.unknown_export.of", names=_some(names), why=why) for why, names in natures.items()]
+        natures.setdefault(one.why or _("it contains no format that Atlas can read"), []).append(one.where)
+    lines += [_("{names}: {why}.", names=_some(names), why=why) for why, names in natures.items()]
     return " ".join(lines)
 
 
 def _some(names: list[str]) -> str:
     some = ", ".join(names[:_NAMED])
     more = len(names) - _NAMED
-    return tr("errors.unknown_export.some", names=some, more=more) if more > 0 else some
+    return _("{names} and {more} more", names=some, more=more) if more > 0 else some
 
 
 def _crashed(e: models.WorkerCrashed) -> Explained:
@@ -174,9 +285,9 @@ def _crashed(e: models.WorkerCrashed) -> Explained:
         try:
             how = signal.Signals(-e.code).name
         except ValueError:
-            how = tr("errors.model_crashed.signal", number=-e.code)
+            how = _("signal {number}", number=-e.code)
     elif e.code is not None:
-        how = tr("errors.model_crashed.status", number=e.code)
+        how = _("status {number}", number=e.code)
     return told("model_crashed", how=aside(how))
 
 
@@ -188,17 +299,28 @@ def _unknown_model(e: models.UnknownModel) -> Explained:
     if not e.suggestions:
         return told("unknown_model", ref=e.ref)
     near = ", ".join(e.suggestions)
-    return told("unknown_model", what=tr("errors.unknown_model.meant", ref=e.ref, near=near))
+    return told(
+        "unknown_model",
+        what=_(
+            "No model called {ref} is installed or in the catalogue. Did you mean {near}?",
+            ref=e.ref,
+            near=near,
+        ),
+    )
 
 
 def _no_model(e: models.NoModel) -> Explained:
-    what = tr("errors.no_model.chat") if e.role == "chat" else tr("errors.no_model.embedding")
+    what = (
+        _("This home folder has no chat model. You can still read your conversations.")
+        if e.role == "chat"
+        else _("This home folder has no embedding model. You can still read your conversations.")
+    )
     return told("no_model", Exit.NO_MODEL, what=what)
 
 
 def _damaged_model(e: models.ModelDamaged) -> Explained:
     role = "chat" if e.role == "chat" else "embedding"
-    what = tr(f"errors.model_damaged.{role}", file=e.path.name, detail=aside(e.detail))
+    what = _(_MODEL_DAMAGED_TEXTS[role], file=e.path.name, detail=aside(e.detail))
     return told("model_damaged", Exit.NO_MODEL, what=what, ref=e.ref)
 
 
@@ -233,8 +355,8 @@ _MODELS: Words = {
 
 
 def _cannot_merge(e: memory.CannotMerge) -> Explained:
-    reason = e.reason if f"merge.{e.reason}" in texts("errors") else "same"
-    return told("cannot_merge", Exit.USAGE, why=tr(f"errors.merge.{reason}"))
+    reason = e.reason if e.reason in _MERGE_TEXTS else "same"
+    return told("cannot_merge", Exit.USAGE, why=_(_MERGE_TEXTS[reason]))
 
 
 _ORGANISING: Words = {
@@ -251,7 +373,7 @@ def _system(error: OSError) -> Explained:
 
 
 def _running(e: AlreadyRunning) -> Explained:
-    who = aside(e.holder and tr("errors.already_running.who", id=e.holder))
+    who = aside(e.holder and _("process {id}", id=e.holder))
     return told("already_running", who=who)
 
 
@@ -259,22 +381,30 @@ def _unsafe(e: UnsafeHome) -> Explained:
     where = shlex.quote(str(e.path))
     return told(
         "unsafe_home",
-        what=tr(f"errors.unsafe_home.{e.danger}", path=e.path),
-        next_step=tr(f"errors.unsafe_home.{e.danger}_next", path=where),
+        what=_(_UNSAFE_HOME_TEXTS[e.danger], path=e.path),
+        next_step=_(_UNSAFE_HOME_NEXT_TEXTS[e.danger], path=where),
     )
 
 
 def _setting(e: SettingsError) -> Explained:
     if not e.variable and e.where.startswith(f"{KEYS}."):
-        next_step = tr("errors.bad_setting.key_next", where=e.where)
+        next_step = _(
+            "`atlas config set {where}` resets it to its default; `atlas config edit` opens the file.",
+            where=e.where,
+        )
         return told("bad_setting", Exit.USAGE, next_step=next_step, where=e.where, reason=e.reason)
     if not e.variable:
         return told("bad_setting", Exit.USAGE, where=e.where, reason=e.reason)
     return told(
         "bad_setting",
         Exit.USAGE,
-        what=tr("errors.bad_setting.variable", variable=e.variable, where=e.where, reason=e.reason),
-        next_step=tr("errors.bad_setting.unset"),
+        what=_(
+            "Environment variable {variable} ({where}): {reason}.",
+            variable=e.variable,
+            where=e.where,
+            reason=e.reason,
+        ),
+        next_step=_("Set a valid value or unset the variable. Without it, the file or the default applies."),
     )
 
 
@@ -297,11 +427,11 @@ _OF_A_COLON = {"unknown_field", "no_value", "unknown_value"}
 
 
 def unclear(fault: memory.QueryUnclear) -> str:
-    """What is wrong with a query and what would be understood, in one line."""
-    what = tr(f"errors.query.{fault.trouble}")
+    """Returns what is wrong with a query and what would be understood, in one line."""
+    what = _(_QUERY_TEXTS[fault.trouble])
     if fault.options:
-        return tr("errors.query.try", what=what, options=", ".join(fault.options))
-    return tr("errors.query", what=what)
+        return _("{what}. Try: {options}.", what=what, options=", ".join(fault.options))
+    return _("{what}.", what=what)
 
 
 def _unclear(fault: Any) -> Explained:
@@ -310,12 +440,12 @@ def _unclear(fault: Any) -> Explained:
     return told(
         "bad_query",
         Exit.USAGE,
-        what=tr("errors.bad_query.from", at=at, until=fault.until, what=what)
+        what=_("Character {at} to {until}: {what}", at=at, until=fault.until, what=what)
         if far
-        else tr("errors.bad_query.at", at=at, what=what),
-        next_step=tr("errors.bad_query.literally")
+        else _("Character {at}: {what}", at=at, what=what),
+        next_step=_("To search for a word with a colon, put it in double quotes.")
         if fault.trouble in _OF_A_COLON
-        else tr("errors.bad_query.parts"),
+        else _('A search can contain words, "phrases", -word, OR, and conditions such as tag:work.'),
     )
 
 
@@ -339,7 +469,10 @@ WORDS: Words = {
 
 
 def explain(error: BaseException) -> Explained:
-    """The words for any error. Unknown ones get an honest general text with the type's name, no content."""
+    """Returns the text for any error.
+
+    An unknown error gets a general text with the type's name, and no content.
+    """
     for kind in type(error).__mro__:
         words = WORDS.get(kind)
         if words is not None:

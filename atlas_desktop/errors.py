@@ -1,4 +1,4 @@
-"""What people are told of an error: its stable code, a title, what it means, and the next step."""
+"""Errors as shown to users: a stable code, a title, what it means, and the next step."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any
 
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.error_texts import ERRORS
+from atlas_desktop.locale import N_, _, formats
 
 
 class Exit(IntEnum):
@@ -23,7 +24,7 @@ class Exit(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """An error for a person: `code` is stable and for scripts, the rest is to be read."""
+    """An error as shown to the user: `code` is stable and for scripts, the rest is text."""
 
     code: str
     title: str
@@ -47,15 +48,15 @@ class UsageError(Exception):
 
     def __init__(self, message: str, next_step: str = "") -> None:
         super().__init__(message)
-        self.next_step = next_step or tr("errors.usage.next")
+        self.next_step = next_step or _("See `atlas --help`.")
 
 
 class Declined(Exception):
-    """The person was asked and did not agree."""
+    """The user was asked and did not agree."""
 
 
 class AlreadyRunning(Exception):
-    """Another instance holds this home. `holder` is its process id, when known."""
+    """Another instance has locked this home. `holder` is its process id, when known."""
 
     def __init__(self, holder: int | None) -> None:
         super().__init__(str(holder))
@@ -63,14 +64,22 @@ class AlreadyRunning(Exception):
 
 
 def size(amount: float) -> str:
-    """Bytes in the unit that a person reads best (decimal units, as disks are sold)."""
+    """Returns bytes in the most readable unit (decimal units, as disks are sold)."""
     if abs(amount) < 1000:
-        return tr("amounts.bytes", amount=f"{amount:.0f}")
+        return _("{amount} bytes", amount=f"{amount:.0f}")
     for unit in ("kB", "MB"):
         amount /= 1000
         if abs(amount) < 1000:
-            return f"{amount:.1f} {unit}"
-    return f"{amount / 1000:.1f} GB"
+            return f"{formats().decimal(amount)} {unit}"
+    return f"{formats().decimal(amount / 1000)} GB"
+
+
+_ROOM_NAMES = {"open": N_("open"), "private": N_("private")}
+
+
+def room_name(room: str) -> str:
+    """Returns the name of a room before the word room, as in: the private room."""
+    return _(_ROOM_NAMES[room])
 
 
 Words = dict[type[BaseException], Callable[[Any], Explained]]
@@ -85,33 +94,36 @@ def told(
     next_step: str | None = None,
     **facts: Any,
 ) -> Explained:
-    """The words that stand under an error's code, with its facts put in; `what` and `next_step` are said
-    instead of theirs."""
+    """Returns the text of an error's code, with its facts filled in.
+
+    `what` and `next_step` replace those of the code.
+    """
+    text = ERRORS[code]
     return Explained(
         code,
-        tr(f"errors.{code}.title", **facts),
-        tr(f"errors.{code}.what", **facts) if what is None else what,
-        tr(f"errors.{code}.next", **facts) if next_step is None else next_step,
+        _(text.title, **facts),
+        _(text.what, **facts) if what is None else what,
+        _(text.next_step, **facts) if next_step is None else next_step,
         status,
     )
 
 
 def named(code: str, status: Exit = Exit.FAILED) -> Callable[[Any], Explained]:
-    """Words that are the same whatever the error carries."""
+    """Returns a function that gives the same text whatever the error contains."""
     return lambda _error: told(code, status)
 
 
 def aside(what: object) -> str:
-    """What is said in brackets; nothing, if it is not known."""
-    return tr("errors.aside", what=what) if what else ""
+    """Returns the text in brackets; empty, if it is not known."""
+    return _(" ({what})", what=what) if what else ""
 
 
 class ExportFault(Exception):
-    """An export that was not written; what was there before is as it was."""
+    """An export that was not written; what existed before is unchanged."""
 
 
 class TargetExists(ExportFault):
-    """Something is there already, and nobody said that it may be replaced."""
+    """The target exists, and replacing it was not allowed."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
@@ -119,7 +131,7 @@ class TargetExists(ExportFault):
 
 
 class TargetRefused(ExportFault):
-    """The system does not let the file or folder be made. `reason` is its word for why."""
+    """The system refuses to create the file or folder. `reason` is the system's message."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(str(path), reason)
@@ -128,11 +140,11 @@ class TargetRefused(ExportFault):
 
 
 class BadRecipient(ExportFault):
-    """What was given is neither an age recipient nor an SSH public key that age takes."""
+    """The given text is neither an age recipient nor an SSH public key that age accepts."""
 
 
 class NothingToExport(ExportFault):
-    """No session was chosen, or none that may go out."""
+    """No session was chosen, or none that may be exported."""
 
 
 class Refusal(StrEnum):
@@ -154,8 +166,10 @@ class Refusal(StrEnum):
 
 
 class AttachmentRefused(Exception):
-    """A file that cannot be attached. `limit` is what it exceeds (bytes, characters, pages or seconds), 0
-    where there is none."""
+    """A file that cannot be attached.
+
+    `limit` is what it exceeds (bytes, characters, pages or seconds), 0 where there is none.
+    """
 
     def __init__(self, name: str, reason: Refusal, limit: int = 0) -> None:
         super().__init__(reason.value)
@@ -166,16 +180,18 @@ class AttachmentRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something that was left out. `why` never quotes it."""
+    """Something that was left out. `why` never quotes its content."""
 
     where: str
     why: str
 
 
 class UnknownExport(Exception):
-    """Files of which nothing comes in. `alien` ones are in no format that is known, and `why` says what they
-    are instead, if that can be said. Of others, or of conversations in them, there is the reason why they
-    cannot be read, `broken`, and of `more` of these only the number."""
+    """Files from which nothing can be imported.
+
+    `alien` ones are in no known format; `why` says what they are instead, if known. `broken` are others, or
+    conversations in them, with the reason why they cannot be read; `more` is the number of further ones.
+    """
 
     def __init__(
         self, alien: "tuple[Skipped, ...]", broken: "tuple[Skipped, ...]" = (), more: int = 0

@@ -1,6 +1,6 @@
-"""Every folder the program touches.
+"""Every folder and file that the program uses.
 
-Nothing is ever written outside the home, except a file that a person names.
+Nothing is ever written outside the home, except a file that the user names.
 """
 
 import errno
@@ -20,8 +20,7 @@ PRIVATE_FILE = 0o600
 
 @contextmanager
 def nothing_to_write_to() -> Iterator[None]:
-    """What cannot be made on a full disk or a file system that cannot be written to is done without: what is
-    there can be read all the same."""
+    """Skips writes that fail on a full or read-only file system: existing data can still be read."""
     try:
         yield
     except OSError as error:
@@ -34,8 +33,11 @@ class NoSuchHome(Exception):
 
 
 class Danger(StrEnum):
-    """writable: others can write there; owner: it belongs to another user; link: a symbolic link, through
-    which something else would be written; kind: neither a file nor a link (a pipe, a folder, a device)."""
+    """Why something in the home is unsafe.
+
+    writable: others can write there; owner: it belongs to another user; link: a symbolic link, through which
+    something else would be written; kind: neither a file nor a link (a pipe, a folder, a device).
+    """
 
     WRITABLE = "writable"
     OWNER = "owner"
@@ -44,7 +46,7 @@ class Danger(StrEnum):
 
 
 class UnsafeHome(Exception):
-    """Something in the home is not as this program makes it, and must not be used."""
+    """Something in the home is not as this program creates it, and must not be used."""
 
     def __init__(self, path: Path, danger: Danger) -> None:
         super().__init__(danger)
@@ -84,7 +86,7 @@ class Paths:
 
     @property
     def attempts(self) -> Path:
-        """How often a wrong passphrase was given: a count and a time."""
+        """The file with the number of wrong passphrases and a time."""
         return self.cache / "attempts"
 
     @property
@@ -92,7 +94,7 @@ class Paths:
         return self.home / "lock"
 
     def ensure(self) -> None:
-        """Creates the folders, readable by their owner alone. Raises `UnsafeHome`, as `check`."""
+        """Creates the folders, accessible to their owner only. Raises `UnsafeHome`, as `check`."""
         self.check()
         self.home.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
         for folder in (self.rooms, self.models, self.logs, self.cache, self.temporary):
@@ -100,7 +102,7 @@ class Paths:
                 folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
 
     def check(self) -> None:
-        """Looks at what is there before it is used; reads and changes nothing. Raises `UnsafeHome`."""
+        """Checks existing folders and files before use; opens and changes none. Raises `UnsafeHome`."""
         if os.name == "nt":
             return
         for folder in (self.home, self.rooms, self.logs, self.cache, self.temporary):
@@ -121,7 +123,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _check_file(file: Path, *, link: bool) -> None:
-    """`link`: it may be a symbolic link to a file."""
+    """Raises `UnsafeHome`. `link`: the file may be a symbolic link."""
     try:
         found = file.stat() if link else file.lstat()
     except FileNotFoundError:
@@ -133,7 +135,7 @@ def _check_file(file: Path, *, link: bool) -> None:
 
 
 def find_home(given: str | None = None) -> Path:
-    """The home: `given`, else ATLAS_HOME, else the platform's data folder."""
+    """Returns the home: `given`, else ATLAS_HOME, else the platform's data folder."""
     chosen = given or os.environ.get(ENV_HOME)
     if chosen:
         try:

@@ -1,4 +1,4 @@
-"""The command `atlas`, as it is installed: what Ctrl-C and too little memory do before all imports."""
+"""Entry point of the installed command `atlas`: handles Ctrl-C and too little memory before all imports."""
 
 import os
 import sys
@@ -6,10 +6,11 @@ import sys
 from atlas_desktop.process.interrupts import as_program
 
 LEAST_ADDRESS_SPACE = 1024 * 1024 * 1024
-"""Bytes. With half of it libraries end the process in words of their own, or none."""
+"""Bytes. With half of it, libraries end the process with their own message, or none."""
 NO_MEMORY = (
-    "Not enough memory: The system gave Atlas no more memory. What was saved before is still saved.\n"
-    "Close other programs, or raise the limit that Atlas was started with (`ulimit -v`). Then try again.\n"
+    "Not enough memory: The system gave Atlas no more memory. Everything saved earlier is safe.\n"
+    "Close other programs, or raise the memory limit that Atlas was started with (`ulimit -v`). "
+    "Then try again.\n"
 )
 
 
@@ -27,7 +28,7 @@ def _main() -> int:
 
 
 def _address_space() -> int:
-    """How much of it the process may have."""
+    """Returns the limit of the process's address space in bytes."""
     if sys.platform == "win32":
         return sys.maxsize
     import resource

@@ -1,1 +1,1 @@
-"""Where the figures come from: each module runs as `python -m benchmarks.NAME`."""
+"""Benchmarks that produce the project's figures; each module runs as `python -m benchmarks.NAME`."""

@@ -1,4 +1,4 @@
-"""All figures, one after the other: `make bench`."""
+"""Runs all benchmarks, one after another: `make bench`."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
-"""What a backup and an unlock cost, and what a salvage brings out: `python -m benchmarks.backup`.
+"""Measures backup, unlock and salvage: `python -m benchmarks.backup`.
 
-A backup of a room of 100 MB, made while another connection goes on writing; how long its commits take
-meanwhile; how long the key takes to be derived, and all the rest of an unlock.
+Backs up a room of 100 MB while another connection keeps writing. Reports how long the backup and these
+commits take, how long key derivation and the rest of an unlock take, and what a salvage recovers.
 """
 
 import argparse
@@ -31,7 +31,10 @@ PASSPHRASE = "correct horse battery staple"
 
 
 def fill(path: Path, key: RoomKey, megabytes: int) -> int:
-    """Messages with their full text and a vector each, until the file is so large; how many."""
+    """Adds messages with full-text entries and a vector each, up to the given file size.
+
+    Returns their number.
+    """
     conn = connection.open_file(path, key)
     now = SystemClock().now()
     vector = bytes(range(256)) * 6
@@ -57,7 +60,7 @@ def fill(path: Path, key: RoomKey, megabytes: int) -> int:
 
 
 async def commits_meanwhile(path: Path, key: RoomKey, done: threading.Event) -> list[float]:
-    """Seconds of each commit of another connection, until it is told to stop."""
+    """Returns the seconds of each commit by another connection, until `done` is set."""
     store = await open_room(path, key, RoomKind.OPEN, SystemClock())
     session, _ = await store.create_session(NewSession("meanwhile"), NewMessage(Role.USER, "x"))
     taken: list[float] = []
@@ -86,7 +89,7 @@ async def backups(home: Path, vault: Vault, key: RoomKey, rounds: int) -> None:
         taken, worked = time.perf_counter() - begun, time.process_time() - cpu
         done.set()
         commits = await meanwhile
-        # As many commits with nothing beside them: the machine may be busy with other things.
+        # Commits for the same time without a backup: the machine may be busy with other things.
         alone = threading.Event()
         asyncio.get_running_loop().call_later(taken, alone.set)
         undisturbed = await commits_meanwhile(vault.database_path, key, alone)
@@ -102,7 +105,7 @@ def spread(seconds: list[float]) -> str:
 
 
 async def salvages(home: Path, megabytes: int) -> None:
-    """What comes out of a room in which some pages were spoilt, one bit in each."""
+    """Reports what is salvaged from a room in which some pages were damaged, one bit in each."""
     path, key = home / "spoilt.db", RoomKey.generate()
     store = await open_room(path, key, RoomKind.OPEN, SystemClock(), create=True)
     await store.close()
@@ -120,7 +123,7 @@ async def salvages(home: Path, megabytes: int) -> None:
 
 
 async def unlocks(vault: Vault, rounds: int) -> None:
-    """The whole unlock, and of it the derivation of the key."""
+    """Measures the whole unlock, and the key derivation in it."""
     file, _ = vault._load()
     slot = next(slot for slot in file.slots if isinstance(slot, PassphraseSlot))
     whole: list[float] = []

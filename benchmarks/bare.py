@@ -1,4 +1,4 @@
-"""llama-cpp-python alone in one process: the baseline of the other benchmarks. Prints JSON."""
+"""Runs llama-cpp-python alone in one process, the baseline of the other benchmarks; prints JSON."""
 
 import ctypes
 import json
@@ -14,14 +14,14 @@ import psutil
 
 
 def kernels(model: Path) -> str:
-    """As the program does: what this machine cannot run is noted beside the models."""
+    """Reads, as the program does, the note beside the models about what this machine cannot run."""
     from models.tuning.kernels import KernelsNote
 
     return KernelsNote.beside(model.parent).read()
 
 
 def use_plain_kernels() -> None:
-    """The high-level class offers no such switch: its default parameters are changed."""
+    """Changes the default parameters, because the high-level class has no such option."""
     original = C.llama_model_default_params
 
     def changed() -> Any:
@@ -33,13 +33,13 @@ def use_plain_kernels() -> None:
 
 
 def load(model: Path) -> Any:
-    # As many as the program uses when it is told how many.
+    # As many as the program uses when their number is set.
     cores = int(os.environ.get("ATLAS_MODELS_THREADS", "0")) or psutil.cpu_count(logical=False)
     return llama_cpp.Llama(str(model), n_ctx=8192, n_threads=cores, n_threads_batch=cores, verbose=False)
 
 
 def stream(model: Path, tokens: int, ask: str) -> dict[str, float]:
-    """One reply as an application would stream it with the library's own API."""
+    """Streams one reply as an application would with the library's own API."""
     from atlas_desktop.settings.schema import ChatSettings
 
     llm = load(model)
@@ -56,14 +56,14 @@ def stream(model: Path, tokens: int, ask: str) -> dict[str, float]:
 
 
 class Appending:
-    """A context that is only read into, and forgets no more than it must between two prompts."""
+    """A context that is only read into, and that keeps as much as possible between two prompts."""
 
     def __init__(self, model: Path) -> None:
         self._llm = load(model)
         self._held: list[int] = []
 
     def append(self, prompt: list[int], new: list[int]) -> dict[str, float]:
-        """Milliseconds to evaluate `new` after `prompt`, and to take the likeliest token."""
+        """Returns the milliseconds to evaluate `new` after `prompt` and to take the likeliest token."""
         pairs = zip(self._held, prompt, strict=False)
         common = next((at for at, (one, other) in enumerate(pairs) if one != other), len(self._held))
         common = min(common, len(prompt))

@@ -1,4 +1,4 @@
-"""Textual alone: a screen with one field, the baseline of the program's first paint."""
+"""Plain Textual with one field on the screen, the baseline of the program's first paint."""
 
 from textual.app import App, ComposeResult
 from textual.widgets import Footer, Input, Static

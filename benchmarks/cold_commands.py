@@ -1,8 +1,8 @@
-"""How long whole commands take in a large home: `python -m benchmarks.cold_commands [MESSAGES]`.
+"""Measures whole commands in a large home: `python -m benchmarks.cold_commands [MESSAGES]`.
 
-Makes a home with so many messages (232,000 unless told) and runs the installed `atlas` from the start, as a
-script would: unlocking included, nothing warm but the system's cache of files. With `--keep` the home is made
-once and used again, with `--models` the messages have vectors. Bars: 5 s for `memory recall`, 1 s for
+Creates a home with MESSAGES messages (default 232,000) and runs the installed `atlas` from the start, as a
+script would: unlocking included, nothing warm but the system's file cache. With `--keep` the home is created
+once and used again, with `--models` the messages have vectors. Limits: 5 s for `memory recall`, 1 s for
 `sessions search`.
 """
 
@@ -40,7 +40,7 @@ COMMANDS = (
 
 
 def prepare(home: Path, models: Path | None) -> None:
-    """A vault, and the models linked into the home."""
+    """Creates a vault, and links the models into the home."""
     secret = home / "passphrase"
     home.mkdir(parents=True, exist_ok=True)
     secret.write_text(PASSPHRASE)
@@ -71,7 +71,7 @@ async def fill(home: Path, messages: int, *, vectors: bool) -> None:
 
 
 async def fingerprint(home: Path) -> str:
-    """Of the embedding model."""
+    """Returns the fingerprint of the embedding model."""
     paths = Paths(home)
     host = build_host(paths, model_library(paths), Settings())
     try:
@@ -81,7 +81,7 @@ async def fingerprint(home: Path) -> str:
 
 
 async def add_vectors(store: Store, model: str) -> None:
-    """Made up: what they say does not change how long they take."""
+    """Adds random vectors: their content does not change the time."""
     numbers = np.random.default_rng(1)
     before = None
     while found := await store.vectors.unembedded(model, limit=2000, before=before):
@@ -98,7 +98,10 @@ def atlas() -> Path:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """As for an installed program, whose modules are compiled: the first run compiles them into the home."""
+    """Returns the environment of an installed program, whose modules are compiled.
+
+    The first run compiles them into the home.
+    """
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**inherited, "ATLAS_HOME": str(home), "PYTHONPYCACHEPREFIX": str(home / "bytecode")}
 

@@ -1,8 +1,8 @@
-"""First tokens of a conversation of 300 turns: `python -m benchmarks.context`.
+"""Measures first tokens in a conversation of 300 turns: `python -m benchmarks.context`.
 
-Beside bare llama.cpp that evaluates only a turn's new tokens after the same prompt, in a process of its own,
-in turn; beside a prompt that is built anew; beside the same turn without work in the background. Every
-prompt measured is made again from what is stored, and must be the same to the token.
+They are compared with bare llama.cpp that evaluates only a turn's new tokens after the same prompt, in a
+separate process and in alternation; with a prompt that is rebuilt; and with the same turn without background
+work. Every measured prompt is rebuilt from stored data and must be the same to the token.
 """
 
 import argparse
@@ -28,7 +28,7 @@ TRIES = 4
 
 @dataclass(frozen=True)
 class Measured:
-    """One turn: milliseconds to its first token and bare; tokens evaluated, new, and held before."""
+    """One turn: milliseconds to its first token, here and bare; tokens evaluated, new, and held before."""
 
     turn: int
     ours: float
@@ -43,7 +43,10 @@ class Measured:
 
 
 async def exact_prompt(here: Place, replied: Replied) -> list[int]:
-    """The token ids of a reply's prompt, from stored data. Raises when they are not what was evaluated."""
+    """Returns the token ids of a reply's prompt, from stored data.
+
+    Raises `RuntimeError` if they are not what was evaluated.
+    """
     context = here.room.chat.context
     messages = await context.replay(replied.message.id)
     prefixes = here.desk.model.prefixes
@@ -66,7 +69,7 @@ async def measured(here: Place, process: Bare, number: int, replied: Replied) ->
 
 
 async def long_session(here: Place, process: Bare, turns: int) -> tuple[str, list[Measured], int]:
-    """A session of so many turns, with idle time after each; the turns around the marks are measured."""
+    """Runs a session of `turns` turns, with idle time after each; measures the turns around the marks."""
     session: str | None = None
     found: list[Measured] = []
     compactions = 0
@@ -112,9 +115,9 @@ def report(found: list[Measured], compactions: int) -> None:
 
 
 async def beside_rebuilding(here: Place, session: str) -> None:
-    """Turns with a prompt whose first line has changed, as programs that rebuild it have.
+    """Measures turns with a prompt whose first line has changed, as in programs that rebuild it.
 
-    One that brings nothing back from earlier words, and one with which recalled words are read.
+    One turn recalls nothing, the other reads recalled text.
     """
     for text in ("Go on.", small_talk(1001)):
         replied = await say(here, text, session)
@@ -131,7 +134,7 @@ async def beside_rebuilding(here: Place, session: str) -> None:
 
 
 async def beside_work(here: Place, session: str, rounds: int = 5) -> None:
-    """Turns that are sent while older turns are summarised, beside turns with nothing else going on."""
+    """Compares turns sent while older turns are summarised with turns without other work."""
     quiet: list[float] = []
     busy: list[float] = []
     turns = itertools.count(2000)
@@ -143,7 +146,7 @@ async def beside_work(here: Place, session: str, rounds: int = 5) -> None:
         idle_ms = await turn()
         work = asyncio.create_task(here.room.epochs.summarise_now(session))
         await asyncio.sleep(WELL_UNDER_WAY_S)
-        # Right after a new beginning of the prompt there is nothing old enough to be summarised.
+        # Right after a new epoch of the prompt, nothing is old enough to be summarised.
         if not work.done():
             quiet.append(idle_ms)
             busy.append(await turn())
@@ -158,7 +161,7 @@ async def beside_work(here: Place, session: str, rounds: int = 5) -> None:
 
 
 async def ten_thousand(here: Place) -> None:
-    """How long it takes to put the prompt of a session of 10,000 messages together."""
+    """Measures how long it takes to assemble the prompt of a session of 10,000 messages."""
     first = await say(here, small_talk(1), None)
     session = first.session.id
     for number in range(9_998):

@@ -1,9 +1,9 @@
-"""Whether what was told is in sight when it is asked for 200 turns later: `python -m benchmarks.continuity`.
+"""Measures whether facts are in sight when asked for 200 turns later: `python -m benchmarks.continuity`.
 
-Nobody judges: what was told is found in the very messages that the model is given, outside the question, or
-it is not. Everything is real (store, recall with vectors, summaries by the model) but the replies of the
-chat, which are short and say nothing. Beside it, at the same turns: a window of the same size that slides
-over the newest messages, and the same prompts without what was recalled for them.
+No judgement is involved: a fact is found in the exact messages that the model is given, outside the question,
+or it is not. Everything is real (store, recall with vectors, summaries by the model) except the replies of
+the chat, which are short and say nothing. Compared, at the same turns, with a window of the same size that
+slides over the newest messages, and with the same prompts without recalled text.
 """
 
 import argparse
@@ -49,14 +49,14 @@ class Reply:
         yield Completion(self._text, (), StopReason.STOP, self._timings, prompt_hash=hash_tokens(()))
 
     def cancel(self) -> None:
-        """It has ended before anybody could."""
+        """Does nothing: the generation has already ended."""
 
 
 class Talker:
-    """A `ChatModel` that says `next_reply` in the chat and leaves tasks to `real`.
+    """A `ChatModel` that says `next_reply` in the chat and passes tasks to `real`.
 
-    With `tasks` False it says nothing to tasks, so that summaries are made of the source's own sentences.
-    With `wide` its size is not told, so that only its context bounds the working memory.
+    With `tasks` False it says nothing to tasks, so that summaries consist of the source's own sentences. With
+    `wide` its size is not reported, so that only its context bounds the working memory.
     """
 
     def __init__(self, real: ChatModel, *, tasks: bool, wide: bool) -> None:
@@ -81,7 +81,7 @@ class Talker:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was in sight when a case was asked for: `ways` of the tiers, empty when none held it."""
+    """What was in sight when a case was asked for; `ways` are the tiers that contained it, empty if none."""
 
     case: Case
     ways: tuple[str, ...]
@@ -90,7 +90,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """What a turn recalled: messages and tokens."""
+    """What a turn recalled (messages and tokens), and the milliseconds to make its prompt."""
 
     said: Said
     hits: int
@@ -108,7 +108,7 @@ class Outcome:
 
 
 async def run_session(here: Place, talker: Talker, given: Talk) -> Outcome:
-    """All turns of one session, with idle time after each."""
+    """Runs all turns of one session, with idle time after each."""
     session: str | None = None
     asked: list[Asked] = []
     turned: list[Turned] = []
@@ -155,7 +155,10 @@ async def _turned(here: Place, said: Said, newest: Message, replied: Replied) ->
 async def _ways(
     here: Place, case: Case, prompt: Sequence[ChatMessage], newest: Message, replied: Replied
 ) -> tuple[str, ...]:
-    """The tiers of the prompt that hold the answer. Raises when they and the very messages disagree."""
+    """Returns the tiers of the prompt that contain the answer.
+
+    Raises `RuntimeError` if they disagree with the messages of the prompt.
+    """
     store = here.room.store
     ids = {tier.tier: tier.ids for tier in replied.context}
     branch = {m.id: m for m in await store.branch(replied.session.id)}
@@ -175,7 +178,7 @@ async def _ways(
 
 
 async def _in_window(here: Place, case: Case, before: Sequence[Message]) -> bool:
-    """Whether the newest messages of the same budget, and nothing else, would hold it."""
+    """Returns whether the newest messages alone, in the same budget, would contain the answer."""
     context = here.room.chat.context
     view = await context.view((await here.room.store.get_session("last")).id, reply=0)
     assert view is not None

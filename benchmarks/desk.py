@@ -1,10 +1,10 @@
-"""How the conversation screen holds up with long conversations: `python -m benchmarks.desk`.
+"""Measures the conversation screen with long conversations: `python -m benchmarks.desk`.
 
-The screen without a terminal, on an encrypted room with a scripted model: opening a conversation of 5,000
-messages, paging through it, jumping into its middle, the memory that 1,000 turns cost, how long it tidies
-up meanwhile, and the delay of a key press while a reply streams. A watchdog on the event loop tells for
-how long no key could have been answered, and how long the processor worked on the longest piece of work in
-between: that, unlike the gap, is not longer on a machine that has other things to do.
+Runs the screen without a terminal, on an encrypted room with a scripted model. Measures opening a
+conversation of 5,000 messages, paging through it, jumping into its middle, the memory that 1,000 turns cost,
+how long garbage collection takes meanwhile, and the delay of a key press while a reply streams. A watchdog on
+the event loop reports how long no key could have been answered, and the processor time of the longest piece
+of work in between. Unlike the gap, that time does not grow on a busy machine.
 """
 
 import argparse
@@ -42,7 +42,7 @@ REPLIES = (WORDS, f"{WORDS}\n\n{CODE}", f"- {WORDS}\n- {WORDS}", f"{WORDS}\n\n{T
 
 
 class Pace:
-    """Lets a scripted reply go on by some 120 words a second."""
+    """Paces a scripted reply at about 120 words per second."""
 
     def is_set(self) -> bool:
         return False
@@ -52,7 +52,7 @@ class Pace:
 
 
 def long_session(messages: int) -> TravellingSession:
-    """A person and a model in turn, with code, lists and tables among the replies."""
+    """Returns a session of a user and a model in turn, with code, lists and tables among the replies."""
     said = [
         TravellingMessage(
             id=f"long:{number}",
@@ -88,7 +88,7 @@ async def painted(pilot: Pilot[None]) -> None:
 
 
 async def until(condition: Any) -> None:
-    while not condition():  # noqa: ASYNC110 - what is measured tells nobody of its end
+    while not condition():  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0.001)
 
 
@@ -101,13 +101,13 @@ def said(label: str, seconds: list[float], unit: str = "ms") -> None:
 
 
 def pressed(place: Stage) -> None:
-    """What is done next is done by a key."""
+    """Marks what follows as caused by a key."""
     if place.app.shutdown.sweeper is not None:
         place.app.shutdown.sweeper.touched()
 
 
 async def opening(pilot: Pilot[None], place: Stage, ref: str, rounds: int) -> None:
-    """From asking for the conversation to its newest message on the screen."""
+    """Measures from requesting the conversation to its newest message on the screen."""
     chat, took, work, late, longest = screen_of(place), [], [], [], []
     for _ in range(rounds):
         chat.action_new_session()
@@ -158,10 +158,10 @@ async def scrolling(pilot: Pilot[None], place: Stage) -> None:
 
 
 async def at_rest(place: Stage) -> None:
-    """What earlier measurements have left for later, as the first summary of what was opened, is done."""
+    """Waits until the work of earlier measurements is done, such as the summary of an opened session."""
     room = place.desk.room
     assert room is not None
-    while room.background.running is not None or any(  # noqa: ASYNC110 - the end is told to the screen alone
+    while room.background.running is not None or any(  # noqa: ASYNC110 - only the screen is notified
         job.state is JobState.QUEUED for job in await room.store.jobs.list()
     ):
         await asyncio.sleep(0.1)
@@ -182,7 +182,7 @@ async def talking(pilot: Pilot[None], place: Stage, turns: int) -> None:
         chat.composer.say(chat.current, f"Question {number} about the tides?")
         await until(lambda: not chat.current.busy)
         await painted(pilot)
-        # What the scripted model remembers is none of the program's.
+        # What the scripted model remembers is not the program's memory.
         place.model.prompts.clear()
         place.model.held.clear()
         if number in (0, turns // 10, turns - 1):
@@ -199,7 +199,7 @@ async def talking(pilot: Pilot[None], place: Stage, turns: int) -> None:
 
 
 async def typing(pilot: Pilot[None], place: Stage, keys: int) -> None:
-    """A key pressed while a reply streams, to the prompt's next picture."""
+    """Measures from a key press while a reply streams to the prompt's next paint."""
     chat, took = screen_of(place), []
     place.model.script = [f"{WORDS}\n\n{CODE}\n\n" * 60]
     place.model.gate = cast("Any", Pace())
@@ -208,7 +208,7 @@ async def typing(pilot: Pilot[None], place: Stage, keys: int) -> None:
     async with watched() as dog:
         for _ in range(keys):
             began = time.perf_counter()
-            # As the terminal gives it: Pilot's own `press` waits until nothing happens any more.
+            # As the terminal sends it: Pilot's own `press` waits until nothing happens any more.
             place.app.post_message(Key("x", "x"))
             length = len(chat.prompt.text)
             await until(lambda length=length: len(chat.prompt.text) > length)

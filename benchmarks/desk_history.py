@@ -1,8 +1,8 @@
-"""How fast the history browser answers: `python -m benchmarks.desk_history` (`--sessions 20000`).
+"""Measures how fast the history browser responds: `python -m benchmarks.desk_history` (`--sessions 20000`).
 
-The screen without a terminal, on an encrypted room: from the key that opens it to its first rows, from each
-typed letter to the list that fits, from page to page, and everything selected. A watchdog on the event loop
-tells for how long no key could have been answered.
+Runs the screen without a terminal, on an encrypted room. Measures from the key that opens it to its first
+rows, from each typed letter to the matching list, from page to page, and selecting everything. A watchdog on
+the event loop reports how long no key could have been answered.
 """
 
 import argparse
@@ -41,7 +41,7 @@ TYPED = ("w300", "tag:travel", "w30 w31", "w3000 -w3", "is:starred")
 
 
 def talks(number: int) -> Iterator[TravellingSession]:
-    """Conversations of a few messages each, an hour apart."""
+    """Yields conversations of a few messages each, an hour apart."""
     dice = random.Random(7)
 
     def words(count: int) -> str:
@@ -80,7 +80,7 @@ async def until(happened: Callable[[], object]) -> None:
 
 
 def tell(what: str, took: list[float], used: list[float], late: list[float]) -> None:
-    """Milliseconds of the wall clock, and of this process's own time, which a busy machine changes less."""
+    """Prints milliseconds of wall clock and of processor time, which a busy machine changes less."""
     ordered = sorted(1000 * one for one in took)
     p95 = ordered[min(int(0.95 * len(ordered)), len(ordered) - 1)]
     print(
@@ -146,7 +146,7 @@ async def browse(pilot: Pilot[None], app: AtlasApp, number: int) -> None:
         await until(lambda: app.screen is chat)
         await pilot.pause()
     for times in (opening.took, opening.used):
-        # The first one imports the screen.
+        # The first round imports the screen.
         del times[0]
     opening.tell("open")
     chat.action_show_history()

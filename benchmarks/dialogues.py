@@ -1,4 +1,4 @@
-"""Dialogues in which people tell something of themselves, and much else: made from `extraction.toml`."""
+"""Dialogues in which users state facts about themselves, among other things; made from `extraction.toml`."""
 
 import random
 import re
@@ -14,7 +14,7 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 
 class Half(StrEnum):
-    """Phrasings that were looked at while the rules were written, and those that were not."""
+    """Phrasings that were used while the rules were written, and those that were not."""
 
     TUNING = "tuning"
     HELD_OUT = "held_out"
@@ -22,8 +22,10 @@ class Half(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a memory should say: `words` must be found in it. `turn` is the message that tells it. The words
-    of `gone` must not be in any memory that still holds beside it."""
+    """What a memory should say: all `words` must be in it; `turn` is the message that states it.
+
+    The words of `gone` must not be in any memory that is still valid beside it.
+    """
 
     name: str
     kind: str
@@ -34,8 +36,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """The person's messages, the replies to them, and what is to be learned. `distractors` maps turns that
-    tell nothing to what they are."""
+    """The user's messages, the replies to them, and what should be learned.
+
+    `distractors` maps turns that state no fact to what they are.
+    """
 
     said: tuple[str, ...]
     replies: tuple[str, ...]
@@ -49,7 +53,7 @@ def _data() -> dict[str, Any]:
 
 
 def dialogues(half: Half, count: int, *, seed: int = 11) -> list[Dialogue]:
-    """`count` dialogues of six to nine turns; every phrasing comes up before any comes up again."""
+    """Returns `count` dialogues of four to ten turns; every phrasing is used before any is used again."""
     rng = random.Random(f"{half}{seed}")
     facts = _endless(rng, [(one, text) for one in _data()["fact"] for text in one[half]])
     updates = _endless(rng, [(one, pair) for one in _data()["update"] for pair in one[half]])
@@ -107,7 +111,10 @@ def _filled(
 def _draw(
     rng: random.Random, one: Mapping[str, Any], slots: Any, values: dict[str, str], used: set[str]
 ) -> None:
-    """Values of slots that have none yet; within a dialogue no value is used for two things."""
+    """Draws values for slots that have none.
+
+    Within a dialogue, a value is used again only if no other is free.
+    """
     for slot in slots:
         if slot in values:
             continue

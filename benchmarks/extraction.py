@@ -1,13 +1,13 @@
-"""How well Atlas learns what people say of themselves: `python -m benchmarks.extraction [--without-model]`.
+"""Measures how well Atlas learns facts about users: `python -m benchmarks.extraction [--without-model]`.
 
-Dialogues with known facts (`benchmarks.dialogues`) are stored through the public interface, learned from by
-the job that the program runs, with the small model and the embedding model, and compared with the memories
-that hold afterwards. A fact is told when all its words stand in a memory that was learned from the message
-which tells it. Recall is the share of facts that are told, precision the share of memories that were learned
-from a message which tells a fact and hold its words or some of them ("My sister's name is Maja" beside "My
-sister Maja lives in Cork"). Memories of anything else, and of what has ended by the end of the dialogue
-(`outdated`), are wrong. Phrasings that the rules were written with (tuning) and others (held out) are counted
-apart.
+Dialogues with known facts (`benchmarks.dialogues`) are stored through the public interface. The job that the
+program runs learns from them, with the small model and the embedding model, and the memories that are valid
+afterwards are compared with the facts. A fact is found if all its words are in a memory that was learned from
+the message that states it. Recall is the share of facts found. Precision is the share of memories that were
+learned from a message that states a fact and contain its words or some of them ("My sister's name is Maja"
+beside "My sister Maja lives in Cork"). Memories of anything else, and of what has ended by the end of the
+dialogue (`outdated`), are wrong. Phrasings used while writing the rules (tuning) and others (held out) are
+counted separately.
 """
 
 import argparse
@@ -40,7 +40,7 @@ BEGINNING = datetime(2025, 3, 3, 9, tzinfo=UTC)
 
 @dataclass(slots=True)
 class Score:
-    """Counts over dialogues; `wrong` are what memories that tell no fact were made of."""
+    """Counts over dialogues; `wrong` counts the sources of memories that state no fact."""
 
     facts: int = 0
     told: int = 0
@@ -82,7 +82,10 @@ def session_of(dialogue: Dialogue, name: str) -> TravellingSession:
 async def learned(
     dialogue: Dialogue, name: str, host: ModelHost | None
 ) -> tuple[list[tuple[int, Memory]], Store]:
-    """The memories that hold after a dialogue, each with the turn it was first learned from."""
+    """Returns the memories valid after a dialogue, and the store.
+
+    Each memory comes with the turn it was first learned from.
+    """
     store = await open_off_record(SystemClock())
     arrival = await store.transfer.take(session_of(dialogue, name))
     learner = Learner(
@@ -125,8 +128,10 @@ def _tells(memory: Memory, fact: Fact) -> bool:
 
 
 def _part_of(memory: Memory, fact: Fact) -> bool:
-    """A memory of the same message that tells one of its words besides the one that tells all: "my sister's
-    name is Maja"."""
+    """Returns whether a memory contains any of a fact's words.
+
+    A message may give such a memory ("my sister's name is Maja") beside one that contains all of them.
+    """
     text = memory.text.casefold()
     return any(word.casefold() in text for word in (*fact.words, *fact.gone))
 

@@ -1,7 +1,8 @@
-"""What forgetting costs, verified, in a room that is full: `python -m benchmarks.forget [--messages N]`.
+"""Measures verified forgetting in a full room: `python -m benchmarks.forget [--messages N]`.
 
-A session of 1,000 messages with vectors, summaries, memories, and turns of other sessions in which it was
-recalled. Wall time of one call, until it is on the disk and the log is empty; `cpu` is the process's own.
+Forgets a session of 1,000 messages with vectors, summaries, memories, and turns of other sessions that
+recalled it. Prints the wall time of one call, until it is on disk and the log is empty; `cpu` is the
+processor time of the process.
 """
 
 import argparse
@@ -31,7 +32,7 @@ DIMENSION = 384
 
 
 async def fill(store: Store, number: int, messages: int, *, memories: int) -> list[Message]:
-    """One session with all that is made from what is said in it; the messages of it."""
+    """Adds one session with everything derived from its messages; returns these."""
     at = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(hours=number)
     said = tuple(
         TravellingMessage(
@@ -67,7 +68,7 @@ async def embed(store: Store) -> None:
 
 
 async def recalled(store: Store, by: list[Message], what: list[Message]) -> None:
-    """Every reply of one session is made with something of the other in its prompt."""
+    """Records every reply of `by` with messages of `what` in its prompt."""
     for number, reply in enumerate(by[1::2]):
         ids = tuple(one.id for one in what[number % len(what) :][:5])
         recent = tuple(one.id for one in by[max(2 * number - 10, 0) : 2 * number])

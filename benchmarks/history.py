@@ -1,6 +1,6 @@
-"""What bringing history in, taking it out, and finding in it cost: `python -m benchmarks.history import`.
+"""Measures import, export, search and insights of history: `python -m benchmarks.history import`.
 
-Each subcommand is a module of its own beside this one, `history_<name>`, with `register(subparsers)`.
+Each subcommand is a separate module beside this one, `history_<name>`, with `register(subparsers)`.
 """
 
 import argparse
@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 
 NAMES = ("import", "export", "search", "insights")
-"""Run without a subcommand, one after the other."""
+"""Run one after another without a subcommand."""
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,7 +1,7 @@
-"""How fast conversations go out, by format: read from a room, written, and put in place.
+"""Measures how fast conversations are exported, by format: read from a room, written, put in place.
 
-A room is filled with conversations of questions and answers, every third answer with a block of code. Figures
-are of the wall clock, and of this process's own time, which a busy machine changes less.
+The room contains conversations of questions and answers, every third answer with a block of code. Figures are
+wall clock, and processor time, which a busy machine changes less.
 """
 
 import argparse

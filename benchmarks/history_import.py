@@ -1,7 +1,7 @@
-"""How fast an export of another program comes in: read, stored durably, and searchable by its words.
+"""Measures how fast another program's export is imported: read, stored durably, and indexed for search.
 
-A ChatGPT export is made, with questions of some 25 words and answers of some 160, and taken into a room.
-Figures are of the wall clock, and of this process's own time, which a busy machine changes less.
+Creates a ChatGPT export, with questions of 25 words and answers of 160, and imports it into a room. Figures
+are wall clock, and processor time, which a busy machine changes less.
 """
 
 import argparse
@@ -56,12 +56,12 @@ async def run(args: argparse.Namespace) -> None:
 
 
 def peak() -> float:
-    """The most memory, in MB, that this process had so far."""
+    """Returns the peak resident memory of this process so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
 
 def write(file: Path, sessions: int, messages: int, least: int | None = None) -> None:
-    """A `conversations.json` of so many conversations, or of `least` characters; always the same."""
+    """Writes a `conversations.json` of `sessions` conversations or `least` characters; always the same."""
     written = 0
     with file.open("w", encoding="utf-8") as out:
         out.write("[")
@@ -73,10 +73,10 @@ def write(file: Path, sessions: int, messages: int, least: int | None = None) ->
 
 
 def conversations(sessions: int | None, messages: int) -> Iterator[dict[str, Any]]:
-    """So many of them; None: without end."""
+    """Yields `sessions` conversations; None: without end."""
     chance = random.Random(4711)
     words = [f"w{n}" if n % 3 else f"word{n}" for n in range(_VOCABULARY)]
-    # Words of a language follow Zipf's law, more or less.
+    # Words of a language roughly follow Zipf's law.
     weights = list(accumulate(1 / (n + 3) for n in range(_VOCABULARY)))
     for number in count() if sessions is None else range(sessions):
         nodes: dict[str, Any] = {}

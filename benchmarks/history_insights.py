@@ -1,7 +1,7 @@
-"""How long a person's own statistics take to compute: `python -m benchmarks.history insights`.
+"""Measures how long a user's own statistics take: `python -m benchmarks.history insights`.
 
-A room like a used one: conversations over three years, tags, projects and categories, and a vector for each
-message. Figures are of the wall clock, and of this process's own time, which a busy machine changes less.
+The room resembles a used one: conversations over one year, tags, projects and categories, and a vector for
+each message. Figures are wall clock, and processor time, which a busy machine changes less.
 """
 
 import argparse
@@ -53,7 +53,7 @@ async def run(args: argparse.Namespace) -> None:
         size = place.stat().st_size / 1e6
         print(f"{number * _A_SESSION:,} messages in {number:,} conversations, {size:,.0f} MB")
         for at in range(args.times):
-            # As a command does it: nothing of the room has been read.
+            # As in a command: nothing of the room has been read.
             store = await open_room(place, key, RoomKind.OPEN, SystemClock())
             wall, used = time.perf_counter(), time.process_time()
             found = await insights([store])
@@ -64,7 +64,7 @@ async def run(args: argparse.Namespace) -> None:
 
 
 def _talks(number: int) -> Iterator[TravellingSession]:
-    """Those of the search, with more to tell of them."""
+    """Yields the sessions of the search benchmark, with tags, projects and categories."""
     for at, session in enumerate(sessions(number)):
         yield replace(
             session,
@@ -75,7 +75,7 @@ def _talks(number: int) -> Iterator[TravellingSession]:
 
 
 async def _embed(store: Store) -> None:
-    """Vectors that lie around a few themes, one for each conversation."""
+    """Adds vectors around a few themes, one theme per conversation."""
     import numpy as np
 
     chance = np.random.default_rng(4711)

@@ -1,8 +1,8 @@
-"""How long it takes to find something in a large room: `python -m benchmarks.history search`.
+"""Measures search in a large room: `python -m benchmarks.history search`.
 
-Texts follow Zipf's law, so that queries are made of words of known commonness: in most messages, in a few of
-a hundred, in one of a thousand, in next to none. Figures are of the wall clock, and of this process's own
-time, which a busy machine changes less.
+Text follows Zipf's law, so that queries consist of words of known frequency: in most messages, in a few of a
+hundred, in one of a thousand, in almost none. Figures are wall clock, and processor time, which a busy
+machine changes less.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from models.messages import Role
 _VOCABULARY = 60_000
 _A_SESSION = 50
 _TIMES = 5
-# Of words by their rank in Zipf's law: w0 is in most messages, w300 in one of a hundred.
+# Words by their rank in Zipf's law: w0 is in most messages, w300 in one of a hundred.
 QUERIES = (
     "w0", "w3", "w30", "w300", "w3000", "w30000", "w0 w3", "w30 w31", "w3 w300", "w30 w31 w32", '"w0 w30"',
     "w30 OR w300", "w30 -w3", "w30 tag:few", "w3 tag:many", "w300 is:starred", "w30 role:user",
@@ -115,7 +115,7 @@ def _share(values: list[float], share: float) -> float:
 
 
 def sessions(number: int) -> Iterator[TravellingSession]:
-    """Always the same ones."""
+    """Yields `number` sessions, always the same."""
     chance = random.Random(4711)
     words = [f"w{rank}" for rank in range(_VOCABULARY)]
     weights = list(accumulate(1 / (rank + 1) for rank in range(_VOCABULARY)))

@@ -1,8 +1,8 @@
-"""How much memory the interface takes as hours of use go by: `python -m benchmarks.hours --minutes 120`.
+"""Measures the interface's memory over hours of use: `python -m benchmarks.hours --minutes 120`.
 
-A script of what a person does, without their pauses, in a real terminal with the real model: writing, new
-conversations, older ones from the list, the history, the memories, scrolling, the palette. It is told once a
-minute, and at the end how much it grew in the second half of the time.
+A script does what a user does, without pauses, in a real terminal with the real model: writing, new
+conversations, older ones from the list, the history, the memories, scrolling, the palette. Prints the memory
+once a minute, and at the end how much it grew in the second half of the time.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def write(terminal: Terminal, number: int) -> None:
 
 
 def deeds(terminal: Terminal) -> Iterator[str]:
-    """Does one thing after another, for ever."""
+    """Performs actions endlessly, and yields the name of each one when it is done."""
     for number in count():
         for what in cycle_once(number):
             match what:
@@ -70,7 +70,7 @@ def cycle_once(number: int) -> list[str]:
 
 
 def measure(minutes: float, models: Path) -> float:
-    """Megabytes by which the interface grew in the second half of the time."""
+    """Returns the megabytes by which the interface grew in the second half of the time."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         secret = prepare(home, models)
@@ -92,7 +92,7 @@ def measure(minutes: float, models: Path) -> float:
                     said += 60
                     sizes.append(interface.memory_info().rss / 1e6)
                     print(f"{gone / 60:6.1f} min {done:6} deeds {sizes[-1]:8.1f} MB", flush=True)
-                    # What was drawn is of no use here.
+                    # The terminal's output is not needed here.
                     terminal.raw, terminal._text, terminal._stripped, terminal._seen = "", "", 0, 0
                 if gone >= 60 * minutes:
                     break

@@ -1,8 +1,8 @@
-"""From Ctrl+L to the locked door: `python -m benchmarks.lock`.
+"""Measures from Ctrl+L to the locked screen: `python -m benchmarks.lock`.
 
-The installed program in a real terminal, with a conversation open and the real model loaded: how long until
-the unlock screen is drawn, and until the model's process is gone. A start of the program to the same screen
-beside it tells what of that is starting anew.
+Runs the installed program in a real terminal, with a conversation open and the real model loaded. Measures
+how long it takes until the unlock screen is drawn, and until the model's process is gone. A start of the
+program to the same screen shows how much of that is restarting.
 """
 
 import argparse
@@ -21,14 +21,14 @@ from tests.e2e.terminal import atlas, ctrl
 
 
 def started(home: Path) -> float:
-    """Seconds from starting the program to its unlock screen."""
+    """Returns the seconds from starting the program to its unlock screen."""
     with atlas(home, columns=100, rows=30) as terminal:
         terminal.see("Locked")
         return time.perf_counter() - terminal.started
 
 
 def locked(home: Path, secret: Path) -> tuple[float, float]:
-    """Seconds from the key press to the unlock screen, and to the end of the model's process."""
+    """Returns the seconds from the key press to the unlock screen, and to the end of the model's process."""
     with atlas(home, "--passphrase-file", str(secret), columns=100, rows=30) as terminal:
         terminal.see("What is on your mind")
         terminal.write("Say hello.")

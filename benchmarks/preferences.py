@@ -1,9 +1,9 @@
-"""Whether a question finds the preference it needs: `python -m benchmarks.preferences`.
+"""Measures whether a question finds the preference it needs: `python -m benchmarks.preferences`.
 
-Fifty people have stated twenty preferences each, over twenty everyday topics, one conversation each, and
-then ask for something that one of them matters to and that does not name it ("recommend a course" where it
-was said "I dislike online learning"). The figure is the share of questions whose preference is among the
-first of what that person has said. There are two sets of texts, this project's own: half of the people of
+Fifty users have stated twenty preferences each, over twenty everyday topics, one conversation each. They then
+ask for something for which one preference matters, without naming it ("recommend a course" where "I dislike
+online learning" was said). The figure is the share of questions whose preference is among the first results
+from that user's messages. There are two sets of texts, both written for this project: half of the users of
 each are for tuning, the other half, with other preferences and questions, are held out. The same is measured
 over memories.
 """
@@ -35,7 +35,7 @@ from models.messages import Role
 
 @dataclass(frozen=True)
 class Kind:
-    """One set of texts; `phrasings` are what the preferences are put into."""
+    """One set of texts; the preferences are put into `phrasings`."""
 
     name: str
     path: Path
@@ -61,7 +61,7 @@ BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Stated:
-    """A preference of one person, and the question that needs it. `name` is that of its message."""
+    """A preference of one user, and the question that needs it; `name` is that of its message."""
 
     name: str
     person: str
@@ -72,13 +72,13 @@ class Stated:
 
 
 def stated(kind: Kind) -> Iterator[Stated]:
-    """Every person's preferences; the people of the second half have other ones."""
+    """Yields every user's preferences; users in the second half have different ones."""
     topics: dict[str, list[tuple[str, str]]] = tomllib.loads(kind.path.read_text(encoding="utf-8"))["topics"]
     for person in range(PEOPLE):
         half, number = divmod(person, PEOPLE // 2)
         for at, (topic, pairs) in enumerate(topics.items()):
             own = pairs[half * len(pairs) // 2 :][: len(pairs) // 2]
-            # Another step from topic to topic for every few people: no two have said the same.
+            # The step from topic to topic changes every few users, so that no two have said the same.
             step, turn = divmod(number, len(own))
             preference, question = own[(turn + at * step) % len(own)]
             said = kind.phrasings[(step + at) % len(kind.phrasings)].format(preference)
@@ -86,7 +86,7 @@ def stated(kind: Kind) -> Iterator[Stated]:
 
 
 def sessions(said: Sequence[Stated]) -> Iterator[TravellingSession]:
-    """One conversation a preference, in a project a person."""
+    """Yields one conversation per preference, in one project per user."""
     for number, one in enumerate(said):
         when = BEGINNING + timedelta(days=number % (len(said) // PEOPLE))
         message = TravellingMessage(one.name, None, Role.USER, "user", one.text, when)
@@ -95,7 +95,7 @@ def sessions(said: Sequence[Stated]) -> Iterator[TravellingSession]:
 
 
 async def learn(store: Store, said: Sequence[Stated]) -> None:
-    """The same as memories, each learned from its message."""
+    """Adds the same preferences as memories, each learned from its message."""
     entries = await store.evidence.entries(limit=2 * len(said))
     texts = await store.evidence.texts([entry.seq for entry in entries if not entry.machine])
     people = {one.name: one.person for one in said}
@@ -113,7 +113,7 @@ async def learn(store: Store, said: Sequence[Stated]) -> None:
 
 
 async def places(engine: RecallEngine, asked: list[Stated], kind: str = "message") -> list[int]:
-    """For each question the place of what it needs among the hits, from 0; `max(KS)` when it is not there."""
+    """Returns each question's rank of the needed hit, from 0; `max(KS)` if it is missing."""
     found = []
     for one in asked:
         hits = await engine.recall(RecallQuery(one.question, k=max(KS), kinds=[kind], project=one.person))

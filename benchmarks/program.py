@@ -1,7 +1,7 @@
-"""How the installed program feels, in a real terminal: `python -m benchmarks.program`.
+"""Measures how the installed program feels, in a real terminal: `python -m benchmarks.program`.
 
-First paint, from unlock to chat beside the derivation of the key, streaming speed through worker and
-interface beside bare llama-cpp-python in one process, the delay from a key press to its picture while a
+Measures first paint, unlock to chat compared with key derivation, streaming speed through worker and
+interface compared with bare llama-cpp-python in one process, the delay from a key press to its paint while a
 reply streams, and the memory of the interface's process.
 """
 
@@ -25,7 +25,7 @@ ASK = "Write a very long story about the sea and the people who live by it."
 
 
 def prepare(home: Path, models: Path) -> Path:
-    """A home with the real models and a vault; returns the file with its passphrase."""
+    """Creates a home with the real models and a vault; returns the file with its passphrase."""
     paths = Paths(home)
     paths.ensure()
     paths.models.rmdir()
@@ -43,7 +43,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def first_paint(home: Path, rounds: int) -> tuple[float, float]:
-    """Seconds from starting the program to its first screen, and to that of Textual with one field."""
+    """Returns the seconds to the program's first screen, and to that of Textual with one field."""
     code = Path(__file__).with_name("bare_screen.py")
     seen, bare = [], []
     for _ in range(rounds):
@@ -57,7 +57,7 @@ def first_paint(home: Path, rounds: int) -> tuple[float, float]:
 
 
 def key_derivation(home: Path, secret: Path, rounds: int) -> float:
-    """Seconds that a fresh process takes to derive the key, inside that process."""
+    """Returns the seconds that a fresh process takes to derive the key, measured inside that process."""
     code = (
         "import sys, time; from pathlib import Path; from memory.vault.vault import Vault\n"
         "from memory.entities import RoomKind\n"
@@ -71,7 +71,7 @@ def key_derivation(home: Path, secret: Path, rounds: int) -> float:
 
 
 def unlock(home: Path, rounds: int) -> float:
-    """Seconds from Enter on the passphrase to the conversation."""
+    """Returns the seconds from Enter on the passphrase to the conversation."""
     took = []
     for _ in range(rounds):
         with atlas(home) as terminal:
@@ -87,7 +87,7 @@ def unlock(home: Path, rounds: int) -> float:
 
 
 def talk(home: Path, secret: Path, tokens: int) -> dict[str, float]:
-    """Streams one long reply at full speed and types into it."""
+    """Streams one long reply at full speed, then types into a second one."""
     subprocess.run(
         [Path(sys.executable).with_name("atlas"), "config", "set", "chat.max_tokens", str(tokens)],
         env=environment(home),
@@ -124,7 +124,7 @@ def talk(home: Path, secret: Path, tokens: int) -> dict[str, float]:
 
 
 def key_delays(terminal: Terminal, presses: int) -> list[float]:
-    """Seconds from a key press until its letter is drawn at the end of what was typed."""
+    """Returns the seconds from each key press until its letter is drawn at the end of the typed text."""
     typed, delays = "", []
     for number in range(presses):
         typed += "qzx"[number % 3]
@@ -141,7 +141,7 @@ def key_delays(terminal: Terminal, presses: int) -> list[float]:
 
 
 def bare_speed(model: Path, tokens: int) -> float:
-    """Tokens a second of llama-cpp-python's own loop in one process that does nothing else."""
+    """Returns the tokens per second of llama-cpp-python's own loop in a process that does nothing else."""
     code = Path(__file__).with_name("bare.py")
     done = subprocess.run(
         [sys.executable, str(code), "stream", str(model), str(tokens), ASK],
@@ -164,7 +164,7 @@ def report(home: Path, secret: Path, models: Path, rounds: int, tokens: int) -> 
     for _ in range(rounds):
         felt.append(talk(home, secret, tokens))
         bare.append(bare_speed(model, tokens))
-    # Each beside the bare runs before and after it: a machine's speed changes while it is measured.
+    # Compared with the bare runs before and after: a machine's speed changes while it is measured.
     ratios = [one["tokens_per_second"] / statistics.mean(bare[at : at + 2]) for at, one in enumerate(felt)]
     speeds = ", ".join(f"{one['tokens_per_second']:.0f}" for one in felt)
     print(f"streaming          {statistics.median(ratios):.0%} of bare (goal 95 %; {min(ratios):.0%} to "
@@ -173,7 +173,7 @@ def report(home: Path, secret: Path, models: Path, rounds: int, tokens: int) -> 
     print(f"                   the interface takes {share:.1%} of one processor meanwhile")
     p50, p95 = (statistics.median(one[key] for one in felt) for key in ("key_p50_ms", "key_p95_ms"))
     print(f"key press to paint p50 {p50:.0f} ms, p95 {p95:.0f} ms (goal 33)")
-    # Later rounds have something to search: vectors are loaded beside the first screen.
+    # The first round only: later ones have something to search, and load vectors with the first screen.
     print(f"interface memory   {felt[0]['resident_mb']:.0f} MB (goal 150)")
 
 

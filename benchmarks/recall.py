@@ -1,12 +1,12 @@
-"""How much of the evidence is found: `python -m benchmarks.recall FILE`.
+"""Measures how much of the evidence recall finds: `python -m benchmarks.recall FILE`.
 
 FILE is one of two public kinds of data, which are not part of this project: LoCoMo (`conversation`, `qa`) or
 chats with an assistant (`sessions`, `questions`). Each conversation is one project of one room, stored
 through the public interface and embedded by the real model; no language model takes part. The figure is the
-mean over questions of |evidence ∩ first k| / |evidence|, beside plain BM25 over messages, plain cosine of the
-whole question, and their equal reciprocal ranks, all over the same store and vectors. `--check` also fits the
-weights without each conversation in turn and measures on it; `--decay` asks on the day after each
-conversation ended, with every preset of decay.
+mean over questions of |evidence ∩ first k| / |evidence|. It is compared with plain BM25 over messages, plain
+cosine of the whole question, and their equal reciprocal ranks, all over the same store and vectors. `--check`
+also fits the weights without each conversation in turn and measures on it; `--decay` asks on the day after
+each conversation ended, with every preset of decay.
 """
 
 import argparse
@@ -148,7 +148,7 @@ PLAIN = [scorer for scorer in METHODS.values() if scorer is not score]
 
 
 class WholeQuestion:
-    """Embeds the question as it was asked, names and all: what plain cosine search does."""
+    """Embeds the question as it was asked, including names, as plain cosine search does."""
 
     def __init__(self, embedder: QueryEmbedder) -> None:
         self._embedder = embedder
@@ -163,7 +163,7 @@ class WholeQuestion:
 
 @dataclass
 class Measured:
-    """What one method found: shares of the evidence in the first k for each question, milliseconds each."""
+    """Results of one method, per question: shares of the evidence in the first k, and milliseconds."""
 
     found: list[tuple[float, ...]]
     took: list[float]
@@ -218,7 +218,7 @@ def by_category(asked: list[Asked], measured: Measured) -> None:
 
 
 class Recorder:
-    """Keeps the evidence of every question, so that other weights can be tried on it."""
+    """Records the evidence of every question, so that other weights can be tried on it."""
 
     def __init__(self) -> None:
         self.seen: list[Evidence] = []
@@ -229,7 +229,7 @@ class Recorder:
 
 
 def objective(cases: list[tuple[Evidence, NDArray[np.bool_]]], weights: Weights) -> float:
-    """Mean share of the evidence in the first 10."""
+    """Returns the mean share of the evidence in the first 10."""
     found = []
     for evidence, relevant in cases:
         order = np.argsort(-score(evidence, weights).total, kind="stable")[: KS[1]]
@@ -238,7 +238,7 @@ def objective(cases: list[tuple[Evidence, NDArray[np.bool_]]], weights: Weights)
 
 
 def fitted(cases: list[tuple[Evidence, NDArray[np.bool_]]], start: Weights) -> Weights:
-    """One round of steps of a fifth, up and down, each kept when it helps."""
+    """Fits the weights in one round of steps of a fifth, down and up, each kept if it helps."""
     best, value = start, objective(cases, start)
     for field in fields(start):
         if field.name == "decay":
@@ -287,7 +287,7 @@ async def _entries(store: Store) -> AsyncIterator[Entry]:
 
 
 def day_after(samples: list[dict[str, Any]]) -> dict[str, datetime]:
-    """When each conversation (by its project) is asked about."""
+    """Returns when each conversation (by its project) is asked about: a day after its last message."""
     found: dict[str, datetime] = {}
     for session in (session for sample in samples for session in sessions_of(sample)):
         latest = max(message.created_at for message in session.messages) + timedelta(days=1)

@@ -1,9 +1,10 @@
-"""How long recall takes in a large room: `python -m benchmarks.recall_speed [MESSAGES] [MEMORIES]`.
+"""Measures recall in a large room: `python -m benchmarks.recall_speed [MESSAGES] [MEMORIES]`.
 
-A room in memory with 100,000 messages and 10,000 memories of made-up words, their vectors made from these
-words (no model: the embedding of a question costs 5 to 10 ms more, see `benchmarks.recall`). Printed are the
-reading of the room and the filling of the index at unlock, the milliseconds of questions (wall clock and
-processor), the same when what was said in the last hours answers, and the resident memory of the process.
+Uses a room in memory with 100,000 messages and 10,000 memories of made-up words, with vectors made from these
+words. There is no model: the embedding of a question costs 5 to 10 ms more, see `benchmarks.recall`. Prints
+the time to read the room and to fill the index at unlock, the milliseconds of questions (wall clock and
+processor), the same when messages of the last hours contain the answer, and the resident memory of the
+process.
 """
 
 import asyncio
@@ -39,7 +40,7 @@ QUESTIONS = 60
 
 
 class Words:
-    """Texts whose words are as unevenly frequent as in a language, and vectors that near texts share."""
+    """Makes text with word frequencies as uneven as in a language, and vectors that similar texts share."""
 
     def __init__(self) -> None:
         self._random = random.Random(7)

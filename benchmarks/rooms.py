@@ -1,7 +1,7 @@
-"""What moving a conversation between rooms costs: `python -m benchmarks.rooms`.
+"""Measures moving a conversation between rooms: `python -m benchmarks.rooms`.
 
-A session of 1,000 messages, with their full text and a vector each, moves to the private room and back, in
-rooms that hold others like it. Wall clock, and processor time, which a busy machine does not change much.
+Moves a session of 1,000 messages, with full-text entries and a vector each, to the private room and back, in
+rooms that contain others like it. Prints wall clock, and processor time, which a busy machine changes little.
 """
 
 import argparse
@@ -33,7 +33,7 @@ async def fill(store: Store, messages: int) -> str:
 
 
 async def move(source: Store, target: Store, session_id: str) -> None:
-    """The three steps of `atlas_desktop.services.desk`, without what it tells the model."""
+    """Performs the three steps of `atlas_desktop.services.desk`, without notifying the model."""
     private = target if target.room is RoomKind.PRIVATE else source
     sealer = await private.moves.sealer()
     await source.moves.depart(session_id, target.room, sealer)
@@ -42,7 +42,7 @@ async def move(source: Store, target: Store, session_id: str) -> None:
 
 
 async def measure(folder: Path, messages: int, sessions: int, rounds: int) -> tuple[list[float], list[float]]:
-    """Seconds by the wall and of the processor, of each move."""
+    """Returns the wall clock and processor seconds of each move."""
     stores = [
         await open_room(folder / f"{kind}.db", RoomKey.generate(), kind, SystemClock(), create=True)
         for kind in (RoomKind.OPEN, RoomKind.PRIVATE)

@@ -1,8 +1,8 @@
-"""How often a turn asks the database: `python -m benchmarks.round_trips`.
+"""Counts the database calls of a turn: `python -m benchmarks.round_trips`.
 
-A real room with all its services and a scripted model. Counts every call that waits for a room's thread: in
-one turn of a session that has been talked in, and with the hooks and jobs that follow it. Which jobs fall
-into these seconds differs a little: 39 to 44 altogether, where it was 72 when duties were read one by one.
+Uses a real room with all its services and a scripted model. Counts every call that waits for a room's thread:
+in one turn of a used session with its hooks, and with the jobs that follow it. Which jobs fall into these
+seconds varies a little: 39 to 44 calls in total, compared with 72 when duties were read one by one.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from tests.storage.conftest import Place
 T = TypeVar("T")
 BEFORE = ("I live in Bergen and work as a nurse.", "What is on my desk?", "Tell me about tides.")
 QUIET_S = 3.0
-"""Long enough for the jobs that follow a turn."""
+"""Seconds; long enough for the jobs that follow a turn."""
 
 
 class CountedDatabase(Database):
-    """Counts its calls, by the function that asks."""
+    """Counts its calls by the function that makes them."""
 
     calls: ClassVar[Counter[str]] = Counter()
 

@@ -1,7 +1,7 @@
-"""Resuming a session after a restart, beside reading it again: `python -m benchmarks.states`.
+"""Compares resuming a session after a restart with reading it again: `python -m benchmarks.states`.
 
-A session of some 2,500 tokens is read cold; its state is saved to the encrypted store; a new process gets it
-back and takes the session's next turn. All that lies between opening the store and the first token counts.
+A session of about 2,500 tokens is read cold; its state is saved to the encrypted store; a new process loads
+it and takes the session's next turn. Everything between opening the store and the first token counts.
 """
 
 import argparse
@@ -35,8 +35,8 @@ class Resumed:
     """One comparison, in milliseconds: the cold first token, and the parts of the resumed one.
 
     `save` is how long the state took to get out of the model and `store` into the file, both beside other
-    work; `stall` is the longest time for which the program's event loop did nothing else meanwhile. `beside`
-    and `idle` are first tokens of the same turn while a state is saved and while nothing is.
+    work. `stall` is the longest time for which the program's event loop was blocked meanwhile. `beside` and
+    `idle` are first tokens of the same turn while a state is saved and while nothing is.
     """
 
     tokens: int
@@ -73,7 +73,7 @@ async def running(model: Path) -> AsyncIterator[ModelHost]:
 
 
 class Stalls:
-    """The longest pause between two ticks of the event loop while the block runs, in `worst` (ms)."""
+    """Measures the longest pause between two ticks of the event loop in a block, in `worst` (ms)."""
 
     worst = 0.0
 
@@ -93,7 +93,7 @@ class Stalls:
 
 
 def session_of(tokens: int) -> list[ChatMessage]:
-    """A session of about so many tokens that ends with the person's words."""
+    """Returns a session of about `tokens` tokens that ends with a message of the user."""
     messages = [ChatMessage(Role.SYSTEM, "You are Atlas.")]
     for number in range(tokens // 85):
         said = f"On day {number} we walked by the sea, and the gulls were louder than the day before. "
@@ -103,7 +103,7 @@ def session_of(tokens: int) -> list[ChatMessage]:
 
 
 async def resume(model: Path, folder: Path, tokens: int = 2500) -> Resumed:
-    """One comparison, with the store in `folder`."""
+    """Runs one comparison, with the store in `folder`."""
     messages, path, key = session_of(tokens), folder / "states.db", RoomKey.generate()
     async with running(model) as host:
         cold = await complete(host, messages, REPLY)

@@ -1,9 +1,9 @@
-"""What storing and finding costs, beside plain SQLite in the same run: `python -m benchmarks.storage`.
+"""Measures storing and finding, compared with plain SQLite in the same run: `python -m benchmarks.storage`.
 
-A commit is one message that is on the disk when the call returns (WAL, synchronous=FULL). Three ways, taking
-turns so that a busy disk slows them alike: a room; plain SQLite with its schema (tables, full-text index,
-triggers) and the same statements, not encrypted and without a thread of its own; and plain SQLite with one
-bare table and one index. Figures are medians.
+A commit is one message that is on disk when the call returns (WAL, synchronous=FULL). Three variants take
+turns, so that a busy disk slows them equally: a room; plain SQLite with its schema (tables, full-text index,
+triggers) and the same statements, not encrypted and without a separate thread; and plain SQLite with one bare
+table and one index. Figures are medians.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def text(n: int, words: int = 40) -> str:
 
 
 class Bare:
-    """Plain SQLite with the durability that a room has, and nothing else of it."""
+    """Plain SQLite with the durability of a room, and nothing else of it."""
 
     def __init__(self, path: Path) -> None:
         self.conn = sqlite3.connect(path, isolation_level=None)
@@ -95,7 +95,7 @@ class SameWork:
     """Plain SQLite with a room's schema and statements."""
 
     def __init__(self, path: Path) -> None:
-        # SQLCipher's library without a key is plain SQLite, of a version that knows the whole schema.
+        # SQLCipher's library without a key is plain SQLite, of a version that supports the whole schema.
         self.conn: Connection = sqlcipher.connect(str(path), isolation_level=None)
         make_durable(self.conn)
         self.now = SystemClock().now()
@@ -122,7 +122,10 @@ async def timed(work: Callable[[], Awaitable[object]]) -> float:
 
 
 async def commits(store: Store, home: Path, count: int) -> list[float]:
-    """Milliseconds of a commit: in a room, in plain SQLite doing the same work, in a bare table."""
+    """Returns the median milliseconds of a commit.
+
+    In this order: in a room, in plain SQLite doing the same work, in a bare table.
+    """
     session, _ = await store.create_session(NewSession("commits"), NewMessage(Role.USER, text(0)))
     plain: tuple[SameWork | Bare, ...] = (SameWork(home / "same.db"), Bare(home / "bare.db"))
     taken: tuple[list[float], ...] = ([], [], [])

@@ -1,4 +1,4 @@
-"""What the benchmarks of context share: a throw-away home, turns, and talk to fill a long session with."""
+"""Shared parts of the context benchmarks: a temporary home, turns, and text for long sessions."""
 
 import tempfile
 from collections.abc import AsyncIterator, Callable
@@ -40,7 +40,7 @@ _REMARKS = (
 
 
 def small_talk(number: int) -> str:
-    """The person's words of a turn; no two turns of one session are the same."""
+    """Returns the user's message of a turn; no two turns of one session are the same."""
     topic = _TOPICS[number % len(_TOPICS)]
     first, second = _REMARKS[number % len(_REMARKS)], _REMARKS[(number * 3 + 1) % len(_REMARKS)]
     return f"Let us talk about {topic} again, for the {number}. time. {first} {second}"
@@ -52,7 +52,7 @@ def default_chat_model() -> Path:
 
 @dataclass
 class Place:
-    """A desk in a home of its own, with the models of the real one."""
+    """A desk in a separate home, with the models of the real one."""
 
     desk: AppContext
     room: RoomServices
@@ -64,7 +64,7 @@ async def place(
 ) -> AsyncIterator[Place]:
     """Opens a home: a new vault in it, or (`new` False) the one of an earlier `place`.
 
-    `model` gives what is used in place of the model.
+    `model` returns the model to use in place of the one given.
     """
     paths = Paths(home)
     if new:
@@ -90,7 +90,7 @@ def scratch() -> tempfile.TemporaryDirectory[str]:
 
 
 async def say(place: Place, text: str, session: str | None, *, max_tokens: int = 16) -> Replied:
-    """One turn; greedy, so that two runs say the same."""
+    """Runs one turn, greedily so that two runs give the same reply."""
     options = place.desk.turn_options()
     options = replace(options, params=replace(options.params, max_tokens=max_tokens, temperature=0.0, seed=1))
     turn = place.room.chat.turn(text, session=session, options=options)
@@ -105,5 +105,5 @@ async def say(place: Place, text: str, session: str | None, *, max_tokens: int =
 
 
 async def idle(place: Place) -> None:
-    """What happens while nobody waits: everything that is due is done."""
+    """Runs all background work that is due, as when nobody waits."""
     await place.room.background.run()

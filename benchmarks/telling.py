@@ -1,4 +1,4 @@
-"""Sessions in which people tell something and ask for it 200 turns later: made from `continuity.toml`."""
+"""Sessions in which users state facts and ask for them 200 turns later; made from `continuity.toml`."""
 
 import random
 import re
@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 GAP = 200
-"""Turns between telling and asking."""
+"""Turns between stating and asking."""
 
 _MARKED_EVERY = 5
 _LONG_EVERY = 4
 
 
 class Kind(StrEnum):
-    """What a case is, or what a turn without one is."""
+    """Kind of a case, or of a turn without one."""
 
     MARKED = "marked"
     DECISION = "decision"
@@ -31,7 +31,7 @@ WEIGHTY = (Kind.MARKED, Kind.DECISION, Kind.NUMBER)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is told, how it is asked for, and what must then be in sight."""
+    """What is stated, how it is asked for, and what must then be in sight."""
 
     kind: Kind
     told: str
@@ -41,7 +41,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One turn of the person. `asks`: it is the question of `case`; otherwise `case` is told in it."""
+    """One turn of the user: with `asks`, the question of `case`; otherwise `case` is stated in it."""
 
     text: str
     kind: Kind
@@ -56,10 +56,10 @@ class Talk:
 
 
 def talk(name: str, *, at_most: int | None = None, seed: int = 7) -> Talk:
-    """The session of the cases called `name`; the same seed gives the same session.
+    """Returns the session of the cases called `name`; the same seed gives the same session.
 
-    Facts are spread over as many turns as it takes, at most `GAP`; each is asked for `GAP` turns later, and
-    whatever is between is small talk and requests that need nothing of it.
+    Facts are spread over as many turns as needed, at most `GAP`; each is asked for `GAP` turns later.
+    Everything in between is small talk, and requests that need no fact.
     """
     draw = random.Random(f"{name} {seed}")
     data = tomllib.loads(Path(__file__).with_name("continuity.toml").read_text("utf-8"))
@@ -107,7 +107,7 @@ def _capital(text: str) -> str:
 
 
 def _require_unlike(cases: list[Case]) -> None:
-    """Raises `ValueError` when an answer is in words that are not its own: finding it would mean nothing."""
+    """Raises `ValueError` if an answer is in text that is not its own: finding it would mean nothing."""
     for case in cases:
         for other in cases:
             texts = [other.asked] if other is case else [other.told, other.asked]
@@ -116,7 +116,7 @@ def _require_unlike(cases: list[Case]) -> None:
 
 
 def holds(text: str, answer: str) -> bool:
-    """Whether the answer's words are in the text: case, spaces and thousands separators aside."""
+    """Returns whether the text contains the answer, ignoring case, spaces and thousands separators."""
     return re.search(rf"(?<!\w){re.escape(_plain(answer))}(?!\w)", _plain(text)) is not None
 
 

@@ -1,8 +1,8 @@
-"""A model as downloaded beside another layout of it, measured in turns in one run. Prints JSON.
+"""Compares a model as downloaded with another layout of it, in alternation in one run; prints JSON.
 
 `python -m benchmarks.tuning [--layout q8_0] [--rounds 5] [--threads N]` takes the default chat model and what
-`atlas models tune` made of it; where there is nothing yet, or with `--layout`, the layout is made for the
-run, outside the home.
+`atlas models tune` made of it. If there is nothing yet, or with `--layout`, the layout is made for the run,
+outside the home.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from models.tuning.results import TunedStore
 async def compare(
     original: Path, tuned: Path, start: RunSettings, best: RunSettings, plan: TuningPlan, rounds: int
 ) -> dict[str, object]:
-    """Tokens a second of both, their ratios, and both perplexities on the fixed text."""
+    """Returns the tokens per second of both, their ratios, and both perplexities on the fixed text."""
     kernels = KernelsNote.beside(Paths(find_home()).models).read()
     benches = Bench(original, kernels), Bench(tuned, kernels)
     try:

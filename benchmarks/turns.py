@@ -1,8 +1,8 @@
-"""What an appended turn costs beside bare llama.cpp: `python -m benchmarks.turns`.
+"""Compares an appended turn with bare llama.cpp: `python -m benchmarks.turns`.
 
-A conversation of some length is in the model's context; a person adds one message. Through host, pipe and
+A conversation of some length is in the model's context; the user adds one message. Through host, pipe and
 worker the first token may take at most 1.3 times what llama.cpp takes to evaluate the new tokens alone, in a
-process of its own. The two take turns; figures are medians.
+separate process. The two take turns; figures are medians.
 """
 
 import argparse
@@ -24,7 +24,7 @@ NEW = "And what would you tell somebody who has never been there? I go in June, 
 
 
 async def through_the_worker(model: Path, turns: int) -> tuple[float, list[int], list[int]]:
-    """(ms to the first token of the last turn, what was held before it, what was new in it)."""
+    """Returns ms to the first token of the last turn, the tokens held before it, and its new tokens."""
     kernels = KernelsNote.beside(model.parent).read()
     host = ModelHost(HostSpec(chat=lambda: ("small", model), kernels=kernels))
     params = GenerationParams(max_tokens=32, temperature=0.0)
@@ -53,7 +53,7 @@ async def complete(host: ModelHost, messages: list[ChatMessage], params: Generat
 
 
 class Bare:
-    """Bare llama.cpp in a process of its own, which holds what it has read between two prompts."""
+    """Bare llama.cpp in a separate process, which keeps what it has read between two prompts."""
 
     def __init__(self, model: Path) -> None:
         self._process = subprocess.Popen(
@@ -72,7 +72,7 @@ class Bare:
         self._process.wait()
 
     def append(self, prompt: list[int], new: list[int]) -> float:
-        """Milliseconds to the first token of `new`, read after `prompt`."""
+        """Returns the milliseconds to the first token of `new`, read after `prompt`."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"prompt": prompt, "new": new}) + "\n")
@@ -84,7 +84,7 @@ class Bare:
 
 
 def bare(model: Path, prompt: list[int], new: list[int]) -> float:
-    """As `Bare.append`, in a process for this alone."""
+    """Runs `Bare.append` in a separate process for this call alone."""
     with Bare(model) as process:
         return process.append(prompt, new)
 

@@ -1,7 +1,7 @@
-"""What vectors cost on the disk: `python -m benchmarks.vectors [--vectors N]`.
+"""Measures what vectors cost on disk: `python -m benchmarks.vectors [--vectors N]`.
 
-A room of so many messages gets a vector of 384 numbers for each, 64 at a time as the program makes them; then
-it is opened anew and all of them are read, as recall does at its first question.
+A room of N messages gets a vector of 384 numbers for each, 64 at a time as the program makes them. It is then
+reopened and all of them are read, as recall does at its first question.
 """
 
 import argparse

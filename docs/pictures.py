@@ -1,7 +1,7 @@
-"""Takes the pictures of the docs: `make tour`, or `python docs/pictures.py` (needs tmux, and the default models).
+"""Takes the pictures of the docs: `make tour`, or `python docs/pictures.py`.
 
-They are taken on the tour that the tests make, too: the installed program with the real small model, in a real
-terminal, in two sizes.
+Needs tmux and the default models. Uses the same tour as the tests: the installed program with the real small
+model, in a real terminal, in two sizes.
 """
 
 import re
@@ -20,13 +20,13 @@ from atlas_desktop.paths import Paths, find_home
 FOLDER = Path(__file__).resolve().parent / "pictures"
 SIZES = ((80, 24), (140, 45))
 README_PICTURE = "chat-140x45"
-# The colours of the dark theme, for what is drawn in the terminal's own.
+# The colours of the dark theme, for text in the terminal's default colours.
 _GROUND = TerminalTheme((20, 23, 28), (217, 220, 227), [(20, 23, 28)] * 8, [(217, 220, 227)] * 8)
 _FONTS = re.compile(r"@font-face \{.*?\}", re.DOTALL)
 
 
 def svg(screen: str, columns: int) -> str:
-    """A picture of what a terminal shows, without fonts that would be fetched from somewhere."""
+    """Returns a picture of a terminal's screen, without fonts that would be fetched from somewhere."""
     console = Console(record=True, width=columns, file=StringIO(), color_system="truecolor")
     for line in screen.removesuffix("\n").split("\n"):
         console.print(Text.from_ansi(line, no_wrap=True), crop=True, overflow="crop")
@@ -34,7 +34,7 @@ def svg(screen: str, columns: int) -> str:
 
 
 def home_with_models(folder: Path) -> Path:
-    """A new home of a person whose files are in `folder`, with the models of this computer."""
+    """Creates a home for a user whose files are in `folder`, with the models of this computer."""
     home = Paths(folder / ".local" / "share" / "atlas-desktop")
     home.ensure()
     for source in Paths(find_home()).models.iterdir():
@@ -61,7 +61,7 @@ def take(columns: int, rows: int) -> None:
 
 
 def missing() -> str:
-    """What the tour cannot be made without; empty when nothing is."""
+    """Returns what the tour needs and is missing; empty if nothing is."""
     from tests.e2e.tmux import INSTALLED
 
     models = Paths(find_home()).models

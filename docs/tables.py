@@ -1,4 +1,4 @@
-"""Writes the tables of the docs from the code, so that they cannot drift apart.
+"""Writes the tables of the docs from the code, so that they cannot diverge.
 
 `python docs/tables.py` rewrites them; the test suite fails when one is stale.
 """
@@ -26,7 +26,7 @@ def settings_table() -> str:
 
 
 def commands() -> Iterator[tuple[str, argparse.ArgumentParser, str]]:
-    """(name, parser, help) of every command and subcommand."""
+    """Yields name, parser and help of every command and subcommand."""
     from atlas_desktop.__main__ import build_parser
 
     def walk(
@@ -171,7 +171,10 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
 
 
 def with_table(text: str, name: str, table: str) -> str:
-    """`text` with what stands between the marks of `name` replaced."""
+    """Returns `text` with what is between the marks of `name` replaced.
+
+    Raises `ValueError` if the marks are missing.
+    """
     pattern = rf"(<!-- {name}: made by docs/tables.py -->\n).*?(\n<!-- end of {name} -->)"
     made, count = re.subn(pattern, lambda m: m[1] + table + m[2], text, flags=re.DOTALL)
     if count != 1:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from atlas_desktop import locale
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.settings.descriptions import describe
 from tests.order import pytest_collection_modifyitems
@@ -35,6 +36,11 @@ def installed_models() -> Path:
 # A shell that runs the suite in the background has it ignore Ctrl-C, and all that it starts would do so too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The programs that tests start speak English, whatever this computer's language is.
+os.environ.update(LANG="C.UTF-8", LC_ALL="C.UTF-8")
+# Chosen before any screen is imported.
+locale.use(os.environ.get("ATLAS_TEST_LANGUAGE", ""))
 
 # Days of the tests begin where those of no computer in particular do; `test_zones.py` tries others.
 if sys.platform != "win32":

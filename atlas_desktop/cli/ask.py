@@ -18,6 +18,7 @@ from atlas_desktop.cli.turns import (
     written_out,
 )
 from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.locale import _
 
 if TYPE_CHECKING:
     from atlas_desktop.services.events import Replied
@@ -28,15 +29,17 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser = subparsers.add_parser(
         "ask",
         parents=[common],
-        help="say one thing and print the reply",
-        description="Say one thing and print the reply. The session is kept, unless --memory off is given.",
+        help=_("send one message and print the reply"),
+        description=_(
+            "Send one message and print the reply. The session is saved unless you use --memory off."
+        ),
     )
-    parser.add_argument("text", metavar="TEXT", help="what to say; `-` reads it from standard input")
+    parser.add_argument("text", metavar="TEXT", help=_("the message; `-` reads it from standard input"))
     add_turn_options(parser)
     parser.add_argument(
         "--split",
         action="store_true",
-        help="say a text that is too long in parts, the whole text of attached files before your words",
+        help=_("send a text that is too long in parts, with the full text of attached files first"),
     )
     parser.set_defaults(handler=ask, exclusive=True)
 
@@ -47,7 +50,7 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
 
     text = given_text(args.text)
     if not text.strip():
-        raise UsageError("There is nothing to say.", "Give a text, or `-` to read it from standard input.")
+        raise UsageError(_("The message is empty."), _("Give a text, or `-` to read it from standard input."))
     refuse_what_is_for_new_sessions(args)
     attached = await attachments_of(args.attach)
     room = await open_for(ctx, args)
@@ -58,7 +61,7 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
     if not args.split:
         options = replace(options, attachments=attached)
     else:
-        # Every word of the files is said then. What is asked comes last, next to the answer.
+        # The files are sent in full then. The question comes last, next to the reply.
         whole = "\n\n".join(filter(None, [written_out(attached), text]))
         parts = await room.chat.in_parts(whole, session=session, options=options)
     for number, part in enumerate(parts, 1):
@@ -68,18 +71,18 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
         if done.completion.stop_reason is StopReason.CANCELLED:
             break
         if number < len(parts):
-            ctx.note(f"Part {number} of {len(parts)} is said.")
+            ctx.note(_("Sent part {number} of {count}.", number=number, count=len(parts)))
     ctx.emit(output.reply(done), "\n" if not done.message.content.endswith("\n") else "")
     return Exit.INTERRUPTED if done.completion.stop_reason is StopReason.CANCELLED else Exit.DONE
 
 
 async def _run(ctx: Context, turn: "Turn", *, show: bool) -> "Replied":
-    """The end of a turn; with `show` its words are printed as they come."""
+    """Runs a turn and returns its final event. With `show`, prints the text as it arrives."""
     from atlas_desktop.services.events import Delta, Notice, Replied
 
     done: Replied | None = None
     with on_interrupt(lambda _number: turn.stop()):
-        # Closed before the room is: a reader that goes away (`| head`) must not cost the reply.
+        # Close this before the room: the reply must be saved even if the reader exits early (`| head`).
         async with aclosing(aiter(turn)) as events:
             async for event in events:
                 if isinstance(event, Delta) and show and not ctx.json:
@@ -89,5 +92,5 @@ async def _run(ctx: Context, turn: "Turn", *, show: bool) -> "Replied":
                 elif isinstance(event, Replied):
                     done = event
     if done is None:
-        raise RuntimeError("a turn ended without its end")
+        raise RuntimeError("the turn ended without a final event")
     return done

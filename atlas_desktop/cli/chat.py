@@ -17,6 +17,7 @@ from atlas_desktop.cli.turns import (
     with_persona,
 )
 from atlas_desktop.errors import Exit
+from atlas_desktop.locale import _
 from memory.errors import StorageFull
 
 
@@ -24,16 +25,16 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser = subparsers.add_parser(
         "chat",
         parents=[common],
-        help="talk line by line",
-        description="Talk line by line: text in, streamed text out. `/help` lists the commands.",
+        help=_("chat line by line"),
+        description=_("Chat line by line: text in, streamed text out. `/help` lists the commands."),
     )
     add_turn_options(parser)
-    parser.add_argument("--jsonl", action="store_true", help="one JSON object a line, in and out")
+    parser.add_argument("--jsonl", action="store_true", help=_("one JSON object per line, in and out"))
     parser.set_defaults(handler=chat, exclusive=True)
 
 
 async def chat(ctx: Context, args: argparse.Namespace) -> int:
-    # What the commands need is not loaded to print the help.
+    # Imported here to keep printing the help fast.
     from atlas_desktop.cli.chat_commands import ChatCommands
 
     refuse_what_is_for_new_sessions(args)
@@ -43,13 +44,13 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
     session = None if args.session == "new" else (await room.store.get_session(args.session)).id
     talk = Conversation(ctx, room, options, session, attached=list(attached))
     talk.commands = ChatCommands(talk).by_name()
-    # Lines that a program sends follow one another at once: what is due is done between them.
+    # A program sends its lines without pauses, so due jobs run between them.
     scripted = not sys.stdin.isatty()
     room.recall.start(talk.report)
     if not scripted:
         room.background.start(talk.report)
     if not ctx.json and sys.stdin.isatty():
-        ctx.note("Ctrl-C stops a reply, Ctrl-D ends. /help lists the commands.")
+        ctx.note(_("Ctrl-C stops a reply, Ctrl-D quits. /help lists the commands."))
     if session is not None:
         await talk.remind()
     lines = Lines(prompt=not ctx.json)
@@ -60,7 +61,7 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
         ctx.desk.rooms.used()
         await talk.take(line, number)
         if scripted and ctx.desk.settings.jobs.enabled:
-            # It is done when there is space again; the talk goes on.
+            # The jobs run once there is space again; the conversation continues.
             with suppress(StorageFull):
                 await talk.room.background.run()
     return Exit.DONE

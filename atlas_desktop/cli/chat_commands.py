@@ -11,9 +11,9 @@ from atlas_desktop.cli.personas import line
 from atlas_desktop.cli.search import marked
 from atlas_desktop.cli.session_context import compaction_text
 from atlas_desktop.errors import UsageError
-from atlas_desktop.words import phrases
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.forgetting import preview_text, receipt_text
+from atlas_desktop.locale import N_, _, ngettext
+from atlas_desktop.phrases import rooms as phrases
+from atlas_desktop.phrases.forgetting import preview_text, receipt_text
 from memory.entities import MemoryMode, RoomKind
 from memory.forgetting import Target
 
@@ -26,9 +26,63 @@ if TYPE_CHECKING:
 
 Command = Callable[[str], Awaitable[None]]
 
+_HELP = {
+    "/attach": N_(
+        "/attach [FILE]: attach a file (text, Markdown, code, PDF); without FILE: list attachments."
+    ),
+    "/detach": N_("/detach NAME: remove a file from this session and from the model's context."),
+    "/system": N_("/system [TEXT]: change this session's instructions; without TEXT: show them."),
+    "/persona": N_("/persona [NAME|none]: choose a persona for the model; without NAME: list personas."),
+    "/template": N_(
+        "/template [NAME [VARIABLE=VALUE…]]: fill in and send a template; without NAME: list them."
+    ),
+    "/star": N_("/star: star this session, or remove its star."),
+    "/tag": N_("/tag [TAG…]: tag this session; without TAG: list its tags."),
+    "/untag": N_("/untag TAG…: remove tags from this session."),
+    "/private": N_(
+        "/private: move this session to the private room (asks for the passphrase) and continue there."
+    ),
+    "/open": N_("/open: move this session from the private room to the open room."),
+    "/close": N_("/close: close the private room; its contents stay hidden until you open it again."),
+    "/keep": N_("/keep: save this off-the-record session to the open room."),
+    "/off": N_("/off: continue off the record: nothing more is saved, and the session ends when you quit."),
+    "/reads": N_("/reads: use memories but add none."),
+    "/blank": N_("/blank: do not use or add memories."),
+    "/normal": N_("/normal: use and add memories."),
+    "/memories": N_("/memories [WORDS]: list memories (that contain these words), pinned ones first."),
+    "/remember": N_("/remember TEXT: save this as a memory now, in your words."),
+    "/pin": N_("/pin [ID|last]: always give the model this memory (default: the latest one learned)."),
+    "/why": N_(
+        "/why [ID]: show what the latest reply (or a memory or message) is based on and what it left out."
+    ),
+    "/help": N_("/help: list the commands."),
+    "/new": N_("/new (or !clear): start a new session; the old one is kept."),
+    "/sessions": N_("/sessions: list the latest sessions."),
+    "/resume": N_("/resume ID|last: continue an earlier session."),
+    "/rename": N_("/rename TITLE: name this session."),
+    "/fork": N_("/fork [TITLE]: continue in a copy of this session; the original stays unchanged."),
+    "/regenerate": N_("/regenerate: get a new reply to your latest message; the earlier reply is kept."),
+    "/continue": N_("/continue: continue the latest reply from its last word, if it was stopped or cut off."),
+    "/edit": N_("/edit TEXT: replace your latest message with this; the old message and its reply are kept."),
+    "/split": N_(
+        "/split [TEXT]: send a long text (or your latest message, if it was too long) in parts that fit."
+    ),
+    "/context": N_("/context: show what the model gets next, by tier, and the exact text."),
+    "/summarise": N_("/summarise: summarise all but the latest messages now."),
+    "/important": N_(
+        "/important [last|ID]: mark a message (default: your latest) to keep it in context longest."
+    ),
+    "/forget": N_(
+        "/forget last|this|ID: preview erasing your latest message and its reply, this session or any ID; "
+        "/forget yes then erases it permanently."
+    ),
+    "/save": N_("/save (or !save): not needed; everything is saved automatically."),
+    "/quit": N_("/quit (or exit, quit): end the chat."),
+}
+
 
 class ToolCommands:
-    """Of one conversation."""
+    """The commands of one conversation for files, instructions, templates, stars and tags."""
 
     def __init__(self, talk: "Conversation") -> None:
         self._talk = talk
@@ -48,53 +102,53 @@ class ToolCommands:
     # --- files ------------------------------------------------------------------------------------
 
     async def attach(self, rest: str) -> None:
-        """/attach [FILE]: let this session read a file (text, Markdown, code, PDF); alone: what it reads."""
         from atlas_desktop.services.attachments import read_attachment, typed_path
 
         talk = self._talk
         if not rest:
-            names = [f"{one.name} ({len(one.text):,} characters)" for one in talk.attached]
+            names = [_named(one.name, one.text) for one in talk.attached]
             if talk.session is not None:
                 stored = await talk.room.attachments.attached(talk.session)
-                names = [f"{one.name} ({len(one.text):,} characters)" for one in stored] + names
-            talk.tell("attachments", "\n".join(names) or "Nothing is attached. Write /attach and a path.")
+                names = [_named(one.name, one.text) for one in stored] + names
+            talk.tell("attachments", "\n".join(names) or _("No attachments. Write /attach and a path."))
             return
         new = await read_attachment(typed_path(rest))
         if talk.session is None:
             talk.attached.append(new)
         else:
             await talk.room.attachments.attach(talk.session, new)
-        size = f"{len(new.text):,} characters"
-        talk.tell("attached", f"Attached: {new.name} ({size}). It is read with your next words.")
+        talk.tell(
+            "attached",
+            _("Attached: {file}. Included with your next message.", file=_named(new.name, new.text)),
+        )
 
     async def detach(self, rest: str) -> None:
-        """/detach NAME: take a file out of this session and out of what the model is given."""
         talk = self._talk
         waiting = [one for one in talk.attached if one.name.casefold() == rest.strip().casefold()]
         if waiting:
             talk.attached.remove(waiting[0])
-            talk.tell("detached", f"Taken out: {waiting[0].name}.")
+            talk.tell("detached", _("Removed: {name}.", name=waiting[0].name))
             return
         gone = await talk.room.attachments.detach(talk.begun(), rest)
-        talk.tell("detached", f"Taken out: {gone.name}. The model is not given it any more.")
+        talk.tell("detached", _("Removed: {name}. The model no longer sees it.", name=gone.name))
 
     # --- instructions -----------------------------------------------------------------------------
 
     async def system(self, rest: str) -> None:
-        """/system [TEXT]: other instructions for the model in this session; alone: the present ones."""
         from dataclasses import replace
 
         talk = self._talk
         if not rest:
-            talk.tell("system", await self._instructions() or "There are none.")
+            talk.tell("system", await self._instructions() or _("No instructions."))
         elif talk.session is None:
             talk.options = replace(talk.options, system=rest)
-            talk.tell("system", "These are the instructions of the session that begins with your next words.")
+            talk.tell(
+                "system", _("These instructions apply to the session that starts with your next message.")
+            )
         else:
-            await self._instruct(rest, "The instructions are changed.")
+            await self._instruct(rest, _("Instructions changed."))
 
     async def persona(self, rest: str) -> None:
-        """/persona [NAME|none]: have the model be somebody; alone: who there is."""
         from dataclasses import replace
 
         from atlas_desktop.services.lending import persona_for, personas_for
@@ -102,7 +156,7 @@ class ToolCommands:
         talk = self._talk
         if not rest:
             known = await personas_for(talk.room, talk.rooms)
-            listed = "\n".join(map(line, known)) or "There are none yet: `atlas personas add NAME TEXT`."
+            listed = "\n".join(map(line, known)) or _("No personas. Add one: `atlas personas add NAME TEXT`.")
             talk.tell("personas", listed)
             return
         none = rest.casefold() == "none"
@@ -113,7 +167,7 @@ class ToolCommands:
             params = replace(talk.options.params, temperature=found.temperature)
             talk.options = replace(talk.options, params=params)
         text = None if found is None else found.system_prompt
-        said = "The model is itself again." if found is None else f"The model is {found.name} now."
+        said = _("Persona removed.") if found is None else _("Persona: {name}.", name=found.name)
         if talk.session is None:
             talk.options = replace(talk.options, system=text)
             talk.tell("persona", said)
@@ -121,7 +175,7 @@ class ToolCommands:
             await self._instruct(text, said)
 
     async def _use(self, model: str) -> None:
-        """Has this model answer from now on. Raises `UnknownModel` when it is not installed."""
+        """Switches to this model. Raises `UnknownModel` if it is not installed."""
         desk = self._talk.ctx.desk
         if model != desk.chosen_model:
             desk.models.installed_model(model)
@@ -130,7 +184,8 @@ class ToolCommands:
 
     async def _instruct(self, text: str | None, said: str) -> None:
         await self._talk.room.personas.instruct(self._talk.begun(), text)
-        self._talk.tell("system", f"{said} {tr('turn.new_epoch')}")
+        then = _("With your next message, the model rereads this conversation with the new instructions.")
+        self._talk.tell("system", f"{said} {then}")
 
     async def _instructions(self) -> str:
         talk = self._talk
@@ -139,8 +194,6 @@ class ToolCommands:
         return talk.room.personas.instructions(await talk.room.store.get_session(talk.session))
 
     async def template(self, rest: str) -> None:
-        """/template [NAME [VARIABLE=VALUE…]]: say a prompt with its variables filled in; alone: which there
-        are."""
         from atlas_desktop.services.lending import template_for, templates_for
         from atlas_desktop.services.personas import filled, variables
 
@@ -148,7 +201,7 @@ class ToolCommands:
         if not rest:
             known = await templates_for(talk.room, talk.rooms)
             text = "\n".join(f"{one.name}: {' '.join(one.text.split())}" for one in known)
-            talk.tell("templates", text or "There are none yet: `atlas templates add NAME TEXT`.")
+            talk.tell("templates", text or _("No templates. Add one: `atlas templates add NAME TEXT`."))
             return
         name, *given = _words(rest)
         found = await template_for(talk.room, talk.rooms, name)
@@ -158,30 +211,28 @@ class ToolCommands:
             values = {wanted[0]: " ".join(given)}
         missing = [each for each in wanted if each not in values]
         if missing:
+            command = " ".join(["/template", name, *(f'"{each}=…"' for each in missing)])
             raise UsageError(
-                f"It asks for: {', '.join(missing)}.",
-                f"Write /template {name} " + " ".join(f'"{each}=…"' for each in missing),
+                _("Missing variables: {names}.", names=", ".join(missing)),
+                _("Write {command}", command=command),
             )
         await talk.say(filled(found.text, values))
 
-    # --- how it is filed --------------------------------------------------------------------------
+    # --- stars and tags ---------------------------------------------------------------------------
 
     async def star(self, _rest: str) -> None:
-        """/star: star this session, or take its star away."""
         from memory.organising.entities import MarksPatch
 
         talk = self._talk
         session = await self._session()
         starred = not session.starred
         await talk.room.organising.apply([session.id], MarksPatch(starred=starred))
-        talk.tell("starred", "This session is starred." if starred else "Its star is taken away.")
+        talk.tell("starred", _("Star added.") if starred else _("Star removed."))
 
     async def tag(self, rest: str) -> None:
-        """/tag [TAG…]: tag this session; alone: its tags."""
         await self._tagged(add=_words(rest))
 
     async def untag(self, rest: str) -> None:
-        """/untag TAG…: take tags away."""
         await self._tagged(remove=_words(rest))
 
     async def _tagged(self, *, add: list[str] | None = None, remove: list[str] | None = None) -> None:
@@ -192,12 +243,21 @@ class ToolCommands:
         try:
             await self._talk.room.organising.apply([session.id], patch)
         except ValueError as error:
-            raise UsageError(f"That is no tag: {error}.", "Write one or more short words.") from None
+            raise UsageError(
+                _("Invalid tag: {error}.", error=error), _("Write one or more short words.")
+            ) from None
         tags = (await self._session()).tags
-        self._talk.tell("tags", f"Tags: {', '.join(tags)}" if tags else "This session has no tags.")
+        self._talk.tell(
+            "tags", _("Tags: {tags}", tags=", ".join(tags)) if tags else _("This session has no tags.")
+        )
 
     async def _session(self) -> "Session":
         return await self._talk.room.store.get_session(self._talk.begun())
+
+
+def _named(name: str, text: str) -> str:
+    """A file with the length of its text."""
+    return ngettext("{name} (1 character)", "{name} ({count} characters)", len(text), name=name)
 
 
 def _words(rest: str) -> list[str]:
@@ -211,7 +271,10 @@ _YES = "yes"
 
 
 class RoomCommands:
-    """Each says first what it does to what is there; what cannot be taken back waits for a yes."""
+    """The commands for rooms and memory modes. Each says first what it will do.
+
+    A change that cannot be undone needs a yes.
+    """
 
     def __init__(self, talk: "Conversation") -> None:
         self._talk = talk
@@ -239,7 +302,6 @@ class RoomCommands:
     # --- rooms ------------------------------------------------------------------------------------
 
     async def private(self, _rest: str) -> None:
-        """/private: move this session to the private room (the passphrase is asked for), and go on there."""
         if not self._agreed("/private", phrases.of_move(self._here, RoomKind.PRIVATE), _YES):
             return
         talk = self._talk
@@ -250,10 +312,11 @@ class RoomCommands:
             await self._rooms.move(talk.session, RoomKind.PRIVATE)
         self._set(None)
         talk.enter(private)
-        talk.tell("private", "You are in the private room. /open moves the session back, /close leaves it.")
+        talk.tell(
+            "private", _("You are in the private room. /open moves the session back, /close closes it.")
+        )
 
     async def open(self, rest: str) -> None:
-        """/open: move this session from the private room to the open one."""
         talk = self._talk
         if not self._agreed("/open", phrases.of_move(self._here, RoomKind.OPEN), rest):
             return
@@ -263,21 +326,19 @@ class RoomCommands:
         if talk.session is not None:
             await self._rooms.move(talk.session, RoomKind.OPEN)
         talk.enter(talk.ctx.desk.at(RoomKind.OPEN))
-        talk.tell("open", "You are in the open room.")
+        talk.tell("open", _("You are in the open room."))
 
     async def close(self, _rest: str) -> None:
-        """/close: close the private room; what is in it is not seen until it is opened again."""
         await self._rooms.leave_private()
-        self._talk.tell("closed", "The private room is closed.")
+        self._talk.tell("closed", _("Private room closed."))
 
     async def keep(self, _rest: str) -> None:
-        """/keep: save this session, which is off the record, to the open room."""
         talk = self._talk
         if self._here is not RoomKind.OFF_RECORD:
-            talk.tell("kept", "Everything here is saved already.")
+            talk.tell("kept", _("Everything is already saved."))
             return
         await self._keep(MemoryMode.NORMAL)
-        talk.tell("kept", "It is saved in the open room.")
+        talk.tell("kept", _("Saved to the open room."))
 
     async def _keep(self, mode: MemoryMode) -> None:
         talk = self._talk
@@ -290,19 +351,15 @@ class RoomCommands:
     # --- memory modes -----------------------------------------------------------------------------
 
     async def off(self, rest: str) -> None:
-        """/off: go on off the record: nothing more is written, and it ends with the program."""
         await self._mode(MemoryMode.OFF, rest)
 
     async def reads(self, rest: str) -> None:
-        """/reads: use memories and add none."""
         await self._mode(MemoryMode.READS, rest)
 
     async def blank(self, rest: str) -> None:
-        """/blank: neither use memories nor add any."""
         await self._mode(MemoryMode.BLANK, rest)
 
     async def normal(self, rest: str) -> None:
-        """/normal: use memories, and learn."""
         await self._mode(MemoryMode.NORMAL, rest)
 
     async def _mode(self, mode: MemoryMode, rest: str) -> None:
@@ -321,7 +378,7 @@ class RoomCommands:
         elif session is not None:
             await self._rooms.set_mode(session.id, mode)
         self._set(mode)
-        talk.tell("memory", f"The memory mode is {mode}.")
+        talk.tell("memory", _("Memory mode: {mode}.", mode=mode))
 
     def _present(self, session: "Session | None") -> MemoryMode:
         if self._here is RoomKind.OFF_RECORD:
@@ -330,18 +387,17 @@ class RoomCommands:
             return session.memory_mode
         return self._talk.options.memory_mode or MemoryMode.NORMAL
 
-    # --- what they share --------------------------------------------------------------------------
+    # --- shared helpers ---------------------------------------------------------------------------
 
     def _agreed(self, command: str, change: phrases.Consequence, rest: str) -> bool:
-        """Says what will happen; False when that waits for the person's yes."""
+        """Says what will happen. Returns False while the user still has to agree."""
         waits = change.asks and rest.strip().lower() != _YES and not self._talk.ctx.yes
-        self._talk.tell(
-            "consequence", f"{change.words} Write {command} {_YES} to do it." if waits else change.words
-        )
+        how = _("Write {command} to confirm.", command=f"{command} {_YES}")
+        self._talk.tell("consequence", f"{change.words} {how}" if waits else change.words)
         return not waits
 
     def _set(self, mode: MemoryMode | None) -> None:
-        """The mode of the turns from now on; without one a session's own."""
+        """Sets the memory mode of the next turns; None means the session's own mode."""
         self._talk.options = replace(self._talk.options, memory_mode=mode)
 
     async def _closing(self) -> None:
@@ -349,14 +405,14 @@ class RoomCommands:
         if self._here is RoomKind.PRIVATE:
             talk.session = None
             talk.enter(talk.ctx.desk.open_rooms[0])
-            talk.tell("leaving", "You leave the private room, which closes.")
+            talk.tell("leaving", _("You left the private room. It is closing."))
 
 
 _SHOWN = 10
 
 
 class MemoryCommands:
-    """Of one conversation; in its room."""
+    """The memory commands of one conversation, in its room."""
 
     def __init__(self, talk: "Conversation") -> None:
         self._talk = talk
@@ -365,15 +421,13 @@ class MemoryCommands:
         return {"/memories": self.memories, "/remember": self.remember, "/pin": self.pin, "/why": self.why}
 
     async def memories(self, rest: str) -> None:
-        """/memories [WORDS]: what is remembered (with these words), pinned memories first."""
         from memory.memories.entities import MemoryFilter
 
         found = await self._talk.room.knowledge.select(MemoryFilter(containing=rest), limit=_SHOWN)
-        text = "\n".join(map(output.line, found)) or "Nothing is remembered that fits."
+        text = "\n".join(map(output.line, found)) or _("No memories found.")
         await self._tell("memories", text, found)
 
     async def remember(self, rest: str) -> None:
-        """/remember TEXT: keep this at once, in your words."""
         project = await self._learning_in()
         try:
             made = await self._talk.room.learning.remember(
@@ -381,19 +435,18 @@ class MemoryCommands:
             )
         except ValueError as error:
             raise UsageError(
-                f"That cannot be remembered: {error}.", "Write /remember followed by a sentence."
+                _("Cannot save this memory: {error}.", error=error),
+                _("Write /remember followed by a sentence."),
             ) from None
-        await self._tell("remembered", f"Remembered: {made.text}", [made])
+        await self._tell("remembered", _("Remembered: {text}", text=made.text), [made])
 
     async def pin(self, rest: str) -> None:
-        """/pin [ID|last]: always tell the model this memory (the one that was learned last)."""
         made = await self._talk.room.knowledge.pin_latest(rest)
         if made is None:
-            raise UsageError("Nothing has been learned yet.", "/remember keeps something at once.")
-        await self._tell("pinned", f"Pinned: {made.text}", [made])
+            raise UsageError(_("No memories learned yet."), _("Use /remember to save one now."))
+        await self._tell("pinned", _("Pinned: {text}", text=made.text), [made])
 
     async def why(self, rest: str) -> None:
-        """/why [ID]: where the last reply (or a memory, a message) comes from, and what else there was."""
         from atlas_desktop.cli import provenance
 
         talk = self._talk
@@ -411,7 +464,7 @@ class MemoryCommands:
             talk.tell("why", provenance.described(found))
 
     async def _learning_in(self) -> str | None:
-        """The project that is talked in. Raises `UsageError` where nothing is added to memory."""
+        """The project of this conversation. Raises `UsageError` if the memory mode adds no memories."""
         talk = self._talk
         mode, project = talk.options.memory_mode, talk.options.project
         if talk.session is not None:
@@ -419,7 +472,7 @@ class MemoryCommands:
             mode, project = session.memory_mode, session.project
         if mode not in (None, "normal"):
             raise UsageError(
-                "This conversation adds nothing to memory.", "/normal lets it; then /remember again."
+                _("This conversation does not add memories."), _("Use /normal first, then /remember again.")
             )
         return project
 
@@ -434,7 +487,7 @@ class MemoryCommands:
 
 
 class ChatCommands:
-    """The commands of one conversation; each takes the rest of its line, and its docstring is its help."""
+    """All commands of one conversation. Each takes the rest of its line."""
 
     def __init__(self, talk: "Conversation") -> None:
         self._talk = talk
@@ -463,85 +516,76 @@ class ChatCommands:
         }
 
     async def help(self, _rest: str) -> None:
-        """/help: list the commands."""
-        docs = [act.__doc__ or "" for act in self.by_name().values()]
-        self._talk.tell("help", "\n".join(doc for doc in docs if doc))
+        self._talk.tell("help", "\n".join(_(_HELP[name]) for name in self.by_name()))
 
     # --- sessions ---------------------------------------------------------------------------------
 
     async def new(self, _rest: str) -> None:
-        """/new (or !clear): begin a new session; the old one is kept."""
         self._talk.session = None
-        self._talk.tell("new", "A new session begins with your next words.")
+        self._talk.tell("new", _("Your next message starts a new session."))
 
     async def sessions(self, _rest: str) -> None:
-        """/sessions: list the latest sessions."""
         found = [s for room in self._talk.rooms for s in await room.sessions.recent(limit=10)]
         found = sorted(found, key=lambda s: s.updated_at, reverse=True)[:10]
-        self._talk.tell("sessions", "\n".join(f"{s.id}  {marked(s)}" for s in found) or "There are none yet.")
+        self._talk.tell("sessions", "\n".join(f"{s.id}  {marked(s)}" for s in found) or _("No sessions yet."))
 
     async def resume(self, rest: str) -> None:
-        """/resume ID|last: go on with an earlier session."""
         view = await self._talk.go_to(rest or "last")
         self._talk.session = view.session.id
-        self._talk.tell("resumed", f"{view.session.title} ({len(view.messages)} messages)")
+        self._talk.tell("resumed", _titled(view.session.title, len(view.messages)))
         await self._talk.remind()
 
     async def rename(self, rest: str) -> None:
-        """/rename TITLE: name this session."""
         try:
             session = await self._talk.room.sessions.rename(self._talk.begun(), rest)
         except ValueError:
-            raise UsageError("A title is needed.", "Write /rename followed by the title.") from None
+            raise UsageError(_("The title is missing."), _("Write /rename followed by the title.")) from None
         self._talk.tell("renamed", session.title)
 
     async def fork(self, rest: str) -> None:
-        """/fork [TITLE]: go on in a copy of this session, which stays as it is."""
         session = await self._talk.room.sessions.fork(self._talk.begun(), title=rest)
         self._talk.session = session.id
-        self._talk.tell("forked", f"{session.title} ({session.message_count} messages)")
+        self._talk.tell("forked", _titled(session.title, session.message_count))
 
     # --- turns ------------------------------------------------------------------------------------
 
     async def regenerate(self, _rest: str) -> None:
-        """/regenerate: answer my newest message again; the earlier answer is kept."""
         talk = self._talk
         await talk.run(talk.room.chat.regenerate(talk.begun(), options=talk.options))
 
     async def go_on(self, _rest: str) -> None:
-        """/continue: go on with the newest reply, which was stopped or cut, from its last word."""
         talk = self._talk
         view = await talk.room.branches.open(talk.begun(), newest=1)
         newest = view.newest[-1] if view.newest else None
         whole = newest is None or (newest.status == "complete" and newest.stop_reason != "length")
         if newest is None or newest.role != "assistant" or whole or not newest.content.strip():
-            raise UsageError("The newest reply is whole.", "/regenerate asks for another one.")
+            raise UsageError(_("The latest reply is complete."), _("Use /regenerate for another one."))
         await talk.run(talk.room.chat.go_on(talk.begun(), newest.id, options=talk.options))
 
     async def edit(self, rest: str) -> None:
-        """/edit TEXT: say this in the place of my newest message; the old words and their answer are kept."""
         talk = self._talk
         if not rest:
-            raise UsageError("The new words are needed.", "Write /edit followed by them.")
+            raise UsageError(_("The new text is missing."), _("Write /edit followed by the text."))
         newest = await self._newest()
         await talk.run(talk.room.chat.edit(talk.begun(), newest.id, rest, options=talk.options))
 
     async def split(self, rest: str) -> None:
-        """/split [TEXT]: say a long text (or my newest message, if it was too long) in parts that fit."""
         from atlas_desktop.services.turns import part_options
 
         talk = self._talk
         chat = talk.room.chat
-        # The first part of what did not fit takes its place.
+        # The first part replaces the message that did not fit.
         whole = None if rest else await self._newest()
         parts = await chat.in_parts(
             rest if whole is None else whole.content, session=talk.session, options=talk.options
         )
         if whole is not None and len(parts) < 2:
-            raise UsageError("Your newest message fits as it is.", "Write /split followed by a long text.")
-        for number, part in enumerate(parts, 1):
-            options = part_options(talk.options, number, len(parts))
-            if number == 1 and whole is not None:
+            raise UsageError(
+                _("Your latest message already fits."), _("Write /split followed by a long text.")
+            )
+        for place, part in enumerate(parts, 1):
+            options = part_options(talk.options, place, len(parts))
+            if place == 1 and whole is not None:
                 turn = chat.edit(talk.begun(), whole.id, part, options=options)
             else:
                 turn = chat.turn(part, session=talk.session, options=options)
@@ -552,7 +596,6 @@ class ChatCommands:
     # --- context ----------------------------------------------------------------------------------
 
     async def context(self, _rest: str) -> None:
-        """/context: what the model is given next, by tier, and its exact words."""
         from atlas_desktop.services.context import meter, next_prompt
 
         talk = self._talk
@@ -564,45 +607,43 @@ class ChatCommands:
             talk.tell("context", f"{meter(view)}\n\n{next_prompt(view)}")
 
     async def summarise(self, _rest: str) -> None:
-        """/summarise: summarise all but the newest messages now."""
         made = await self._talk.room.epochs.summarise_now(self._talk.begun())
         self._talk.tell("compacted", compaction_text(made))
 
     async def important(self, rest: str) -> None:
-        """/important [last|ID]: keep a message (your newest) in sight longest."""
         await self._talk.room.sessions.mark_important(self._talk.begun(), rest or "last")
-        self._talk.tell("important", "The message is marked as important.")
+        self._talk.tell("important", _("Message marked as important."))
 
     # --- forgetting -------------------------------------------------------------------------------
 
     async def forget(self, rest: str) -> None:
-        """/forget last|this|ID: say what would go with my newest words, this session or anything with an id;
-        /forget yes then erases it for good."""
         await forget_in_chat(self._talk, rest)
 
     # --- the conversation itself ------------------------------------------------------------------
 
     async def save(self, _rest: str) -> None:
-        """/save (or !save): nothing to do, every word is saved as it comes."""
-        kept = "Nothing is saved here: this conversation is off the record. /keep saves it."
+        kept = _("Nothing is saved: this conversation is off the record. /keep saves it.")
         off = self._talk.room.store.room == "off"
-        self._talk.tell("saved", kept if off else "Everything is saved already.")
+        self._talk.tell("saved", kept if off else _("Everything is already saved."))
 
     async def quit(self, _rest: str) -> None:
-        """/quit (or exit, quit): end."""
         self._talk.ended = True
 
     async def _newest(self) -> "Message":
-        """The person's newest message. Raises `UsageError` when there is none."""
+        """The user's latest message. Raises `UsageError` if there is none."""
         view = await self._talk.room.sessions.view(self._talk.begun())
         found = next((m for m in reversed(view.messages) if m.role == "user"), None)
         if found is None:
-            raise UsageError("You have said nothing here yet.", "Say something first.")
+            raise UsageError(_("You have not sent a message here yet."), _("Send a message first."))
         return found
 
 
+def _titled(title: str, messages: int) -> str:
+    return ngettext("{title} (1 message)", "{title} ({count} messages)", messages, title=title)
+
+
 async def forget_in_chat(talk: "Conversation", rest: str) -> None:
-    """`/forget last|this|ID` tells what would go, and `/forget yes` does it; with `--yes` it is done."""
+    """`/forget last|this|ID` shows a preview and `/forget yes` erases; with `--yes`, erases at once."""
     from atlas_desktop.services.forgetting_in_rooms import RoomsForgetting
 
     words = rest.split()
@@ -610,23 +651,21 @@ async def forget_in_chat(talk: "Conversation", rest: str) -> None:
     if agreed:
         words.pop()
     if len(words) > 1 or not (words or agreed):
-        raise UsageError("It is not said what to forget.", "Write /forget last, /forget this or /forget ID.")
+        raise UsageError(
+            _("You did not say what to forget."), _("Write /forget last, /forget this or /forget ID.")
+        )
     target = await _meant(talk, words[0]) if words else talk.to_forget
     if target is None:
         raise UsageError(
-            "Nothing is waiting to be forgotten.", "Write /forget last, /forget this or /forget ID."
+            _("There is nothing to confirm."), _("Write /forget last, /forget this or /forget ID.")
         )
     forgetting = RoomsForgetting(lambda: talk.ctx.opened or (talk.room,))
     plan = await forgetting.preview(target)
     affected = plan.affected
     if not agreed and not talk.ctx.yes:
         talk.to_forget = target
-        _tell(
-            talk,
-            "forget_preview",
-            f"{preview_text(affected)}\n/forget yes erases it for good.",
-            output.forget_preview(affected),
-        )
+        text = f"{preview_text(affected)}\n{_('/forget yes erases it permanently.')}"
+        _tell(talk, "forget_preview", text, output.forget_preview(affected))
         return
     talk.to_forget = None
     receipt = await forgetting.forget(plan)
@@ -645,7 +684,7 @@ async def _meant(talk: "Conversation", word: str) -> "Target":
         return Target(ids=(word,))
     said = await newest_words(talk.room, talk.begun())
     if not said:
-        raise UsageError("You have said nothing here yet.", "Say something first.")
+        raise UsageError(_("You have not sent a message here yet."), _("Send a message first."))
     return Target(messages=said)
 
 

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, open_in_editor
 from atlas_desktop.errors import Exit
+from atlas_desktop.locale import _
 
 if TYPE_CHECKING:
     from atlas_desktop.settings.file import SettingsFile
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("config", parents=[common], help="settings")
+    group = subparsers.add_parser("config", parents=[common], help=_("show and change settings"))
     commands = group.add_subparsers(dest="config_command", required=True, metavar="COMMAND")
 
     def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
@@ -21,13 +22,13 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         parser.set_defaults(handler=handler)
         return parser
 
-    add("list", list_settings, "list every setting with its value and bounds")
-    add("get", get, "print one setting").add_argument("key", metavar="KEY")
-    setting = add("set", set_value, "change one setting, or take it back to its default")
+    add("list", list_settings, _("list every setting with its value and bounds"))
+    add("get", get, _("print one setting")).add_argument("key", metavar="KEY")
+    setting = add("set", set_value, _("change one setting or reset it to its default"))
     setting.add_argument("key", metavar="KEY")
-    setting.add_argument("value", metavar="VALUE", nargs="?", help="left out: the default")
-    add("edit", edit, "open config.toml in your editor and check it afterwards")
-    add("path", path, "print where config.toml is")
+    setting.add_argument("value", metavar="VALUE", nargs="?", help=_("default if omitted"))
+    add("edit", edit, _("open config.toml in your editor and check it afterwards"))
+    add("path", path, _("print the path of config.toml"))
 
 
 def _file(ctx: Context) -> "SettingsFile":
@@ -38,7 +39,7 @@ def _file(ctx: Context) -> "SettingsFile":
 
 
 def _load(ctx: Context) -> "SettingsFile":
-    """To be read: a keymap that cannot be used is no hindrance to that."""
+    """Loads the settings for reading only: an invalid keymap is not an error here."""
     from atlas_desktop.settings.file import SettingsFile
 
     ctx.paths.check()
@@ -56,12 +57,12 @@ async def list_settings(ctx: Context, _args: argparse.Namespace) -> int:
     try:
         file.load()
     except SettingsError as error:
-        # The advice that comes with it names this command: it shows what is allowed, with the defaults.
+        # Leave out the next step: it suggests this same command, which lists the allowed values.
         words = explain(error)
         ctx.note(f"{words.title}: {words.message}")
+    from atlas_desktop.phrases.rooms import unknown_variable
     from atlas_desktop.settings.descriptions import describe
     from atlas_desktop.settings.file import unknown_variables
-    from atlas_desktop.words.phrases import unknown_variable
 
     for name, near in unknown_variables(file.environ).items():
         ctx.note(unknown_variable(name, near))
@@ -108,7 +109,7 @@ async def edit(ctx: Context, _args: argparse.Namespace) -> int:
     ctx.paths.config.touch(mode=0o600)
     status = open_in_editor(ctx.paths.config)
     _file(ctx).load()
-    ctx.emit({"path": str(ctx.paths.config), "checked": True}, "The settings are sound.")
+    ctx.emit({"path": str(ctx.paths.config), "checked": True}, _("The settings are valid."))
     return Exit.DONE if status == 0 else Exit.FAILED
 
 

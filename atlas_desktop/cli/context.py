@@ -1,4 +1,4 @@
-"""What every command works with: input and output, questions, and unlocking."""
+"""Shared by all commands: input and output, questions, and unlocking."""
 
 import argparse
 import getpass
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from atlas_desktop.errors import Declined, UsageError, size
+from atlas_desktop.locale import _
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.services.cleaning import clean
 
@@ -30,32 +31,32 @@ if TYPE_CHECKING:
     from memory.vault.keys import RoomKey
 
 
-# What stands for bytes that are not UTF-8, and halves of characters: neither can be stored.
+# Surrogates: bytes that are not UTF-8, or halves of characters. Neither can be stored.
 _BROKEN = re.compile("[\ud800-\udfff]")
 
 
-def whole(text: str, *, where: str = "") -> str:
-    """The text. Raises `UsageError`, which names the line, when it was not UTF-8: nothing of it would be lost
-    without a word. `where` names the line of a text that is one."""
+def whole(text: str, *, line: int = 0) -> str:
+    """Returns the text. Raises `UsageError`, which names the line, if it was not UTF-8, so that nothing is
+    lost silently. `line` is the number of the line if the text is a single line."""
     broken = _BROKEN.search(text)
     if broken is None:
         return text
-    line = where or f"line {text.count(chr(10), 0, broken.start()) + 1}"
+    at = line or text.count("\n", 0, broken.start()) + 1
     raise UsageError(
-        f"The text is not UTF-8 in {line}, so it was not taken.",
-        "Convert it first, for example with `iconv -f WINDOWS-1252 -t UTF-8`.",
+        _("The text is not UTF-8 in line {line}, so it was not used.", line=at),
+        _("Convert it first, for example with `iconv -f WINDOWS-1252 -t UTF-8`."),
     )
 
 
 def given_text(given: str) -> str:
-    """What is given on the command line, or with `-` on standard input. Raises `UsageError`."""
+    """The text given on the command line, or for `-` from standard input. Raises `UsageError`."""
     return whole(sys.stdin.read() if given == "-" else given)
 
 
 class Lines:
-    """Lines of standard input, read by a thread that nobody waits for.
+    """Reads lines of standard input in a daemon thread.
 
-    A thread of asyncio's own would be joined at the end, and Ctrl-C at the prompt would wait for Enter.
+    asyncio would join one of its own threads at exit, so Ctrl-C at the prompt would wait for Enter.
     """
 
     def __init__(self, *, prompt: bool) -> None:
@@ -80,7 +81,7 @@ class Lines:
             try:
                 self._loop.call_soon_threadsafe(self._found.put_nowait, line)
             except RuntimeError:
-                # The loop has ended while the person was still typing.
+                # The loop ended while the user was still typing.
                 return
 
     def _line(self) -> str | None:
@@ -105,11 +106,11 @@ _ROOM = (
     "atlas_desktop.services.backup",
     "numpy",
 )
-"""What opening a room imports, in the order in which it is needed."""
+"""The modules that opening a room needs, in the order of use."""
 
 
 def load_room() -> None:
-    """Imports what opening a room needs."""
+    """Imports the modules that opening a room needs."""
     for name in _ROOM:
         import_module(name)
 
@@ -121,12 +122,13 @@ def read_secret(source: int | str) -> str:
             data = handle.read(SECRET_LIMIT)
     except OSError as error:
         raise UsageError(
-            f"The secret cannot be read: {error.strerror}.", "Check the path or descriptor that you gave."
+            _("Cannot read the secret: {reason}.", reason=error.strerror),
+            _("Check the path or file descriptor."),
         ) from None
     try:
         return data.split(b"\n", 1)[0].removesuffix(b"\r").decode("utf-8")
     except UnicodeDecodeError:
-        raise UsageError("The secret is not UTF-8 text.", "Save the file as UTF-8 text.") from None
+        raise UsageError(_("The secret is not UTF-8 text."), _("Save the file as UTF-8 text.")) from None
 
 
 @dataclass(slots=True)
@@ -143,7 +145,8 @@ class Progress:
         self._drawn_at = time.monotonic()
         if total:
             filled = int(24 * done / total)
-            amount = f"[{'#' * filled}{'.' * (24 - filled)}] {size(done)} of {size(total)}"
+            bar = f"[{'#' * filled}{'.' * (24 - filled)}]"
+            amount = f"{bar} {_('{done} of {total}', done=size(done), total=size(total))}"
         else:
             amount = size(done) if done else ""
         self.stream.write(f"\r\x1b[K{clean(f'{self.label}: {stage} {amount}')}"[:110])
@@ -157,7 +160,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Context:
-    """One run of one command."""
+    """The state of one command run."""
 
     paths: Paths
     json: bool = False
@@ -172,7 +175,7 @@ class Context:
 
     @classmethod
     def blank(cls, args: argparse.Namespace) -> "Context":
-        """Knows only how to print: for what goes wrong before everything else is known."""
+        """A context that can only print, for errors before the rest is set up."""
         json_lines = getattr(args, "jsonl", False)
         return cls(Paths(Path()), json=getattr(args, "json", False) or json_lines, jsonl=json_lines)
 
@@ -191,19 +194,19 @@ class Context:
     # --- printing ---------------------------------------------------------------------------------
 
     def emit(self, value: Any, human: str | Callable[[], str] = "") -> None:
-        """One JSON value with `--json`, else the text for people."""
+        """Prints one JSON value with `--json`, otherwise the text for people."""
         text = dumps(value) if self.json else clean(human() if callable(human) else human)
         if text:
             print(text, flush=True)
 
     def note(self, text: str) -> None:
-        """A remark for people, on stderr."""
+        """Prints a note for people on stderr; nothing with `--json`."""
         if not self.json:
             print(clean(text), file=sys.stderr, flush=True)
 
     def fail(self, error: BaseException) -> int:
-        """Prints an error as its words and returns the exit status."""
-        # What `--help` does not need is imported where it is used.
+        """Prints an error and returns the exit status."""
+        # Imported here because `--help` does not need it.
         from atlas_desktop.error_table import explain
 
         words = explain(error)
@@ -215,7 +218,7 @@ class Context:
             else:
                 print(text, file=sys.stderr, flush=True)
         except OSError:
-            # Standard output takes nothing (a full disk): then it is said where somebody may read it.
+            # Standard output does not work (for example, a full disk): print to stderr instead.
             with suppress(OSError):
                 print(text, file=sys.stderr, flush=True)
         return int(words.status)
@@ -226,31 +229,33 @@ class Context:
     # --- asking -----------------------------------------------------------------------------------
 
     def confirm(self, question: str) -> None:
-        """Returns when the person agrees. Raises `Declined`, or `UsageError` when there is nobody to ask."""
+        """Returns if the user agrees. Raises `Declined`, or `UsageError` without a terminal to ask in."""
         if self.yes:
             return
         if not sys.stdin.isatty():
-            raise UsageError(f"{question} There is nobody to ask.", "Give --yes to agree beforehand.")
-        print(clean(f"{question} [y/N] "), end="", file=sys.stderr, flush=True)
+            raise UsageError(
+                f"{question} {_('Cannot ask without a terminal.')}", _("Use --yes to agree in advance.")
+            )
+        print(clean(f"{question} {_('[y/N]')} "), end="", file=sys.stderr, flush=True)
         with ctrl_c_interrupts():
             answer = sys.stdin.readline()
-        if answer.strip().lower() not in ("y", "yes"):
+        if answer.strip().lower() not in ("y", "yes", _("y"), _("yes")):
             raise Declined
 
     def show_key(self, value: Any, human: str) -> None:
-        """Shows a recovery key. Raises OSError when it cannot be printed, and `Declined` when a person at the
-        terminal has not written it down: it must not come into force then."""
+        """Shows a recovery key. Raises OSError if it cannot be printed, and `Declined` if the user at the
+        terminal has not written it down: in both cases it must not take effect."""
         self.emit(value, human)
         if not self.json and sys.stdin.isatty() and sys.stdout.isatty():
-            self.confirm("Have you written it down?")
+            self.confirm(_("Have you written it down?"))
 
     @property
     def has_passphrase(self) -> bool:
-        """Whether the passphrase can be had without asking anybody."""
+        """Whether the passphrase is available without asking the user."""
         return self.passphrase_fd is not None or self.passphrase_file is not None
 
-    def passphrase(self, prompt: str = "Passphrase: ", *, confirm: bool = False) -> str:
-        """The passphrase from where the options say (read once), else typed. Raises `UsageError`."""
+    def passphrase(self, prompt: str = "", *, confirm: bool = False) -> str:
+        """The passphrase from the source in the options (read once), otherwise typed. Raises `UsageError`."""
         if self._given is not None:
             return self._given
         if self.passphrase_fd is not None:
@@ -259,27 +264,26 @@ class Context:
         if self.passphrase_file is not None:
             self._given = read_secret(self.passphrase_file)
             return self._given
-        return self.type_secret(prompt, confirm=confirm)
+        return self.type_secret(prompt or _("Passphrase:"), confirm=confirm)
 
     def type_secret(self, prompt: str, *, confirm: bool = False) -> str:
-        """A secret typed at the terminal without echo, twice when `confirm`."""
+        """A secret typed at the terminal without echo, twice with `confirm`. Raises `UsageError`."""
         if not sys.stdin.isatty():
             raise UsageError(
-                "A passphrase is needed and there is no terminal to ask at.",
-                "Give --passphrase-file or --passphrase-fd.",
+                _("A passphrase is needed, but there is no terminal to ask in."),
+                _("Use --passphrase-file or --passphrase-fd."),
             )
         with ctrl_c_interrupts():
-            secret = getpass.getpass(prompt)
-            again = getpass.getpass("Once more: ") if confirm else secret
+            secret = getpass.getpass(f"{prompt} ")
+            again = getpass.getpass(f"{_('Repeat:')} ") if confirm else secret
         if again != secret:
-            raise UsageError("The two entries differ.", "Nothing was changed; try again.")
+            raise UsageError(_("The two entries do not match."), _("No changes were made. Try again."))
         return secret
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """Inside, a passphrase or recovery key is asked for and tried. A wrong one is counted, as at the
-        unlock screen. Raises `TooManyAttempts` before anything is asked for, while the next one has to
-        wait."""
+        """Wraps asking for a passphrase or recovery key and trying it. Counts a wrong one, like the unlock
+        screen. Raises `TooManyAttempts` before asking if the user still has to wait."""
         from atlas_desktop.services.vault import Attempts
         from memory.errors import TooManyAttempts, WrongBackupPassphrase, WrongPassphrase, WrongRecoveryKey
 
@@ -311,13 +315,13 @@ class Context:
         return self._desk
 
     def _tell_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
-        """Told whatever is printed: as an event among events, else on stderr."""
-        from atlas_desktop.words.phrases import freshness_text
+        """Always printed: as an event with `--jsonl`, otherwise on stderr."""
+        from atlas_desktop.phrases.rooms import freshness_text
 
         self._tell(freshness.value, freshness_text(room, freshness))
 
     def _tell_held_back(self, _room: "RoomKind", held: "HeldBack") -> None:
-        from atlas_desktop.words.phrases import held_back_text
+        from atlas_desktop.phrases.rooms import held_back_text
 
         self._tell("held_back", held_back_text(held))
 
@@ -331,7 +335,7 @@ class Context:
         return self.desk.vault
 
     async def key(self) -> "RoomKey":
-        """The open room's key: from the given passphrase, else the keyring, else a typed passphrase."""
+        """The open room's key, from the given passphrase, otherwise the keyring or a typed passphrase."""
         from memory.errors import KeyringOff, KeyringUnavailable, VaultMissing
 
         vault = self.vault()
@@ -347,13 +351,13 @@ class Context:
             return await vault.unlock(self.passphrase())
 
     async def unlock(self) -> "RoomServices":
-        """The room to work in: the open one, or with `--private` the private one, beside the open one."""
+        """Unlocks and returns the open room; with `--private` unlocks both and returns the private room."""
         import asyncio
 
         from memory.errors import VaultMissing
 
         if not self.private:
-            # Deriving a key takes 0.4 s without the interpreter: what a room needs is imported meanwhile.
+            # Deriving a key takes 0.4 s and leaves the interpreter free: import the room's modules meanwhile.
             loading = asyncio.ensure_future(asyncio.to_thread(load_room))
             try:
                 key = await self.key()
@@ -363,17 +367,17 @@ class Context:
             return await self.desk.enter(key)
         if not await self.vault().exists():
             raise VaultMissing
-        # The keyring never opens this room: whoever wants it knows the passphrase.
+        # The keyring never opens the private room; it always needs the passphrase.
         with self.attempt():
             room = await self.desk.rooms.enter_both(self.passphrase())
         if self.desk.rooms.stuck:
-            from atlas_desktop.words import phrases
+            from atlas_desktop.phrases import rooms as phrases
 
             self.note(phrases.stuck(self.desk.rooms.stuck))
         return room
 
     def tell_damage(self, room: "RoomServices") -> None:
-        """Of a model that is damaged, where only words are looked for because of it."""
+        """Notes that the embedding model is damaged, so that recall searches by words only."""
         if (damaged := room.recall.damaged) is not None:
             from atlas_desktop.error_table import explain
 
@@ -381,24 +385,24 @@ class Context:
             self.note(f"{words.title}: {words.message} {words.next_step}")
 
     async def unlock_for(self, ref: str) -> "RoomServices":
-        """The open room that a session is in. Raises `SessionNotFound`, `AmbiguousId`."""
+        """Unlocks, and returns the room that contains a session. Raises `SessionNotFound`, `AmbiguousId`."""
         await self.unlock()
         return (await self.desk.rooms.find(ref))[0]
 
     @property
     def opened(self) -> "tuple[RoomServices, ...]":
-        """The rooms that are open now."""
+        """The rooms that are unlocked now."""
         return self._desk.open_rooms if self._desk is not None else ()
 
     async def enter_open(self) -> "RoomServices":
-        """The open room, beside what is open already."""
+        """The open room, in addition to rooms that are already unlocked."""
         for room in self.opened:
             if room.store.room == "open":
                 return room
         return await self.desk.enter(await self.key())
 
     async def enter_private(self) -> "RoomServices":
-        """The private room, beside what is open already."""
+        """The private room, in addition to rooms that are already unlocked."""
         if (opened := self.desk.rooms.private) is not None:
             return opened
         with self.attempt():
@@ -413,15 +417,15 @@ class Context:
 
 
 def dumps(value: Any) -> str:
-    """JSON as the command line prints it: UTF-8 as it is, one line."""
+    """JSON as the command line prints it: unescaped UTF-8 on one line."""
     text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
-    # JSON itself escapes only the first of the control characters that a terminal obeys.
+    # JSON escapes only the control characters up to U+001F; terminals interpret more of them.
     return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 @contextmanager
 def ctrl_c_interrupts() -> Iterator[None]:
-    """While somebody is asked, Ctrl-C raises at once: asyncio's own handler waits for the loop."""
+    """Lets Ctrl-C raise at once while the user is asked: asyncio's own handler waits for the loop."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -430,7 +434,7 @@ def ctrl_c_interrupts() -> Iterator[None]:
 
 
 def open_in_editor(path: Path) -> int:
-    """Opens a file in the person's editor and waits for it."""
+    """Opens a file in the user's editor and waits until it exits."""
     import shlex
     import subprocess
 

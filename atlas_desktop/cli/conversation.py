@@ -1,4 +1,4 @@
-"""The state of one `atlas chat`: the session that is talked in, its turns, and what is printed."""
+"""The state of one `atlas chat`: its session, its turns and its output."""
 
 import json
 import shlex
@@ -14,6 +14,7 @@ from atlas_desktop.cli.context import Context, dumps, whole
 from atlas_desktop.cli.turns import on_interrupt
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import UsageError
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ _WORDS = {"exit": "/quit", "quit": "/quit", "!help": "/help", "!clear": "/new", 
 
 @dataclass(slots=True)
 class Conversation:
-    """The state of one `atlas chat`: which session is talked in, and whether it is over.
+    """The state of one `atlas chat`: its current session, and whether the chat has ended.
 
-    `attached` goes to the session with the next words. `stopped` says whether the newest reply was stopped.
+    `attached` is sent with the next message. `stopped` says whether the latest reply was stopped.
     """
 
     ctx: Context
@@ -51,11 +52,11 @@ class Conversation:
 
     @property
     def rooms(self) -> "Sequence[RoomServices]":
-        """Those that are open, the present one among them."""
+        """The unlocked rooms, including the current one."""
         return self.ctx.opened or [self.room]
 
     def enter(self, room: "RoomServices") -> None:
-        """Goes on in another room that is open."""
+        """Continues in another unlocked room."""
         self.room = room
         room.epochs.on_compaction = self._compacted
         room.recall.start(self.report)
@@ -63,7 +64,7 @@ class Conversation:
             room.background.start(self.report)
 
     async def go_to(self, ref: str) -> "SessionView":
-        """The session of an id, wherever it is, and its room."""
+        """Finds a session by its id in any unlocked room, and enters that room."""
         if len(self.rooms) > 1:
             room, session = await self.ctx.desk.rooms.find(ref)
             self.enter(room)
@@ -73,31 +74,34 @@ class Conversation:
     # --- lines ------------------------------------------------------------------------------------
 
     async def take(self, line: str, number: int = 1) -> None:
-        """Does what one line says. Errors are printed; the conversation goes on."""
+        """Handles one line. Errors are printed; the conversation continues."""
         try:
-            text, command = self._understand(whole(line, where=f"line {number}"))
-            whole(text, where=f"line {number}")
+            text, command = self._understand(whole(line, line=number))
+            whole(text, line=number)
             if command:
-                name, rest, *_ = (*command.split(maxsplit=1), "", "")
+                name, rest, *_unused = (*command.split(maxsplit=1), "", "")
                 await self._command(name)(rest.strip())
             elif text.strip():
                 await self.say(text)
-        except Exception as error:  # noqa: BLE001 - every error has its words, and the talk goes on
+        except Exception as error:  # noqa: BLE001 - every error is printed, and the conversation continues
             self.report(error)
 
     def _understand(self, line: str) -> tuple[str, str]:
-        """(what was said, the command): one of the two is empty."""
+        """Returns (message, command); one of the two is empty."""
         if self.ctx.json and line.lstrip().startswith("{"):
             try:
                 given = json.loads(line)
             except (json.JSONDecodeError, RecursionError) as error:
-                why = error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deeply"
+                why = error.msg if isinstance(error, json.JSONDecodeError) else _("it is nested too deeply")
                 raise UsageError(
-                    f"That line is not JSON: {why}.", 'Send {"say": "…"} or plain text.'
+                    _("The line is not valid JSON: {why}.", why=why), _('Send {"say": "…"} or plain text.')
                 ) from None
             say, command = given.get("say", ""), given.get("command", "")
             if not isinstance(say, str) or not isinstance(command, str) or not (say or command):
-                raise UsageError("The line says nothing.", 'Send {"say": "…"} or {"command": "/…"}.')
+                raise UsageError(
+                    _("The line has no message or command."),
+                    _('Send {"say": "…"} or {"command": "/…"}.'),
+                )
             return say, command
         word = _WORDS.get(line.strip(), "")
         if word or line.startswith("/"):
@@ -107,24 +111,26 @@ class Conversation:
     def _command(self, name: str) -> Callable[[str], Awaitable[None]]:
         act = self.commands.get(name)
         if act is None:
-            raise UsageError(f"There is no command {shlex.quote(name)}.", "/help lists the commands.")
+            raise UsageError(
+                _("Unknown command: {name}.", name=shlex.quote(name)), _("/help lists the commands.")
+            )
         return act
 
     # --- turns ------------------------------------------------------------------------------------
 
     async def say(self, text: str) -> None:
-        """Says something, with what is attached and not said yet."""
+        """Sends a message with the attachments that are not sent yet."""
         options = replace(self.options, attachments=tuple(self.attached))
         await self.run(self.room.chat.turn(text, session=self.session, options=options))
 
     async def run(self, turn: "Turn") -> None:
-        """Runs a turn and prints what it tells. Ctrl-C ends the reply, which is kept."""
+        """Runs a turn and prints its events. Ctrl-C stops the reply, which is kept."""
         from atlas_desktop.services.events import Accepted, Delta, Notice
 
         def stop(number: int) -> None:
             turn.stop()
             self.stopped = True
-            # A polite kill ends the conversation too, once the reply is saved.
+            # SIGTERM also ends the conversation, once the reply is saved.
             self.ended = self.ended or number == signal.SIGTERM
 
         self.stopped = False
@@ -144,17 +150,24 @@ class Conversation:
             print(flush=True)
 
     def begun(self) -> str:
-        """The session's id. Raises `UsageError` before its first words."""
+        """The session's id. Raises `UsageError` before its first message."""
         if self.session is None:
-            raise UsageError("This session has not begun.", "Say something first.")
+            raise UsageError(_("This session has no messages yet."), _("Send a message first."))
         return self.session
 
     async def remind(self) -> None:
-        """Shows what the session was about when it rests for a while. The model is not told."""
+        """Shows what the session was about if it was not used for a while. The model does not see it."""
         session = (await self.room.sessions.view(self.begun())).session
         found = await self.room.continuity.reminder(session)
         if found is not None:
-            self.tell("last_time", f"Last time ({found.last.astimezone():%Y-%m-%d %H:%M}): {found.text}")
+            self.tell(
+                "last_time",
+                _(
+                    "Last time ({when:%Y-%m-%d %H:%M}): {text}",
+                    when=found.last.astimezone(),
+                    text=found.text,
+                ),
+            )
 
     # --- output -----------------------------------------------------------------------------------
 
@@ -175,7 +188,7 @@ class Conversation:
                 self.ctx.note(notice.text)
 
     def report(self, error: BaseException) -> None:
-        """Prints an error as its words."""
+        """Prints an error."""
         words = explain(error)
         if self.ctx.json:
             print(dumps({"type": "error", **words.as_json()}), flush=True)

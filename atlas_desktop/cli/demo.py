@@ -1,4 +1,4 @@
-"""`atlas demo`: the interface in a throw-away home with sample conversations."""
+"""`atlas demo`: the interface in a temporary home folder with sample conversations."""
 
 import argparse
 import shutil
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
+from atlas_desktop.locale import _
 
 if TYPE_CHECKING:
     from memory.vault.keys import RoomKey
@@ -16,17 +17,19 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser = subparsers.add_parser(
         "demo",
         parents=[common],
-        help="look around in a throw-away home with sample conversations",
-        description="Look around in a throw-away home with sample conversations; it ends with the program.",
+        help=_("try Atlas in a temporary home folder with sample conversations"),
+        description=_(
+            "Try Atlas in a temporary home folder with sample conversations. It is deleted when you quit."
+        ),
     )
-    # Given by the interface to the program that it puts in its place.
+    # Set by the interface when it replaces itself with this program.
     parser.add_argument("--and-back", action="store_true", help=argparse.SUPPRESS)
     parser.set_defaults(demo=True)
 
 
 @contextmanager
 def throw_away_home(ctx: Context) -> Iterator[tuple[Context, "RoomKey"]]:
-    """A filled home and the key of its room; both end with the block."""
+    """Yields a context for a filled home folder and its room's key. The folder is deleted at the end."""
     from atlas_desktop.services.demo import demo_home
 
     ctx.paths.ensure()

@@ -1,4 +1,4 @@
-"""`atlas doctor`: is everything in place, and what to do when it is not."""
+"""`atlas doctor`: checks everything and says how to fix problems."""
 
 import argparse
 from typing import Any
@@ -6,16 +6,17 @@ from typing import Any
 from atlas_desktop.cli.context import Context
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Exit
+from atlas_desktop.locale import N_, _
 
-_SIGNS = {"good": "ok  ", "warning": "note", "bad": "BAD "}
+_SIGNS = {"good": N_("ok"), "warning": N_("note"), "bad": N_("BAD")}
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser = subparsers.add_parser(
         "doctor",
         parents=[common],
-        help="check everything and say how to mend what is wrong",
-        description="Check everything and say how to mend it. Needs no passphrase, changes nothing.",
+        help=_("check everything and show how to fix problems"),
+        description=_("Check everything and show how to fix problems. Needs no passphrase, changes nothing."),
     )
     parser.set_defaults(handler=doctor)
 
@@ -30,10 +31,12 @@ async def doctor(ctx: Context, _args: argparse.Namespace) -> int:
         ctx.paths.check()
         found = await build_doctor(ctx.paths, ctx.check_keys or any_keys).examine()
     except UnsafeHome as error:
-        # Nothing else in it is looked at: a pipe in place of a file could be waited for, for ever.
+        # Check nothing else in it: reading a pipe in place of a file could block forever.
         words = explain(error)
         found = [Finding("home", Verdict.BAD, words.message, words.next_step)]
     bad = any(f.verdict == "bad" for f in found)
+    signs = {verdict: _(sign) for verdict, sign in _SIGNS.items()}
+    width = max(map(len, signs.values()))
     ctx.emit(
         {
             "healthy": not bad,
@@ -43,7 +46,8 @@ async def doctor(ctx: Context, _args: argparse.Namespace) -> int:
             ],
         },
         lambda: "\n".join(
-            f"{_SIGNS[f.verdict]} {f.check}: {f.message}" + (f"\n       {f.next_step}" if f.next_step else "")
+            f"{signs[f.verdict]:<{width}} {f.check}: {f.message}"
+            + (f"\n       {f.next_step}" if f.next_step else "")
             for f in found
         ),
     )

@@ -1,4 +1,4 @@
-"""`atlas export`: conversations and memories, to a file, a folder or standard output."""
+"""`atlas export`: exports conversations and memories to a file, a folder or standard output."""
 
 import argparse
 import sys
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, read_secret
 from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.locale import _, ngettext, number
 
 if TYPE_CHECKING:
     from atlas_desktop.exporting.redaction import Redaction
@@ -24,57 +25,63 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser = subparsers.add_parser(
         "export",
         parents=[common],
-        help="write conversations out",
-        description="Write conversations out, to standard output or to a file or folder of your choice. "
-        "Unless it is encrypted with --encrypt, whoever can read the file can read what was said.",
+        help=_("export conversations"),
+        description=_(
+            "Export conversations to standard output, or to a file or folder of your choice. "
+            "Unless you encrypt it with --encrypt, anyone who can read the file can read the conversations."
+        ),
     )
-    what = parser.add_argument_group("what")
-    what.add_argument("sessions", metavar="SESSION", nargs="*", help="ids of sessions, or last")
-    what.add_argument("--all", action="store_true", help="every session that is not in the bin")
-    what.add_argument("--query", metavar="Q", help="the sessions that this query finds")
+    what = parser.add_argument_group(_("what"))
+    what.add_argument("sessions", metavar="SESSION", nargs="*", help=_("session IDs, or last"))
+    what.add_argument("--all", action="store_true", help=_("all sessions that are not in the bin"))
+    what.add_argument("--query", metavar="Q", help=_("the sessions that match this query"))
     what.add_argument(
-        "--include-private", action="store_true", help="the private room's too; asks for the passphrase"
+        "--include-private", action="store_true", help=_("include the private room; asks for the passphrase")
     )
     what.add_argument(
         "--memories",
         action="store_true",
-        help="what is remembered of them too; alone: all that is remembered",
+        help=_("include their memories; on its own: all memories"),
     )
-    how = parser.add_argument_group("how")
+    how = parser.add_argument_group(_("how"))
     how.add_argument(
-        "--format", choices=_FORMATS, help=f"by default what the name of --output ends with, else {_USUAL}"
+        "--format",
+        choices=_FORMATS,
+        help=_("default: the file extension of --output, otherwise {usual}", usual=_USUAL),
     )
     how.add_argument(
-        "--output", metavar="PATH", type=Path, help="a new file or folder, readable by you alone"
+        "--output", metavar="PATH", type=Path, help=_("a new file or folder that only you can read")
     )
     many = how.add_mutually_exclusive_group()
-    many.add_argument("--one-file", action="store_true", help="everything in one file (the default)")
-    many.add_argument("--each", action="store_true", help="a file for each session, in the folder --output")
-    how.add_argument("--force", action="store_true", help="replace a file that is there already")
-    less = parser.add_argument_group("without personal data")
+    many.add_argument("--one-file", action="store_true", help=_("everything in one file (the default)"))
+    many.add_argument("--each", action="store_true", help=_("one file per session, in the --output folder"))
+    how.add_argument("--force", action="store_true", help=_("replace an existing file"))
+    less = parser.add_argument_group(_("remove personal data"))
     less.add_argument(
         "--redact",
         metavar="KINDS",
         nargs="?",
         const=_ALL,
-        help="take out names,emails,phones,addresses,cards,ids (all of them if none is named)",
+        help=_("remove names,emails,phones,addresses,cards,ids (all of them if you name none)"),
     )
     less.add_argument(
         "--redact-words",
         metavar="FILE|WORD",
         nargs="+",
         action="extend",
-        help="take out these words too, or those of a file, one a line",
+        help=_("also remove these words, or those in a file, one per line"),
     )
     less.add_argument(
-        "--preview", action="store_true", help="only show what would go out, and what would be taken out"
+        "--preview", action="store_true", help=_("only show what would be exported and what would be removed")
     )
-    sealed = parser.add_argument_group("encrypted (age-encryption.org)")
+    sealed = parser.add_argument_group(_("encrypt (age-encryption.org)"))
     to = sealed.add_mutually_exclusive_group()
-    to.add_argument("--encrypt", action="store_true", help="with a passphrase, which is asked for")
-    to.add_argument("--encrypt-to", metavar="RECIPIENT", help="to an age recipient or an SSH public key")
+    to.add_argument("--encrypt", action="store_true", help=_("with a passphrase; asks for it"))
+    to.add_argument("--encrypt-to", metavar="RECIPIENT", help=_("to an age recipient or an SSH public key"))
     sealed.add_argument(
-        "--encrypt-passphrase-file", metavar="FILE", help="read that passphrase from FILE (implies --encrypt)"
+        "--encrypt-passphrase-file",
+        metavar="FILE",
+        help=_("read that passphrase from FILE (implies --encrypt)"),
     )
     parser.set_defaults(handler=export, exclusive=True)
 
@@ -90,9 +97,14 @@ async def export(ctx: Context, args: argparse.Namespace) -> int:
     ctx.private = ctx.private or args.include_private
     await ctx.unlock()
     chosen = await _chosen(ctx, args)
-    progress = ctx.progress("export")
+    progress = ctx.progress(_("export"))
     service = ExportService(
-        chosen, progress=lambda done, total: progress.update(f"{done} of {total} conversations", 0, None)
+        chosen,
+        progress=lambda done, total: progress.update(
+            ngettext("{done} of 1 conversation", "{done} of {count} conversations", total, done=number(done)),
+            0,
+            None,
+        ),
     )
     if not service.total and not args.memories:
         if args.all and args.output is None:
@@ -121,10 +133,11 @@ def _redaction(args: argparse.Namespace) -> "Redaction | None":
         return None
     kinds = kinds_of(args.redact) if args.redact is not None else frozenset({"words"})
     if kinds is None:
-        # `--redact` before a session takes it for the kinds.
+        # `--redact` directly before a session id takes the id as its kinds.
         if "," in args.redact:
             raise UsageError(
-                f"{args.redact} is no list of kinds.", "There are names,emails,phones,addresses,cards,ids."
+                _("{words} is not a list of kinds.", words=args.redact),
+                _("The kinds are names,emails,phones,addresses,cards,ids."),
             )
         args.sessions.append(args.redact)
         kinds = kinds_of(_ALL)
@@ -139,7 +152,9 @@ def _words(given: list[str]) -> list[str]:
         try:
             words += path.read_text(encoding="utf-8-sig").splitlines() if path.is_file() else [one]
         except (OSError, UnicodeDecodeError):
-            raise UsageError(f"{one} cannot be read as a list of words.", "Give a UTF-8 text file.") from None
+            raise UsageError(
+                _("Cannot read {path} as a list of words.", path=one), _("Give a UTF-8 text file.")
+            ) from None
     return [word for word in words if word.strip()]
 
 
@@ -156,33 +171,35 @@ def _check(args: argparse.Namespace, order: "Order") -> None:
 
     ways = [bool(args.sessions), args.all, args.query is not None]
     if sum(ways) != 1 and not (args.memories and not any(ways)):
-        raise UsageError("It is not clear what to export.", "Name sessions, or give --all or --query.")
+        raise UsageError(
+            _("It is not clear what to export."), _("Give session IDs, or use --all or --query.")
+        )
     if args.preview:
         return
     if args.each and args.output is None:
-        raise UsageError("There is no folder for the files.", "Name it with --output.")
+        raise UsageError(_("The files need a folder."), _("Name one with --output."))
     if args.output is not None:
         return
     sealed = args.encrypt or args.encrypt_to or args.encrypt_passphrase_file
     if (sealed or FORMATS[order.format].binary) and sys.stdout.isatty():
-        raise UsageError("A terminal cannot show that.", "Name a file with --output.")
+        raise UsageError(_("A terminal cannot show this output."), _("Name a file with --output."))
     if FORMATS[order.format].apart and args.memories and any(ways):
         raise UsageError(
-            "Memories need a file of their own in this format.", "Name a file with --output, or take json."
+            _("In this format, memories need a separate file."), _("Name a file with --output, or use json.")
         )
 
 
 async def _chosen(ctx: Context, args: argparse.Namespace) -> "list[Chosen]":
-    """Per room, in the order in which they are open; sessions in the order asked for."""
+    """What to export of each unlocked room; sessions in the requested order."""
     from atlas_desktop.exporting.service import Chosen
 
     wanted: dict[int, list[str]] = {}
     rooms = list(ctx.desk.open_rooms)
-    for number, room in enumerate(rooms):
+    for place, room in enumerate(rooms):
         if args.all:
-            wanted[number] = await room.store.transfer.all_ids()
+            wanted[place] = await room.store.transfer.all_ids()
         elif args.query is not None:
-            wanted[number] = await _found_ids(room.store, args.query)
+            wanted[place] = await _found_ids(room.store, args.query)
     for ref in args.sessions:
         room, session = await ctx.desk.rooms.find(ref)
         ids = wanted.setdefault(rooms.index(room), [])
@@ -190,13 +207,13 @@ async def _chosen(ctx: Context, args: argparse.Namespace) -> "list[Chosen]":
             ids.append(session.id)
     everything = args.all or not (args.sessions or args.query)
     return [
-        Chosen(room.store, tuple(wanted.get(number, ())), everything=everything)
-        for number, room in enumerate(rooms)
+        Chosen(room.store, tuple(wanted.get(place, ())), everything=everything)
+        for place, room in enumerate(rooms)
     ]
 
 
 async def _found_ids(store: "Store", text: str) -> list[str]:
-    """Ids of all sessions that a query finds, the oldest use first. Raises `QueryUnclear`."""
+    """Ids of all sessions that match a query, least recently used first. Raises `QueryUnclear`."""
     from datetime import datetime
 
     from memory.clock import LocalZone
@@ -205,8 +222,8 @@ async def _found_ids(store: "Store", text: str) -> list[str]:
     query = parse(text, datetime.now(LocalZone()))
     if query.question:
         raise UsageError(
-            "A question (~) finds what is like it, more or less; that chooses nothing to export.",
-            "Say with words and conditions which conversations are meant.",
+            _("A question (~) only finds similar conversations, so it cannot choose what to export."),
+            _("Use words and conditions to choose the conversations."),
         )
     page = await store.find.sessions(query, limit=_MOST, snippets=False, exhaustive=True)
     return [hit.session.id for hit in page.hits][::-1]
@@ -222,26 +239,26 @@ def _seal(ctx: Context, args: argparse.Namespace) -> "Seal | None":
     if args.encrypt_passphrase_file:
         secret = read_secret(args.encrypt_passphrase_file)
     elif args.encrypt:
-        secret = ctx.type_secret("Passphrase of the archive: ", confirm=True)
+        secret = ctx.type_secret(_("Archive passphrase:"), confirm=True)
     else:
         return None
     if not secret:
-        raise UsageError("The passphrase of the archive is empty.", "Give one that is hard to guess.")
+        raise UsageError(_("The archive passphrase is empty."), _("Choose one that is hard to guess."))
     return Seal(passphrase=secret)
 
 
 def _say_what_leaves(
     ctx: Context, args: argparse.Namespace, chosen: "list[Chosen]", *, sealed: bool, redacted: bool
 ) -> None:
-    from atlas_desktop.words.transfer import leaving
+    from atlas_desktop.phrases.transfer import leaving
     from memory.entities import RoomKind
 
     sessions = sum(len(one.ids) for one in chosen)
     private = sum(len(one.ids) for one in chosen if one.store.room is RoomKind.PRIVATE)
-    where = "standard output" if args.output is None else str(args.output)
+    where = _("standard output") if args.output is None else str(args.output)
     text = leaving(sessions, where, sealed=sealed, private=private, redacted=redacted)
     if args.output is not None and not sealed and not ctx.yes and sys.stdin.isatty():
-        ctx.confirm(f"{text} Go on?")
+        ctx.confirm(f"{text} {_('Continue?')}")
     else:
         ctx.note(text)
 

@@ -1,4 +1,4 @@
-"""`atlas import`: conversations from files of other programs, and from this one's."""
+"""`atlas import`: imports conversations from files of other programs and of Atlas."""
 
 import argparse
 import sys
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.locale import _, ngettext, number
 
 if TYPE_CHECKING:
     from atlas_desktop.importing.entities import ImportReport, Meter
@@ -33,39 +34,40 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser = subparsers.add_parser(
         "import",
         parents=[common],
-        help="take in conversations from files",
-        description="Take in conversations from files, archives and folders. A second import of the same "
-        "file changes nothing; one that was cut short is completed by the next.",
+        help=_("import conversations from files"),
+        description=_(
+            "Import conversations from files, archives and folders. Importing the same file again "
+            "changes nothing, or completes an import that was interrupted."
+        ),
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="what to read")
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help=_("files, archives or folders"))
     parser.add_argument(
         "--format",
         choices=_FORMATS,
         default="auto",
-        help="whose files they are (default: each is looked into)",
+        help=_("the format of the files (default: detect each one)"),
     )
-    parser.add_argument("--project", metavar="P", help="put all conversations into this project")
+    parser.add_argument("--project", metavar="P", help=_("add all conversations to this project"))
     parser.add_argument(
-        "--room", choices=("open", "private"), help="where to keep them; private asks for the passphrase"
+        "--room", choices=("open", "private"), help=_("where to save them; private asks for the passphrase")
     )
     parser.add_argument(
-        "--memory", choices=("normal", "reads", "blank"), help="the memory mode of all of them"
+        "--memory", choices=("normal", "reads", "blank"), help=_("the memory mode for all of them")
     )
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be taken in")
-    parser.add_argument("--learn", action="store_true", help="learn from what you said there, too")
+    parser.add_argument("--dry-run", action="store_true", help=_("only show what would be imported"))
+    parser.add_argument("--learn", action="store_true", help=_("also learn from your messages in them"))
     parser.set_defaults(handler=import_files, exclusive=True)
 
 
 async def import_files(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.importing.entities import Format, ImportOptions
     from atlas_desktop.importing.importer import Importer
-    from atlas_desktop.words.catalogue import tr
-    from atlas_desktop.words.transfer import left_out, passed_over, summary
+    from atlas_desktop.phrases.transfer import left_out, passed_over, summary
     from memory.entities import MemoryMode
 
     for path in args.files:
         if not path.exists():
-            raise UsageError(f"{path} is not there.", "Check the path that you gave.")
+            raise UsageError(_("{path} does not exist.", path=path), _("Check the path."))
     room = await _room(ctx, args.room)
     options = ImportOptions(
         format=None if args.format == "auto" else Format(args.format),
@@ -79,9 +81,11 @@ async def import_files(ctx: Context, args: argparse.Namespace) -> int:
     try:
         report = await Importer(room.store.transfer, progress.update, elsewhere).take(args.files, options)
     except PermissionError as error:
-        raise UsageError(f"{error.filename} cannot be read.", "Check who may read it.") from None
+        raise UsageError(_("Cannot read {path}.", path=error.filename), _("Check its permissions.")) from None
     except OSError as error:
-        raise UsageError(f"{error.filename} cannot be read: {error.strerror}.") from None
+        raise UsageError(
+            _("Cannot read {path}: {reason}.", path=error.filename, reason=error.strerror)
+        ) from None
     finally:
         progress.close()
     report.require_known()
@@ -90,7 +94,9 @@ async def import_files(ctx: Context, args: argparse.Namespace) -> int:
         if args.learn and report.messages:
             await room.learning.everything()
     skipped = [{"where": one.where, "why": one.why} for one in report.skipped]
-    skipped += [{"where": one.where, "why": one.why or tr("importing.unknown")} for one in report.unexplained]
+    skipped += [
+        {"where": one.where, "why": one.why or _("not a supported format")} for one in report.unexplained
+    ]
     result = {
         "sessions": report.sessions,
         "messages": report.messages,
@@ -112,14 +118,14 @@ async def import_files(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def _room(ctx: Context, wanted: str | None) -> "RoomServices":
-    """The room that is asked for by its name, else the one that every command works in."""
+    """Unlocks and returns the room named by `wanted`, otherwise the usual one of all commands."""
     ctx.private = ctx.private or wanted == "private"
     room = await ctx.unlock()
     return await ctx.enter_open() if wanted == "open" else room
 
 
 class _Progress:
-    """A line on stderr, on a terminal: how much is done, how fast, and how long it will take."""
+    """A progress line on stderr, only on a terminal: share done, speed and time left."""
 
     def __init__(self) -> None:
         self._drawn_at = 0.0
@@ -130,16 +136,19 @@ class _Progress:
         if not self._wanted or now - self._drawn_at < _EVERY_S:
             return
         self._drawn_at = now
-        from atlas_desktop.words.transfer import remaining
+        from atlas_desktop.phrases.transfer import remaining
 
         share = meter.share
         filled = int(_WIDTH * share)
         count = report.messages + report.already_there
-        rate = f", {count / meter.seconds:,.0f}/s" if meter.seconds else ""
-        left = meter.remaining
-        ending = f", {remaining(left)}" if left is not None else ""
+        told = [ngettext("1 message", "{count} messages", count)]
+        if meter.seconds:
+            told.append(_("{count}/s", count=number(round(count / meter.seconds))))
+        if (left := meter.remaining) is not None:
+            told.append(remaining(left))
         bar = f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {share:.0%}"
-        sys.stderr.write(f"\r\x1b[Kimporting: {bar}  {count:,} messages{rate}{ending}")
+        done = _("importing: {progress}", progress=f"{bar}  {', '.join(told)}")
+        sys.stderr.write(f"\r\x1b[K{done}")
         sys.stderr.flush()
 
     def close(self) -> None:

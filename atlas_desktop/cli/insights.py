@@ -1,4 +1,4 @@
-"""`atlas insights`: a person's own statistics, computed here."""
+"""`atlas insights`: your own statistics, computed on this computer."""
 
 import argparse
 import re
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError, size
+from atlas_desktop.locale import N_, _, ngettext, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,18 +20,39 @@ _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 _BARS = "▁▂▃▄▅▆▇█"
 _WEEKS = 26
 _SHOWN = 6
-_KINDS = {"tag": "Tags", "project": "Projects", "category": "Categories", "cluster": "Found by meaning"}
+_KINDS = {
+    "tag": _("Tags"),
+    "project": _("Projects"),
+    "category": _("Categories"),
+    "cluster": _("Found by meaning"),
+}
+_STORED = {
+    "messages": N_("messages"),
+    "full_text": N_("full text"),
+    "vectors": N_("vectors"),
+    "memories": N_("memories"),
+    "summaries": N_("summaries"),
+    "attachments": N_("attachments"),
+    "sessions": N_("sessions"),
+    "epochs": N_("epochs"),
+    "snapshots": N_("snapshots"),
+    "models": N_("models"),
+    "backups": N_("backups"),
+    "other": N_("other"),
+}
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser = subparsers.add_parser(
         "insights",
         parents=[common],
-        help="your own statistics, computed here",
-        description="Your own statistics, computed here and kept nowhere. The private room counts only with "
-        "--private.",
+        help=_("show your statistics, computed locally"),
+        description=_(
+            "Show your statistics, computed on this computer and never saved. The private room is "
+            "included only with --private."
+        ),
     )
-    parser.add_argument("--since", metavar="D", help="from this day on, or of so long: 30d, 12w, 6m, 1y")
+    parser.add_argument("--since", metavar="D", help=_("since this day, or for the last 30d, 12w, 6m, 1y"))
     parser.set_defaults(handler=insights, exclusive=True)
 
 
@@ -46,7 +68,7 @@ async def insights(ctx: Context, args: argparse.Namespace) -> int:
 
 
 def _since(given: str | None) -> datetime | None:
-    """A day begins at midnight here. Raises `UsageError`."""
+    """The start of the period; a day starts at local midnight. Raises `UsageError`."""
     if given is None:
         return None
     span = _SPAN.fullmatch(given.strip().lower())
@@ -55,11 +77,11 @@ def _since(given: str | None) -> datetime | None:
             return datetime.now(UTC) - timedelta(days=int(span[1]) * _DAYS[span[2]])
         return datetime.fromisoformat(given).astimezone()
     except (ValueError, OverflowError):
-        raise UsageError("That is not a date or a span.", "Write 2026-03-12, 30d, 12w, 6m or 1y.") from None
+        raise UsageError(_("Invalid date or period."), _("Write 2026-03-12, 30d, 12w, 6m or 1y.")) from None
 
 
 def shape(value: "Insights") -> dict[str, Any]:
-    """Scripts rely on the names: they are only ever added to."""
+    """The statistics as JSON. Scripts rely on the names: add new ones, but never change or remove one."""
     totals = value.totals
     return {
         "rooms": list(value.rooms),
@@ -133,45 +155,71 @@ def _count(name: str, value: "DayCount") -> dict[str, Any]:
 
 
 def text(value: "Insights") -> str:
-    """A page of it."""
+    """The statistics as one page of text."""
+    from atlas_desktop.cli.output import word
+    from atlas_desktop.phrases.rooms import held
+
     totals = value.totals
     if not totals.sessions:
-        return "There is nothing to count yet."
-    since = f" since {value.since.astimezone():%Y-%m-%d}" if value.since else ""
-    rows = [
-        f"{totals.sessions:,} conversations with {totals.messages:,} messages, {totals.memories:,} memories.",
-        f"Tokens{since}: {totals.tokens_read:,} read, {totals.tokens_written:,} written.",
-    ]
+        return _("No conversations yet.")
+    since = None if value.since is None else value.since.astimezone()
+    memories = ngettext("1 memory", "{count} memories", totals.memories)
+    read, written = number(totals.tokens_read), number(totals.tokens_written)
+    rows = [f"{held(totals.sessions, totals.messages)}, {memories}."]
+    if since is None:
+        rows.append(_("Tokens: {read} read, {written} written.", read=read, written=written))
+    else:
+        rows.append(
+            _(
+                "Tokens since {since:%Y-%m-%d}: {read} read, {written} written.",
+                since=since,
+                read=read,
+                written=written,
+            )
+        )
     rows += _weeks(value.weeks, since)
     for kind, title in _KINDS.items():
         rows += _topics(title, [one for one in value.topics if one.kind == kind])
     if value.speed:
-        rows += ["", "Speed (median)"]
+        rows += ["", _("Speed (median)")]
         latest = {one.model: one for one in value.speed}
         rows += [
-            f"  {one.model}: first token after {one.first_token_ms:,.0f} ms, "
-            f"{one.tokens_per_second:,.0f} tokens a second ({one.replies} replies, week of {one.week})"
+            "  "
+            + ngettext(
+                "{model}: first token after {wait} ms, {speed} tokens per second (1 reply, week of {week})",
+                "{model}: first token after {wait} ms, {speed} tokens per second "
+                "({count} replies, week of {week})",
+                one.replies,
+                model=one.model,
+                wait=number(round(one.first_token_ms)),
+                speed=number(round(one.tokens_per_second)),
+                week=one.week,
+            )
             for one in latest.values()
         ]
-    rows += ["", "Storage"]
-    rows += [f"  {size(one.bytes):>10}  {one.kind.replace('_', ' ')}" for one in value.storage if one.bytes]
+    rows += ["", _("Storage")]
+    rows += [f"  {size(one.bytes):>10}  {word(_STORED, one.kind)}" for one in value.storage if one.bytes]
     if value.most_used:
-        rows += ["", "Most used memories"]
+        rows += ["", _("Most used memories")]
         rows += [f"  {one.uses:>5}  {' '.join(one.text.split())[:80]}" for one in value.most_used]
     return "\n".join(rows)
 
 
-def _weeks(weeks: "Sequence[DayCount]", since: str) -> list[str]:
-    """A bar a week, also for those on which nothing was said."""
+def _weeks(weeks: "Sequence[DayCount]", since: datetime | None) -> list[str]:
+    """One bar per week, including weeks without messages."""
     if not weeks:
-        return [f"Nothing was said{since}."]
+        return [_("No messages since {since:%Y-%m-%d}.", since=since) if since else _("No messages.")]
     known = {one.day: one.messages for one in weeks}
     last = weeks[-1].day
     first = max(weeks[0].day, last - timedelta(weeks=_WEEKS - 1))
     counts = [known.get(first + timedelta(weeks=n), 0) for n in range((last - first).days // 7 + 1)]
     most = max(counts)
     bars = "".join(_BARS[round(count / most * (len(_BARS) - 1))] if count else " " for count in counts)
-    return ["", f"Messages a week, {first} to {last} (at most {most:,})", f"  {bars}"]
+    return [
+        "",
+        _("Messages per week, {first} to {last} (maximum {most})", first=first, last=last, most=number(most)),
+        f"  {bars}",
+    ]
 
 
 def _topics(title: str, topics: "Sequence[Topic]") -> list[str]:
@@ -180,4 +228,4 @@ def _topics(title: str, topics: "Sequence[Topic]") -> list[str]:
     rows = ["", title]
     rows += [f"  {one.sessions:>5}  {one.name}" for one in topics[:_SHOWN]]
     more = len(topics) - _SHOWN
-    return rows + ([f"         … and {more} more"] if more > 0 else [])
+    return rows + ([f"         {_('… and {count} more', count=number(more))}"] if more > 0 else [])

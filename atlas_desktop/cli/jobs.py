@@ -1,10 +1,11 @@
-"""`atlas jobs`: the background queue: see it, work it, pause it."""
+"""`atlas jobs`: shows, runs and pauses the background queue."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit
+from atlas_desktop.locale import N_, _, number
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -13,41 +14,55 @@ if TYPE_CHECKING:
     from memory.jobs.runner import RunReport
 
 _STAGES = {
-    "started": "begun",
-    "done": "done",
-    "back": "put back",
-    "retry": "failed, and is tried again later",
-    "failed": "failed, and is given up",
+    "started": _("started"),
+    "done": _("done"),
+    "back": _("back in the queue"),
+    "retry": _("failed, will be retried later"),
+    "failed": _("failed, will not be retried"),
+}
+
+_STATES = {"queued": N_("queued"), "running": N_("running"), "failed": N_("failed")}
+
+_DUTIES = {
+    "digests of important sessions": N_("digests of important sessions"),
+    "categories and tags": N_("categories and tags"),
+    "improve summaries": N_("improve summaries"),
+    "promote memories": N_("promote memories"),
+    "collect faded memories": N_("collect faded memories"),
+    "consolidate memories": N_("consolidate memories"),
+    "backup": N_("backup"),
+    "retention": N_("retention"),
 }
 
 _HELD = {
-    "paused": "Background work is paused; `atlas jobs resume` lets it go on.",
-    "battery": "The computer runs on its battery, and the work rests;"
-    " `atlas config set jobs.on_battery true` lets it go on.",
+    "paused": _("Background work is paused. Use `atlas jobs resume` to continue."),
+    "battery": _(
+        "Background work is paused on battery power. Use `atlas config set jobs.on_battery true` to allow it."
+    ),
 }
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("jobs", parents=[common], help="work in the background")
+    group = subparsers.add_parser("jobs", parents=[common], help=_("manage background work"))
     commands = group.add_subparsers(dest="jobs_command", required=True, metavar="COMMAND")
 
     def add(name: str, handler: Any, text: str, more: str = "") -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}.{more}"
+            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}. {more}".rstrip()
         )
         parser.set_defaults(handler=handler, exclusive=True)
         return parser
 
-    add("list", list_jobs, "list what waits, runs or has failed, and the duties that come round")
+    add("list", list_jobs, _("list waiting, running and failed jobs, and recurring tasks"))
     run = add(
         "run",
         run_jobs,
-        "do everything that is due, then end",
-        " Ends with status 1 if a job failed; it stays in the list and is tried again later.",
+        _("run everything that is due, then exit"),
+        _("Exits with status 1 if a job failed; it stays in the list and is retried later."),
     )
-    run.add_argument("--failed", action="store_true", help="also what was given up earlier")
-    add("pause", pause, "begin no job until `resume`, also after a restart")
-    add("resume", resume, "let the work go on")
+    run.add_argument("--failed", action="store_true", help=_("also retry jobs that were given up"))
+    add("pause", pause, _("start no jobs until `resume`, even after a restart"))
+    add("resume", resume, _("resume background work"))
 
 
 async def list_jobs(ctx: Context, _args: argparse.Namespace) -> int:
@@ -68,19 +83,23 @@ async def list_jobs(ctx: Context, _args: argparse.Namespace) -> int:
 
 
 def _table(found: "Overview") -> str:
+    from atlas_desktop.cli.output import word
+
     lines = [_HELD[found.held]] if found.held else []
     for job in found.jobs:
         told = f"  {job.error}" if job.error else ""
-        lines.append(
-            f"{job.id}  {job.kind:<10}  {job.state:<7}  {job.attempts}  {_local(job.not_before)}{told}"
-        )
+        state = word(_STATES, job.state)
+        lines.append(f"{job.id}  {job.kind:<10}  {state:<7}  {job.attempts}  {_local(job.not_before)}{told}")
     if not found.jobs:
-        lines.append("Nothing waits.")
-    for state in found.duties:
-        hours = state.duty.every.total_seconds() / 3600
-        done = f"done {_local(state.done_at)}" if state.done_at else "never done"
-        due = ", due" if state.due else ""
-        lines.append(f"{state.duty.name}  every {hours:g} h, {done}{due}")
+        lines.append(_("No jobs."))
+    for duty in found.duties:
+        hours = duty.duty.every.total_seconds() / 3600
+        times = [
+            _("every {hours:g} h", hours=hours),
+            _("last run {when}", when=_local(duty.done_at)) if duty.done_at else _("never run"),
+            *([_("due")] if duty.due else []),
+        ]
+        lines.append(f"{word(_DUTIES, duty.duty.name)}  {', '.join(times)}")
     return "\n".join(lines)
 
 
@@ -96,7 +115,7 @@ async def run_jobs(ctx: Context, args: argparse.Namespace) -> int:
         await room.background.queue_failed()
     room.background.listen(lambda job, stage: ctx.note(f"{job.kind} {job.id}: {_STAGES[stage]}"))
     await room.learning.everything()
-    # Another model may have been chosen since.
+    # The user may have chosen another model since the last run.
     await room.recall.catch_up()
     await room.summaries.catch_up()
     report = await room.background.run()
@@ -105,19 +124,24 @@ async def run_jobs(ctx: Context, args: argparse.Namespace) -> int:
 
 
 def _sentence(report: "RunReport") -> str:
-    counts = f"{report.done} done, {report.failed} failed, {report.remaining} remaining."
+    counts = _(
+        "Done: {done}. Failed: {failed}. Remaining: {remaining}.",
+        done=number(report.done),
+        failed=number(report.failed),
+        remaining=number(report.remaining),
+    )
     return f"{counts} {_HELD[report.held]}" if report.held else counts
 
 
 async def pause(ctx: Context, _args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     await room.background.pause()
-    ctx.emit({"paused": True}, "Paused. `atlas jobs resume` lets the work go on.")
+    ctx.emit({"paused": True}, _("Paused. Use `atlas jobs resume` to continue."))
     return Exit.DONE
 
 
 async def resume(ctx: Context, _args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     await room.background.resume()
-    ctx.emit({"paused": False}, "The work goes on.")
+    ctx.emit({"paused": False}, _("Resumed."))
     return Exit.DONE

@@ -1,4 +1,4 @@
-"""`atlas memory`: the commands about memories, and recall of what was said before."""
+"""`atlas memory`: the commands for memories, and recall of earlier messages."""
 
 import argparse
 import gc
@@ -11,7 +11,7 @@ import msgspec
 from atlas_desktop.cli import memory_change, memory_view, provenance
 from atlas_desktop.cli.context import Context, dumps, whole
 from atlas_desktop.errors import Exit, UsageError
-from memory.recall.entities import RecallQuery
+from atlas_desktop.locale import _
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What to look for, and where. `kinds` are separated by commas."""
+    """What to look for, and where. `kinds` is a comma-separated list."""
 
     query: str
     k: int
@@ -37,7 +37,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def read_question(line: str, usual: Question, number: int) -> Question:
-    """`usual` gives what the line leaves out. Raises `UsageError`, which names the line."""
+    """Reads one line; missing fields come from `usual`. Raises `UsageError`, which names the line."""
     text = line.strip()
     if not text.startswith("{"):
         return msgspec.structs.replace(usual, query=text)
@@ -45,7 +45,8 @@ def read_question(line: str, usual: Question, number: int) -> Question:
         given = msgspec.json.decode(text, type=_Line)
     except (msgspec.DecodeError, UnicodeError):
         raise UsageError(
-            f"Line {number} is not a question.", 'Give plain text, or {"query": …, "project": …, "k": …}.'
+            _("Line {number} is not a valid query.", number=number),
+            _('Give plain text, or {"query": …, "project": …, "k": …}.'),
         ) from None
     return Question(
         given.query,
@@ -60,7 +61,7 @@ _MOST = 1000
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("memory", parents=[common], help="what is remembered")
+    group = subparsers.add_parser("memory", parents=[common], help=_("manage memories"))
     commands = group.add_subparsers(dest="memory_command", required=True, metavar="COMMAND")
 
     def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
@@ -70,14 +71,20 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         parser.set_defaults(handler=handler, exclusive=True)
         return parser
 
-    recall = add("recall", recall_hits, "find what was said, by words, meaning and time, with the reasons")
-    recall.add_argument("query", metavar="QUERY", nargs="?", help="what to look for")
-    recall.add_argument("-k", dest="k", metavar="N", type=int, default=10, help="at most N hits (10)")
-    recall.add_argument("--kinds", metavar="KIND,…", default="message", help="kinds of hits (message)")
-    recall.add_argument("--project", metavar="P", help="only in this project")
-    recall.add_argument("--session", metavar="ID", help="only in this session")
-    recall.add_argument("--stdin", action="store_true", help="read one query a line from standard input")
-    recall.add_argument("--jsonl", action="store_true", help="print one object a line")
+    recall = add(
+        "recall", recall_hits, _("find messages by words, meaning and time, and show why they match")
+    )
+    recall.add_argument("query", metavar="QUERY", nargs="?", help=_("what to look for"))
+    recall.add_argument(
+        "-k", dest="k", metavar="N", type=int, default=10, help=_("at most N hits (default: 10)")
+    )
+    recall.add_argument(
+        "--kinds", metavar="KIND,…", default="message", help=_("kinds of hits (default: message)")
+    )
+    recall.add_argument("--project", metavar="P", help=_("only in this project"))
+    recall.add_argument("--session", metavar="ID", help=_("only in this session"))
+    recall.add_argument("--stdin", action="store_true", help=_("read one query per line from standard input"))
+    recall.add_argument("--jsonl", action="store_true", help=_("print one object per line"))
     memory_view.register(add)
     memory_change.register(add)
     memory_change.add_upkeep(add)
@@ -91,7 +98,7 @@ async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.cli import output
 
     if args.stdin == (args.query is not None):
-        raise UsageError("It is not clear what to look for.", "Give a QUERY, or --stdin.")
+        raise UsageError(_("It is not clear what to look for."), _("Give either a QUERY or --stdin."))
     _check(args.k, args.kinds)
     room = await ctx.unlock()
     ctx.tell_damage(room)
@@ -99,7 +106,7 @@ async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
     if args.stdin:
         await room.recall.warm_questions()
         await room.recall.warm_wordings()
-        # What is known of the room stays: the collector need not go through all of it between questions.
+        # The loaded room data stays, so the garbage collector need not scan it between queries.
         gc.freeze()
     spelt: dict[str, str] = {}
     for question in _questions(args):
@@ -112,7 +119,7 @@ async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
         if args.jsonl or args.stdin:
             print(dumps(answer), flush=True)
         else:
-            ctx.emit(answer, "\n".join(map(_described, found.hits)) or "Nothing was found.")
+            ctx.emit(answer, "\n".join(map(_described, found.hits)) or _("No matches."))
     return Exit.DONE
 
 
@@ -124,21 +131,25 @@ def _questions(args: argparse.Namespace) -> "Iterator[Question]":
         return
     for number, line in enumerate(sys.stdin, start=1):
         if line.strip():
-            question = read_question(whole(line, where=f"line {number}"), usual, number)
+            question = read_question(whole(line, line=number), usual, number)
             _check(question.k, question.kinds)
             yield question
 
 
 def _check(k: int, kinds: str) -> None:
     if not 1 <= k <= _MOST:
-        raise UsageError("The number of hits is out of range.", f"Give a number from 1 to {_MOST}.")
+        raise UsageError(
+            _("The number of hits is out of range."), _("Give a number from 1 to {most}.", most=_MOST)
+        )
     unknown = set(kinds.split(",")) - {"message", "memory", "summary", "chunk"}
     if unknown:
-        raise UsageError("There is no such kind of hit.", "Kinds are message, memory, summary and chunk.")
+        raise UsageError(_("Unknown kind of hit."), _("The kinds are message, memory, summary and chunk."))
 
 
 async def _ask(room: "RoomServices", question: "Question", spelt: dict[str, str]) -> "Recalled":
-    """`spelt` gathers how projects that were asked for are written here."""
+    """`spelt` caches the stored spelling of the project names in the queries."""
+    from memory.recall.entities import RecallQuery
+
     session = None
     if question.session is not None:
         session = (await room.store.get_session(question.session)).id
@@ -155,7 +166,9 @@ async def _ask(room: "RoomServices", question: "Question", spelt: dict[str, str]
 
 
 def _described(hit: "Hit") -> str:
-    reasons = ", ".join(f"{name} {value:.2f}" for name, value in hit.parts.items() if value >= 0.01)
+    from atlas_desktop.cli.output import reasons
+
     who = f", {hit.source.speaker}" if hit.source.speaker else ""
     when = f"{hit.source.created_at.astimezone():%Y-%m-%d %H:%M}"
-    return f"{hit.score:.2f}  {hit.id}  {when}{who}\n    {' '.join(hit.passage.split())}\n    ({reasons})"
+    passage, why = " ".join(hit.passage.split()), reasons(hit.parts, 0.01)
+    return f"{hit.score:.2f}  {hit.id}  {when}{who}\n    {passage}\n    ({why})"

@@ -10,7 +10,8 @@ from atlas_desktop.cli import memory_view as rooms
 from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context, given_text
 from atlas_desktop.errors import Exit, UsageError
-from atlas_desktop.words.forgetting import preview_text, receipt_text
+from atlas_desktop.locale import N_, _, ngettext
+from atlas_desktop.phrases.forgetting import preview_text, receipt_text
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.memory_view import Add
@@ -24,21 +25,23 @@ _LAST = "last"
 
 
 def add_forget(add: "Add") -> None:
-    forget = add("forget", forget_for_good, "erase for good, with all that was made from it, and a receipt")
+    forget = add(
+        "forget", forget_for_good, _("erase permanently, with everything derived, and print a receipt")
+    )
     forget.add_argument(
         "ids",
         metavar="ID",
         nargs="*",
-        help="anything that has an id; last: what you said last",
+        help=_("anything with an ID; last: your latest message and its reply"),
     )
-    forget.add_argument("--message", metavar="ID", action="append", help="a message, with its variants")
-    forget.add_argument("--session", metavar="ID", action="append", help="a whole session")
-    forget.add_argument("--project", metavar="P", help="all of a project")
-    forget.add_argument("--about", metavar="TEXT", help="all that holds these words: a name, a topic")
-    forget.add_argument("--since", metavar="D", help="from this day or moment on")
-    forget.add_argument("--before", metavar="D", help="before this day or moment")
-    forget.add_argument("--everything", action="store_true", help="all that is said and known here")
-    forget.add_argument("--dry-run", action="store_true", help="only say what would go")
+    forget.add_argument("--message", metavar="ID", action="append", help=_("a message and its variants"))
+    forget.add_argument("--session", metavar="ID", action="append", help=_("a whole session"))
+    forget.add_argument("--project", metavar="P", help=_("everything in a project"))
+    forget.add_argument("--about", metavar="TEXT", help=_("everything with these words: a name, a topic"))
+    forget.add_argument("--since", metavar="D", help=_("from this date or time on"))
+    forget.add_argument("--before", metavar="D", help=_("before this date or time"))
+    forget.add_argument("--everything", action="store_true", help=_("all conversations and memories here"))
+    forget.add_argument("--dry-run", action="store_true", help=_("only show what would be erased"))
 
 
 async def forget_for_good(ctx: Context, args: argparse.Namespace) -> int:
@@ -52,7 +55,7 @@ async def forget_for_good(ctx: Context, args: argparse.Namespace) -> int:
         return Exit.DONE
     if not ctx.yes:
         ctx.note(preview_text(affected))
-        ctx.confirm("Forget this for good?")
+        ctx.confirm(_("Erase this permanently?"))
     receipt = await forgetting.forget(plan)
     ctx.emit(output.receipt(receipt), lambda: receipt_text(receipt))
     return Exit.DONE if receipt.verified else Exit.FAILED
@@ -73,14 +76,14 @@ def _target(args: argparse.Namespace) -> "Target":
     )
     if target.empty:
         raise UsageError(
-            "It is not said what to forget.",
-            "Give an ID, --message, --session, --project, --about, --since, --before or --everything.",
+            _("You did not say what to forget."),
+            _("Give an ID, --message, --session, --project, --about, --since, --before or --everything."),
         )
     return target
 
 
 async def _named(ctx: Context, target: "Target") -> "Target":
-    """With what `last` stands for: of sessions the one used last, else the words said last in it."""
+    """Replaces `last`: as a session the one last used, otherwise its latest message and reply."""
     from atlas_desktop.services.forgetting_in_rooms import newest_words
 
     refs = (*target.ids, *target.messages, *target.sessions)
@@ -101,34 +104,35 @@ def _but_last(refs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _moment(text: str | None) -> datetime | None:
-    """A day begins at midnight here; a time without an offset is the local one. Raises `UsageError`."""
+    """A day starts at local midnight; a time without an offset is local time. Raises `UsageError`."""
     if text is None:
         return None
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
         raise UsageError(
-            "That is not a date or time.", "Write 2026-03-12 or 2026-03-12T15:30+01:00."
+            _("Invalid date or time."), _("Write 2026-03-12 or 2026-03-12T15:30+01:00.")
         ) from None
 
 
-# --- in a conversation -----------------------------------------------------------------------------
+# --- upkeep ----------------------------------------------------------------------------------------
 
 
-# --- what is printed -------------------------------------------------------------------------------
-
-
-_DRY = "only say what would be done"
+_DRY = _("only show what would be done")
 
 
 def add_upkeep(add: "Add") -> None:
     add(
-        "consolidate", consolidate, "merge memories that say nearly the same; the originals are archived"
+        "consolidate", consolidate, _("merge near-duplicate memories; the originals are archived")
     ).add_argument("--dry-run", action="store_true", help=_DRY)
-    add("gc", collect, "archive what has run out or faded; it can be undone").add_argument(
+    add("gc", collect, _("archive expired or faded memories; this can be undone")).add_argument(
         "--dry-run", action="store_true", help=_DRY
     )
-    add("promote", promote, "keep for good what was used often, matters much, or belongs to what lasts")
+    add(
+        "promote",
+        promote,
+        _("make memories long-term if they are often used, important or on a lasting topic"),
+    )
 
 
 async def consolidate(ctx: Context, args: argparse.Namespace) -> int:
@@ -144,13 +148,32 @@ async def consolidate(ctx: Context, args: argparse.Namespace) -> int:
         rows = []
         for one in found:
             rows.append(one.cluster.text)
-            rows += [f"    from {part.id}  {part.text}" for part in one.cluster.members]
-        would = "would be merged" if args.dry_run else "were merged; `atlas memory undo` takes it back"
+            rows += [f"    {_('from {id}', id=part.id)}  {part.text}" for part in one.cluster.members]
         count = sum(len(one.cluster.members) for one in found)
-        return "\n".join([*rows, f"{count} memories {would}." if count else "Nothing says the same twice."])
+        if not count:
+            rows.append(_("No duplicate memories."))
+        elif args.dry_run:
+            rows.append(ngettext("1 memory would be merged.", "{count} memories would be merged.", count))
+        else:
+            rows.append(
+                ngettext(
+                    "1 memory was merged; `atlas memory undo` undoes it.",
+                    "{count} memories were merged; `atlas memory undo` undoes it.",
+                    count,
+                )
+            )
+        return "\n".join(rows)
 
     ctx.emit({"dry_run": args.dry_run, "merged": merged}, text)
     return Exit.DONE
+
+
+_COLLECTED = {"archive": N_("Archived:"), "prolong": N_("Kept longer:"), "erase": N_("Erased:")}
+_TO_COLLECT = {
+    "archive": N_("Would be archived:"),
+    "prolong": N_("Would be kept longer:"),
+    "erase": N_("Would be erased:"),
+}
 
 
 async def collect(ctx: Context, args: argparse.Namespace) -> int:
@@ -162,13 +185,13 @@ async def collect(ctx: Context, args: argparse.Namespace) -> int:
         told |= {name: await _fates(room, fates) for name, fates in parts.items()}
 
     def text() -> str:
-        would = "Would" if args.dry_run else "Did"
+        said = _TO_COLLECT if args.dry_run else _COLLECTED
         rows = [
-            f"{would} {name}: {output.line(fate.memory)}\n    ({output.WHY[fate.why]})"
+            f"{_(said[name])} {output.line(fate.memory)}\n    ({output.WHY[fate.why]})"
             for name, fates in parts.items()
             for fate in fates
         ]
-        return "\n".join(rows) or "Nothing has run out or faded."
+        return "\n".join(rows) or _("No expired or faded memories.")
 
     ctx.emit(told, text)
     return Exit.DONE
@@ -185,46 +208,46 @@ async def promote(ctx: Context, _args: argparse.Namespace) -> int:
     views = await room.knowledge.views([one.memory for one in found]) if ctx.json else []
     ctx.emit(
         [{**output.memory(view), "ground": one.ground} for view, one in zip(views, found, strict=False)],
-        lambda: "\n".join(output.line(one.memory) for one in found) or "Nothing is to be promoted.",
+        lambda: "\n".join(output.line(one.memory) for one in found) or _("No memories to promote."),
     )
     return Exit.DONE
 
 
 def register(add: "Add") -> None:
-    new = add("add", add_memory, "remember something, in your own words")
-    new.add_argument("text", metavar="TEXT", help="what to remember; `-` reads it from standard input")
+    new = add("add", add_memory, _("add a memory in your own words"))
+    new.add_argument("text", metavar="TEXT", help=_("what to remember; `-` reads it from standard input"))
     _fields(new)
-    new.add_argument("--project", metavar="P", help="it belongs to this project")
-    new.add_argument("--pin", action="store_true", help="always tell it to the model")
-    edit = add("edit", edit_memory, "correct a memory; its earlier words are kept among its versions")
-    edit.add_argument("id", metavar="ID", help="its id, or the beginning of it")
-    edit.add_argument("--text", metavar="TEXT", help="its new words")
-    edit.add_argument("--confidence", metavar="N", type=float, help="how sure it is, 0 to 1")
+    new.add_argument("--project", metavar="P", help=_("the project it belongs to"))
+    new.add_argument("--pin", action="store_true", help=_("always give it to the model"))
+    edit = add("edit", edit_memory, _("correct a memory; its earlier versions are kept"))
+    edit.add_argument("id", metavar="ID", help=_("its ID, or its first characters"))
+    edit.add_argument("--text", metavar="TEXT", help=_("its new text"))
+    edit.add_argument("--confidence", metavar="N", type=float, help=_("how certain it is, 0 to 1"))
     _fields(edit)
     for name, handler, text in (
-        ("accept", accept, "keep memories, from the inbox or out of the archive"),
-        ("reject", reject, "never use these memories, nor learn them again from the same words"),
-        ("pin", pin, "always tell the model these memories; they neither fade nor expire"),
-        ("unpin", unpin, "let these memories compete and fade like others"),
-        ("rescue", rescue, "keep memories for good that are fading or were archived"),
+        ("accept", accept, _("accept memories from the inbox or the archive")),
+        ("reject", reject, _("never use these memories or learn them again from the same text")),
+        ("pin", pin, _("always give the model these memories; they never fade or expire")),
+        ("unpin", unpin, _("let these memories rank and fade like others")),
+        ("rescue", rescue, _("keep fading or archived memories until you delete them")),
     ):
-        add(name, handler, text).add_argument("ids", metavar="ID", nargs="+", help="ids, or their beginnings")
-    undo = add("undo", undo_change, "take back a change of memories")
+        add(name, handler, text).add_argument(
+            "ids", metavar="ID", nargs="+", help=_("IDs, or their first characters")
+        )
+    undo = add("undo", undo_change, _("undo a change to memories"))
     undo.add_argument(
-        "id", metavar="CHANGE", nargs="?", default="last", help="its id, or `last` (the newest)"
+        "id", metavar="CHANGE", nargs="?", default="last", help=_("its ID, or `last` (the latest)")
     )
 
 
 def _fields(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kind", choices=output.KINDS, help="what it is")
-    parser.add_argument("--subject", metavar="TEXT", help="what it is about")
-    parser.add_argument("--tier", choices=output.TIERS, help="how long it is meant to be known")
-    parser.add_argument("--importance", metavar="N", type=float, help="how much it matters, 0 to 1")
-    parser.add_argument(
-        "--expires", metavar="WHEN", help="when it goes out of use: a date or time, or `never`"
-    )
-    parser.add_argument("--valid-from", metavar="WHEN", help="since when it is true")
-    parser.add_argument("--valid-until", metavar="WHEN", help="until when it is true")
+    parser.add_argument("--kind", choices=output.KINDS, help=_("its kind"))
+    parser.add_argument("--subject", metavar="TEXT", help=_("what it is about"))
+    parser.add_argument("--tier", choices=output.TIERS, help=_("how long to keep it"))
+    parser.add_argument("--importance", metavar="N", type=float, help=_("how important it is, 0 to 1"))
+    parser.add_argument("--expires", metavar="WHEN", help=_("when it expires: a date or time, or `never`"))
+    parser.add_argument("--valid-from", metavar="WHEN", help=_("when it becomes true"))
+    parser.add_argument("--valid-until", metavar="WHEN", help=_("when it stops being true"))
 
 
 async def add_memory(ctx: Context, args: argparse.Namespace) -> int:
@@ -245,11 +268,11 @@ async def add_memory(ctx: Context, args: argparse.Namespace) -> int:
     text = given_text(args.text)
     room = await ctx.unlock()
     if wish == Wish(project=wish.project):
-        # Nothing but words: what they contradict does not hold any more, and nothing is known twice.
+        # Only a text: learning it also retires memories that it contradicts, and avoids duplicates.
         made = await _worded(room.learning.remember(text, project=wish.project))
     else:
         made = await _worded(room.knowledge.add(text, wish))
-    await _emit(ctx, [(room, made)], "Remembered")
+    await _emit(ctx, [(room, made)], _("Remembered:"))
     return Exit.DONE
 
 
@@ -276,40 +299,42 @@ async def edit_memory(ctx: Context, args: argparse.Namespace) -> int:
         if (value := getattr(args, option)) is not None:
             given[name] = _when(value)
     if not given:
-        raise UsageError("It is not said what to change.", "Give --text, --kind, --tier or another option.")
+        raise UsageError(
+            _("You did not say what to change."), _("Give --text, --kind, --tier or another option.")
+        )
     room = await rooms.room_with(ctx, args.id)
     made = await _worded(room.knowledge.edit(args.id, MemoryPatch(**given)))
-    await _emit(ctx, [(room, made)], "Changed")
+    await _emit(ctx, [(room, made)], _("Changed:"))
     return Exit.DONE
 
 
 async def accept(ctx: Context, args: argparse.Namespace) -> int:
     made = await rooms.change(ctx, args.ids, lambda known, ids: known.accept(ids))
-    await _emit(ctx, made, "Kept")
+    await _emit(ctx, made, _("Accepted:"))
     return Exit.DONE
 
 
 async def reject(ctx: Context, args: argparse.Namespace) -> int:
     made = await rooms.change(ctx, args.ids, lambda known, ids: known.reject(ids))
-    await _emit(ctx, made, "Rejected")
+    await _emit(ctx, made, _("Rejected:"))
     return Exit.DONE
 
 
 async def pin(ctx: Context, args: argparse.Namespace) -> int:
     made = await rooms.change(ctx, args.ids, lambda known, ids: known.pin(ids))
-    await _emit(ctx, made, "Pinned")
+    await _emit(ctx, made, _("Pinned:"))
     return Exit.DONE
 
 
 async def unpin(ctx: Context, args: argparse.Namespace) -> int:
     made = await rooms.change(ctx, args.ids, lambda known, ids: known.pin(ids, pinned=False))
-    await _emit(ctx, made, "Not pinned any more")
+    await _emit(ctx, made, _("Unpinned:"))
     return Exit.DONE
 
 
 async def rescue(ctx: Context, args: argparse.Namespace) -> int:
     made = await rooms.change(ctx, args.ids, lambda known, ids: known.rescue(ids))
-    await _emit(ctx, made, "Rescued")
+    await _emit(ctx, made, _("Rescued:"))
     return Exit.DONE
 
 
@@ -321,19 +346,25 @@ async def undo_change(ctx: Context, args: argparse.Namespace) -> int:
             undone = await room.knowledge.undo(args.id)
         except ChangeNotFound:
             continue
-        many = "memory is" if len(undone.memory_ids) == 1 else "memories are"
-        what = undone.action.replace("_", " ")
-        ctx.emit(output.change(undone), f"Undone ({what}): {len(undone.memory_ids)} {many} as before.")
+        ctx.emit(
+            output.change(undone),
+            ngettext(
+                "Undone ({change}): 1 memory reverted.",
+                "Undone ({change}): {count} memories reverted.",
+                len(undone.memory_ids),
+                change=output.word(output.ACTION_WORDS, undone.action),
+            ),
+        )
         return Exit.DONE
     raise ChangeNotFound(args.id)
 
 
 async def _emit(ctx: Context, made: "list[rooms.Known]", done: str) -> None:
-    """One memory as an object, several as an array."""
+    """Prints one memory as an object, several as an array."""
     told = await rooms.as_json(made) if ctx.json else []
     ctx.emit(
         told[0] if len(told) == 1 else told,
-        lambda: "\n".join(f"{done}: {output.line(one)}" for _, one in made),
+        lambda: "\n".join(f"{done} {output.line(one)}" for _unused, one in made),
     )
 
 
@@ -343,24 +374,26 @@ async def _worded(work: "Awaitable[Memory]") -> "Memory":
     try:
         return await work
     except TimesOutOfOrder:
-        raise UsageError("It would end before it begins.", "Give times in their order, or `never`.") from None
+        raise UsageError(_("It ends before it begins."), _("Give the times in order, or `never`.")) from None
     except ValueError as error:
-        raise UsageError(f"That cannot be remembered: {error}.", "Say it in a sentence or two.") from None
+        raise UsageError(
+            _("Cannot save this memory: {error}.", error=error), _("Use a sentence or two.")
+        ) from None
 
 
 def _share(value: float) -> float:
     if not 0 <= value <= 1:
-        raise UsageError("That number is out of range.", "Give a number from 0 to 1.")
+        raise UsageError(_("The number is out of range."), _("Give a number from 0 to 1."))
     return value
 
 
 def _when(text: str | None) -> datetime | None:
-    """Raises `UsageError`. A time without an offset is the local one."""
+    """A time without an offset is local time; `never` is None. Raises `UsageError`."""
     if text is None or text == "never":
         return None
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
         raise UsageError(
-            "That is not a date or time.", "Write 2026-03-12 or 2026-03-12T15:30+01:00."
+            _("Invalid date or time."), _("Write 2026-03-12 or 2026-03-12T15:30+01:00.")
         ) from None

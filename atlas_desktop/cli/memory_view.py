@@ -1,4 +1,4 @@
-"""`atlas memory list|show|search|inbox|fading|stats|changes`: look at memories of every open room."""
+"""`atlas memory list|show|search|inbox|fading|stats|changes`: view the memories of every open room."""
 
 import argparse
 from collections import Counter
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.locale import N_, _, ngettext, number
 from atlas_desktop.services.cleaning import clean_line
 
 if TYPE_CHECKING:
@@ -19,23 +20,23 @@ if TYPE_CHECKING:
 
 
 Known = tuple["RoomServices", "Memory"]
-"""A memory and the room that it is in."""
+"""A memory and its room."""
 
 
 async def opened(ctx: Context) -> "tuple[RoomServices, ...]":
-    """The rooms that the command line opens: the open one, with `--private` the private one too."""
+    """The rooms that the command line unlocks: the open room and, with `--private`, the private room."""
     if not ctx.opened:
         await ctx.unlock()
     return ctx.opened
 
 
 async def gather(ctx: Context, read: "Callable[[RoomServices], Awaitable[Iterable[Memory]]]") -> list[Known]:
-    """What `read` finds in each room, room by room."""
+    """The results of `read` for every room, in room order."""
     return [(room, memory) for room in await opened(ctx) for memory in await read(room)]
 
 
 async def room_with(ctx: Context, ref: str) -> "RoomServices":
-    """The open room that a memory is in. Raises `MemoryNotFound`, `AmbiguousId`."""
+    """The unlocked room that holds a memory. Raises `MemoryNotFound`, `AmbiguousId`."""
     from memory.errors import MemoryNotFound
 
     for room in await opened(ctx):
@@ -50,7 +51,7 @@ async def room_with(ctx: Context, ref: str) -> "RoomServices":
 async def change(
     ctx: Context, refs: Sequence[str], act: "Callable[[KnowledgeService, list[str]], Awaitable[list[Memory]]]"
 ) -> list[Known]:
-    """Does `act` with those of `refs` that are in a room, room by room; with none if one cannot be found."""
+    """Runs `act` in each room with the `refs` it holds. Changes nothing if any of them is missing."""
     where: dict[int, tuple[RoomServices, list[str]]] = {}
     for ref in refs:
         room = await room_with(ctx, ref)
@@ -59,7 +60,7 @@ async def change(
 
 
 async def as_json(known: Iterable[Known]) -> list[dict[str, Any]]:
-    """The JSON of each, which names its room."""
+    """The JSON shape of each memory, including its room."""
     made = []
     for room, memory in known:
         (view,) = await room.knowledge.views([memory])
@@ -68,13 +69,13 @@ async def as_json(known: Iterable[Known]) -> list[dict[str, Any]]:
 
 
 def lines(known: Sequence[Known]) -> str:
-    """As `output.lines`; a memory of the private room says so."""
+    """The memories as text; memories of the private room are marked."""
     told = (output.line(one, private=room.store.room == "private") for room, one in known)
-    return "\n".join(told) or "Nothing is remembered that fits."
+    return "\n".join(told) or _("No matching memories.")
 
 
 async def emit(ctx: Context, known: Sequence[Known]) -> None:
-    """An array of memories, or their lines."""
+    """Prints a JSON array of memories, or one entry per memory as text."""
     ctx.emit(await as_json(known) if ctx.json else [], lambda: lines(known))
 
 
@@ -82,26 +83,32 @@ Add = Callable[[str, Any, str], argparse.ArgumentParser]
 
 
 def register(add: Add) -> None:
-    listing = add("list", list_memories, "list what is remembered, pinned memories first")
-    listing.add_argument("--containing", metavar="WORDS", default="", help="only those with these words")
-    listing.add_argument("--kind", metavar="KIND,…", help=f"only these kinds: {', '.join(output.KINDS)}")
-    listing.add_argument("--project", metavar="P", help="only this project's, and those of none")
-    listing.add_argument("--session", metavar="ID", help="only those learned in this session")
+    listing = add("list", list_memories, _("list memories, pinned ones first"))
     listing.add_argument(
-        "--state", metavar="STATE,…", default="inbox,kept", help="states, or `all` (inbox,kept)"
+        "--containing", metavar="WORDS", default="", help=_("only memories with these words")
     )
-    listing.add_argument("--tier", metavar="TIER,…", help=f"only these tiers: {', '.join(output.TIERS)}")
-    listing.add_argument("--pinned", action="store_true", help="only pinned ones")
-    listing.add_argument("--limit", metavar="N", type=int, help="at most N")
-    show = add("show", show_memory, "show a memory with its sources, versions, uses and changes")
-    show.add_argument("id", metavar="ID", help="its id, or the beginning of it")
-    inbox = add("inbox", inbox_of, "list what was learned and not looked at yet")
-    inbox.add_argument("--accept-all", action="store_true", help="keep all of it")
-    inbox.add_argument("--limit", metavar="N", type=int, help="at most N")
-    add("fading", fading, "list what goes out of use before long, and what has become faint")
-    add("stats", stats, "count what is remembered")
-    changes = add("changes", list_changes, "list what was done to memories, the latest first")
-    changes.add_argument("--limit", metavar="N", type=int, default=50, help="at most N (50)")
+    listing.add_argument(
+        "--kind", metavar="KIND,…", help=_("only these kinds: {kinds}", kinds=", ".join(output.KINDS))
+    )
+    listing.add_argument("--project", metavar="P", help=_("only memories of this project or no project"))
+    listing.add_argument("--session", metavar="ID", help=_("only memories learned in this session"))
+    listing.add_argument(
+        "--state", metavar="STATE,…", default="inbox,kept", help=_("states, or `all` (default: inbox,kept)")
+    )
+    listing.add_argument(
+        "--tier", metavar="TIER,…", help=_("only these tiers: {tiers}", tiers=", ".join(output.TIERS))
+    )
+    listing.add_argument("--pinned", action="store_true", help=_("only pinned memories"))
+    listing.add_argument("--limit", metavar="N", type=int, help=_("show at most N"))
+    show = add("show", show_memory, _("show a memory with its sources, versions, uses and changes"))
+    show.add_argument("id", metavar="ID", help=_("its ID or the first characters of it"))
+    inbox = add("inbox", inbox_of, _("list suggested memories that await your review"))
+    inbox.add_argument("--accept-all", action="store_true", help=_("accept all of them"))
+    inbox.add_argument("--limit", metavar="N", type=int, help=_("show at most N"))
+    add("fading", fading, _("list memories that are fading, faint or about to expire"))
+    add("stats", stats, _("show memory counts"))
+    changes = add("changes", list_changes, _("list changes to memories, latest first"))
+    changes.add_argument("--limit", metavar="N", type=int, default=50, help=_("show at most N (default: 50)"))
 
 
 async def list_memories(ctx: Context, args: argparse.Namespace) -> int:
@@ -136,19 +143,21 @@ def _filter(args: argparse.Namespace, session: str | None) -> "MemoryFilter":
 
 
 def _among(given: str | None, known: tuple[str, ...]) -> list[str] | None:
-    """The words of a list with commas; None stands for all. Raises `UsageError` for others than `known`."""
+    """Splits a comma-separated list; None means all. Raises `UsageError` for words not in `known`."""
     if given is None or given == "all":
         return None
     wanted = [word.strip().replace("-", "_") for word in given.split(",")]
     unknown = [word for word in wanted if word not in known]
     if unknown:
-        raise UsageError(f"There is no {unknown[0]!r} here.", f"Choose among {', '.join(known)}.")
+        raise UsageError(
+            _("Unknown value {word!r}.", word=unknown[0]), _("Choose from {words}.", words=", ".join(known))
+        )
     return wanted
 
 
 def _check_limit(limit: int | None) -> None:
     if limit is not None and limit < 1:
-        raise UsageError("The limit is out of range.", "Give a number from 1 on.")
+        raise UsageError(_("The limit is out of range."), _("Use 1 or more."))
 
 
 async def show_memory(ctx: Context, args: argparse.Namespace) -> int:
@@ -162,8 +171,8 @@ async def inbox_of(ctx: Context, args: argparse.Namespace) -> int:
     _check_limit(args.limit)
     if args.accept_all:
         found = await gather(ctx, lambda room: room.knowledge.accept_all())
-        told = {"accepted": len(found), "memories": [one.id for _, one in found]}
-        ctx.emit(told, f"{len(found)} {'memory is' if len(found) == 1 else 'memories are'} kept.")
+        told = {"accepted": len(found), "memories": [one.id for _unused, one in found]}
+        ctx.emit(told, ngettext("1 memory accepted.", "{count} memories accepted.", len(found)))
     else:
         found = await gather(ctx, lambda room: room.knowledge.inbox(limit=args.limit))
         await emit(ctx, found[: args.limit])
@@ -174,10 +183,10 @@ async def fading(ctx: Context, _args: argparse.Namespace) -> int:
     found = [(room, fate) for room in await opened(ctx) for fate in await room.upkeep.fading()]
     told = await as_json((room, fate.memory) for room, fate in found) if ctx.json else []
     ctx.emit(
-        [{**one, "why": fate.why} for one, (_, fate) in zip(told, found, strict=False)],
+        [{**one, "why": fate.why} for one, (_unused, fate) in zip(told, found, strict=False)],
         lambda: (
-            "\n".join(f"{output.line(fate.memory)}\n    ({output.WHY[fate.why]})" for _, fate in found)
-            or "Nothing is fading."
+            "\n".join(f"{output.line(fate.memory)}\n    ({output.WHY[fate.why]})" for _unused, fate in found)
+            or _("No memories are fading.")
         ),
     )
     return Exit.DONE
@@ -208,13 +217,29 @@ def _sum(counts: "Iterable[dict[str, int]]") -> dict[str, int]:
     return dict(sorted(whole.items()))
 
 
+_COUNTED = {
+    "by_kind": (N_("By kind: {counts}."), output.KIND_WORDS),
+    "by_tier": (N_("By tier: {counts}."), output.TIER_WORDS),
+    "by_state": (N_("By state: {counts}."), output.STATE_WORDS),
+}
+
+
 def _table(found: dict[str, Any]) -> str:
-    rows = [f"{found['in_use']} memories in use, {found['inbox']} in the inbox, {found['fading']} fading."]
-    for title in ("by_kind", "by_tier", "by_state"):
-        counted = {name: count for name, count in found[title].items() if count}
-        if counted:
-            parts = (f"{name.replace('_', '-')} {count}" for name, count in sorted(counted.items()))
-            rows.append(f"{title.replace('_', ' ').capitalize()}: {', '.join(parts)}.")
+    rows = [
+        ngettext(
+            "1 memory in use, {inbox} in the inbox, {fading} fading.",
+            "{count} memories in use, {inbox} in the inbox, {fading} fading.",
+            found["in_use"],
+            inbox=number(found["inbox"]),
+            fading=number(found["fading"]),
+        )
+    ]
+    for name, (text, words) in _COUNTED.items():
+        counts = [
+            f"{output.word(words, each)} {count}" for each, count in sorted(found[name].items()) if count
+        ]
+        if counts:
+            rows.append(_(text, counts=", ".join(counts)))
     return "\n".join(rows)
 
 
@@ -227,12 +252,14 @@ async def list_changes(ctx: Context, args: argparse.Namespace) -> int:
     def text() -> str:
         rows = []
         for one in found:
-            by = " by itself" if one.automatic else ""
-            undone = ", undone" if one.undone_at else ""
-            many = f"{len(one.memory_ids)} {'memory' if len(one.memory_ids) == 1 else 'memories'}"
-            when = output.local(one.created_at)
-            rows.append(f"{one.id}  {when}  {one.action.replace('_', ' ')}{by}, {many}{undone}")
-        return "\n".join(rows) or "Nothing was changed yet."
+            action = output.word(output.ACTION_WORDS, one.action)
+            told = [
+                _("{action} (automatic)", action=action) if one.automatic else action,
+                ngettext("1 memory", "{count} memories", len(one.memory_ids)),
+                *([_("undone")] if one.undone_at else []),
+            ]
+            rows.append(f"{one.id}  {output.local(one.created_at)}  {', '.join(told)}")
+        return "\n".join(rows) or _("No changes yet.")
 
     ctx.emit([output.change(one) for one in found], text)
     return Exit.DONE
@@ -242,16 +269,18 @@ KINDS = ("message", "memory", "summary")
 
 
 def add_search(add: Any) -> None:
-    search = add("search", search_words, "find messages, memories and summaries by their words alone")
-    search.add_argument("query", metavar="WORDS", help='words, "phrases" and beginnings*')
-    search.add_argument("--kinds", metavar="KIND,…", default=",".join(KINDS), help="kinds of hits (all)")
-    search.add_argument("--limit", metavar="N", type=int, default=20, help="at most N (20)")
+    search = add("search", search_words, _("find messages, memories and summaries by words only"))
+    search.add_argument("query", metavar="WORDS", help=_('words, "phrases" and prefixes*'))
+    search.add_argument(
+        "--kinds", metavar="KIND,…", default=",".join(KINDS), help=_("kinds of results (default: all)")
+    )
+    search.add_argument("--limit", metavar="N", type=int, default=20, help=_("show at most N (default: 20)"))
 
 
 async def search_words(ctx: Context, args: argparse.Namespace) -> int:
     kinds = frozenset(args.kinds.split(","))
     if not kinds <= set(KINDS):
-        raise UsageError("There is no such kind of hit.", f"Kinds are {', '.join(KINDS)}.")
+        raise UsageError(_("Unknown kind of result."), _("Choose from {words}.", words=", ".join(KINDS)))
     room = await ctx.unlock()
     told: list[tuple[dict[str, Any], str]] = []
     if "message" in kinds:
@@ -265,11 +294,11 @@ async def search_words(ctx: Context, args: argparse.Namespace) -> int:
         found = await room.store.evidence.notes_matching(args.query, kinds=notes, limit=args.limit)
         best = max((one.score for one in found), default=0.0)
         told += [(_scaled(_shape(one), best), _line(one)) for one in found]
-    # The scores of messages and of the others are of different collections: each is a share of its best.
+    # Messages and notes have separate score scales, so each score is relative to the best of its own.
     told = sorted(told, key=lambda one: -one[0]["score"])[: max(args.limit, 0)]
     ctx.emit(
-        {"hits": [shape for shape, _ in told]},
-        lambda: "\n".join(line for _, line in told) or "Nothing was found.",
+        {"hits": [shape for shape, _unused in told]},
+        lambda: "\n".join(line for _unused, line in told) or _("No matches."),
     )
     return Exit.DONE
 
@@ -298,4 +327,5 @@ def _shape(found: "FoundNote") -> dict[str, Any]:
 
 
 def _line(found: "FoundNote") -> str:
-    return f"{found.note.id}  {found.note.kind}\n    {clean_line(found.note.text)}"
+    kind = output.word(output.NOTE_WORDS, found.note.kind)
+    return f"{found.note.id}  {kind}\n    {clean_line(found.note.text)}"

@@ -1,4 +1,4 @@
-"""How `atlas models` prints what it found: JSON shapes, and tables that fit 80 columns."""
+"""Output of `atlas models`: JSON shapes, and tables that fit 80 columns."""
 
 import textwrap
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.errors import size
+from atlas_desktop.locale import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atlas_desktop.services.models import BenchResult, ModelDetails, ModelSummary
@@ -118,90 +119,122 @@ def tuned_json(value: "Tuned") -> dict[str, Any]:
 
 def summary_table(models: Sequence["ModelSummary"], *, everything: bool) -> str:
     if not models:
-        return (
-            "No model is installed. `atlas models recommend` shows what suits this machine,\n"
-            "`atlas models pull ID` downloads one."
+        return "\n".join(
+            [
+                _("No models installed. `atlas models recommend` shows what suits this machine."),
+                _("`atlas models pull ID` downloads one."),
+            ]
         )
-    rows = [("", "MODEL", "FOR", "SIZE", "HERE", "LICENCE")]
+    rows = [("", _("MODEL"), _("FOR"), _("SIZE"), _("FIT"), _("LICENCE"))]
     rows += [
         (
             "*" if one.used_for else "+" if one.installed else "",
             one.id,
             "/".join(one.roles),
             size(one.bytes),
-            str(one.fit),
+            _fit(one.fit),
             one.licence,
         )
         for one in models
     ]
-    legend = "* in use" + ("   + installed   the others can be pulled" if everything else "")
-    tuned = [f"{one.id} tuned: {one.tuned}" for one in models if one.tuned]
-    return "\n".join([_table(rows), "", legend, *tuned])
+    legend = [_("* in use")]
+    if everything:
+        legend += [_("+ installed"), _("the others can be downloaded")]
+    tuned = [_("{id} tuned: {result}", id=one.id, result=one.tuned) for one in models if one.tuned]
+    return "\n".join([_table(rows), "", "   ".join(legend), *tuned])
 
 
 def found_list(found: Sequence["FoundModel"]) -> str:
     from atlas_desktop.services.cleaning import clean_line
 
     if not found:
-        return "No other program's models were found."
+        return _("No models from other programs found.")
     lines = [
         f"{one.program}: {clean_line(one.name)} ({size(one.bytes)})\n    {clean_line(str(one.path))}"
         for one in found
     ]
-    return "\n".join([*lines, "", "`atlas models import PATH --link` uses one without copying it."])
+    return "\n".join([*lines, "", _("To use one without copying it: `atlas models import PATH --link`.")])
 
 
 def details_text(value: "ModelDetails") -> str:
     from atlas_desktop.services.cleaning import clean_line
 
     entry, model, header, summary = value.entry, value.installed, value.header, value.summary
-    rows: list[tuple[str, str]] = [("Model", f"{summary.name} ({summary.id})")]
+    rows: list[tuple[str, str]] = [(_("Model"), f"{summary.name} ({summary.id})")]
     if entry:
-        rows.append(("Family", f"{entry.family}, {_count(entry.parameters)}, {entry.quantization}"))
+        rows.append((_("Family"), f"{entry.family}, {_count(entry.parameters)}, {entry.quantization}"))
     elif header:
-        rows.append(("Kind", f"{clean_line(header.architecture)}, {_count(header.parameters)}"))
-    rows.append(("For", ", ".join(summary.roles)))
-    about = "about " if entry and not model and entry.bytes_approximate else ""
-    rows.append(("Size", f"{about}{size(summary.bytes)}; needs {size(value.memory_needed)} of memory"))
-    rows.append(("Here", str(summary.fit)))
-    rows.append(("Context", f"{summary.context_length:,} tokens"))
-    conditions = "" if entry is None or entry.licence_open else " (not an open-source licence)"
-    rows.append(("Licence", (summary.licence or "not stated in the file") + conditions))
+        rows.append((_("Kind"), f"{clean_line(header.architecture)}, {_count(header.parameters)}"))
+    rows.append((_("For"), ", ".join(summary.roles)))
+    file_size, memory = size(summary.bytes), size(value.memory_needed)
+    rows.append(
+        (
+            _("Size"),
+            _("about {size}; needs {memory} of memory", size=file_size, memory=memory)
+            if entry and not model and entry.bytes_approximate
+            else _("{size}; needs {memory} of memory", size=file_size, memory=memory),
+        )
+    )
+    rows.append((_("Fit"), _fit(summary.fit)))
+    rows.append((_("Context"), ngettext("1 token", "{count} tokens", summary.context_length)))
+    licence = summary.licence or _("not stated in the file")
+    if entry is not None and not entry.licence_open:
+        licence = _("{licence} (not an open-source licence)", licence=licence)
+    rows.append((_("Licence"), licence))
     if entry:
         stable = (
-            "only appends: long talks stay quick" if entry.prefix_stable else "re-reads part of each turn"
+            _("append-only: long conversations stay fast")
+            if entry.prefix_stable
+            else _("rereads part of each turn")
         )
-        rows.append(("Template", stable))
-        checked = "fetched and tried by the authors" if entry.verified else "not tried by the authors"
-        rows.append(("Checked", checked))
+        rows.append((_("Template"), stable))
+        checked = (
+            _("downloaded and tested by the authors") if entry.verified else _("not tested by the authors")
+        )
+        rows.append((_("Checked"), checked))
     elif "chat" in summary.roles:
-        rows.append(("Template", "tried when the model is loaded: a chat says if prompts cannot only grow"))
+        rows.append(
+            (_("Template"), _("checked when the model loads: a chat warns you if it is not append-only"))
+        )
     if model:
-        rows.append(("File", clean_line(str(model.path)) + (" (linked)" if model.linked else "")))
-        rows.append(("SHA-256", model.sha256 or "not computed yet: `atlas models verify` does"))
-        rows.append(("In use", ", ".join(summary.used_for) or "no"))
-    rows += [("Source", str(source)) for source in value.sources]
+        path = clean_line(str(model.path))
+        rows.append((_("File"), _("{path} (linked)", path=path) if model.linked else path))
+        rows.append(("SHA-256", model.sha256 or _("not computed yet: run `atlas models verify`")))
+        rows.append((_("In use"), ", ".join(summary.used_for) or _("no")))
+    rows += [(_("Source"), str(source)) for source in value.sources]
     if summary.tuned:
-        rows.append(("Tuned", f"{summary.tuned}; `atlas models tune --undo {summary.id}` goes back"))
+        rows.append(
+            (
+                _("Tuned"),
+                _("{result}; to undo: `atlas models tune --undo {id}`", result=summary.tuned, id=summary.id),
+            )
+        )
     if summary.note:
-        rows.append(("Note", summary.note))
+        rows.append((_("Note"), _(summary.note)))
     return "\n".join(_labelled(label, text) for label, text in rows)
 
 
 def recommendations(machine: "Machine", found: Sequence["Recommendation"]) -> str:
-    head = (
-        f"This machine: {size(machine.total_ram)} of memory ({size(machine.available_ram)} free), "
-        f"{machine.cores_physical} cores, graphics: {machine.gpu or 'none found'}."
+    head = textwrap.fill(
+        ngettext(
+            "This machine: {memory} of memory ({free} free), 1 core, graphics: {graphics}.",
+            "This machine: {memory} of memory ({free} free), {count} cores, graphics: {graphics}.",
+            machine.cores_physical,
+            memory=size(machine.total_ram),
+            free=size(machine.available_ram),
+            graphics=machine.gpu or _("none found"),
+        ),
+        WIDTH,
     )
     fitting = [one for one in found if one.fit != "won't fit"][:_SHOWN]
     if not fitting:
-        return f"{textwrap.fill(head, WIDTH)}\n\nNone of the catalogue's models fits this machine."
-    rows = [("", "MODEL", "HERE", "SIZE", "MEMORY", "LICENCE")]
+        return f"{head}\n\n{_('No model in the catalogue fits this machine.')}"
+    rows = [("", _("MODEL"), _("FIT"), _("SIZE"), _("MEMORY"), _("LICENCE"))]
     rows += [
         (
             "",
             one.entry.id,
-            str(one.fit),
+            _fit(one.fit),
             size(one.entry.bytes),
             size(one.needed),
             one.entry.licence,
@@ -209,50 +242,98 @@ def recommendations(machine: "Machine", found: Sequence["Recommendation"]) -> st
         for one in fitting
     ]
     note = fitting[0].entry.note
-    lines = [textwrap.fill(head, WIDTH), "", _table(rows), ""]
+    lines = [head, "", _table(rows), ""]
     if note:
         lines.append(textwrap.fill(f"{fitting[0].entry.name}: {note}", WIDTH))
-    lines.append(f"`atlas models pull {fitting[0].entry.id}` downloads the first.")
+    lines.append(_("To download the first: `atlas models pull {id}`.", id=fitting[0].entry.id))
     return "\n".join(lines)
 
 
 def bench_text(value: "BenchResult") -> str:
-    rows = [("Model", value.model), ("Loads in", f"{value.load_ms:.0f} ms")]
+    rows = [(_("Model"), value.model), (_("Loads in"), f"{value.load_ms:.0f} ms")]
     if value.read_tokens_per_second is not None:
         rows.append(
-            ("Reads", f"{value.read_tokens_per_second:.0f} tokens/s ({value.prompt_tokens} new tokens)")
+            (
+                _("Reads"),
+                ngettext(
+                    "{speed:.0f} tokens/s (1 new token)",
+                    "{speed:.0f} tokens/s ({count} new tokens)",
+                    value.prompt_tokens or 0,
+                    speed=value.read_tokens_per_second,
+                ),
+            )
         )
     if value.first_token_ms is not None:
-        rows.append(("First token", f"{value.first_token_ms:.0f} ms"))
+        rows.append((_("First token"), f"{value.first_token_ms:.0f} ms"))
     if value.write_tokens_per_second is not None:
         rows.append(
-            ("Writes", f"{value.write_tokens_per_second:.1f} tokens/s ({value.written_tokens} tokens)")
+            (
+                _("Writes"),
+                ngettext(
+                    "{speed:.1f} tokens/s (1 token)",
+                    "{speed:.1f} tokens/s ({count} tokens)",
+                    value.written_tokens or 0,
+                    speed=value.write_tokens_per_second,
+                ),
+            )
         )
     if value.texts_per_second is not None:
-        rows.append(("Embeds", f"{value.texts_per_second:.0f} sentences/s"))
+        rows.append((_("Embeds"), _("{speed:.0f} sentences/s", speed=value.texts_per_second)))
     return "\n".join(_labelled(label, text) for label, text in rows)
 
 
 def tuned_text(value: "Tuned") -> str:
     if not value.kept:
-        return f"{value.model}: nothing was found that is faster here. It stays as it is."
+        return _(
+            "{model}: no faster settings found for this machine. No changes were made.", model=value.model
+        )
     before, after = value.before, value.after
     rows = [
-        ("Model", value.model),
-        ("Reads", f"{after.prefill:.0f} tokens/s, {before.prefill:.0f} before: {value.prefill_ratio:.2f} x"),
-        ("Writes", f"{after.decode:.0f} tokens/s, {before.decode:.0f} before: {value.decode_ratio:.2f} x"),
-        ("Perplexity", f"{(value.perplexity_ratio - 1) * 100:+.2f} % on the fixed text"),
-        ("Runs with", value.settings.key),
+        (_("Model"), value.model),
+        (
+            _("Reads"),
+            _(
+                "{after:.0f} tokens/s, {before:.0f} before: {ratio:.2f} x",
+                after=after.prefill,
+                before=before.prefill,
+                ratio=value.prefill_ratio,
+            ),
+        ),
+        (
+            _("Writes"),
+            _(
+                "{after:.0f} tokens/s, {before:.0f} before: {ratio:.2f} x",
+                after=after.decode,
+                before=before.decode,
+                ratio=value.decode_ratio,
+            ),
+        ),
+        (_("Perplexity"), _("{change:+.2f} % on the test text", change=(value.perplexity_ratio - 1) * 100)),
+        (_("Settings"), value.settings.key),
     ]
     if value.file:
-        rows.append(("File", f"{value.file} ({size(value.bytes)}), beside the model as downloaded"))
-    rows.append(("Undo", f"atlas models tune --undo {value.model}"))
+        rows.append(
+            (
+                _("File"),
+                _("{file} ({size}), next to the downloaded model", file=value.file, size=size(value.bytes)),
+            )
+        )
+    rows.append((_("Undo"), f"atlas models tune --undo {value.model}"))
     return "\n".join(_labelled(label, text) for label, text in rows)
+
+
+_FITS = {"fits": N_("fits"), "may be slow": N_("may be slow"), "won't fit": N_("won't fit")}
+
+
+def _fit(fit: str) -> str:
+    return _(_FITS[fit])
 
 
 def _count(parameters: int) -> str:
     return (
-        f"{parameters / 1e9:.1f}B parameters" if parameters >= 1e9 else f"{parameters / 1e6:.0f}M parameters"
+        _("{billions:.1f}B parameters", billions=parameters / 1e9)
+        if parameters >= 1e9
+        else _("{millions:.0f}M parameters", millions=parameters / 1e6)
     )
 
 
@@ -260,7 +341,7 @@ def _labelled(label: str, text: str) -> str:
     return textwrap.fill(
         text,
         WIDTH,
-        initial_indent=f"{label:<12}",
+        initial_indent=f"{label:<11} ",
         subsequent_indent=" " * 12,
         break_long_words=False,
         break_on_hyphens=False,
@@ -268,7 +349,7 @@ def _labelled(label: str, text: str) -> str:
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> str:
-    """Columns as wide as they need to be, the last one cut to fit the width; the first may be empty."""
+    """Columns as wide as their content; lines are cut to `WIDTH`, and an empty column is left out."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:

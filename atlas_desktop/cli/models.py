@@ -1,4 +1,4 @@
-"""`atlas models`: what is installed, what suits this computer, fetching, importing, choosing, tuning."""
+"""`atlas models`: list, recommend, download, import, choose, measure and tune models."""
 
 import argparse
 import sys
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli import model_texts as texts
 from atlas_desktop.cli.context import Context, Progress
 from atlas_desktop.errors import Exit, UsageError, size
+from atlas_desktop.locale import N_, _
 
 if TYPE_CHECKING:
     from atlas_desktop.services.models import BenchHost, HostFactory, ModelService
@@ -21,19 +22,21 @@ Add = Callable[..., argparse.ArgumentParser]
 
 def add_tune(add: Add) -> None:
     """Adds the command; `add(name, handler, text)` makes its parser."""
-    parser = add("tune", tune, "find what is fastest for a model on this machine, and use it from then on")
-    parser.add_argument("model", nargs="?", metavar="ID", help="default: the chat model")
-    parser.add_argument("--again", action="store_true", help="measure everything anew")
-    parser.add_argument("--quick", action="store_true", help="look only for a faster layout of the weights")
-    parser.add_argument("--background", action="store_true", help="leave it to the background work")
-    parser.add_argument("--undo", action="store_true", help="go back to the model as downloaded")
+    parser = add("tune", tune, _("find the fastest settings for a model on this machine and use them"))
+    parser.add_argument("model", nargs="?", metavar="ID", help=_("default: the chat model"))
+    parser.add_argument("--again", action="store_true", help=_("measure everything again"))
+    parser.add_argument(
+        "--quick", action="store_true", help=_("look only for a faster layout of the weights")
+    )
+    parser.add_argument("--background", action="store_true", help=_("tune it as background work"))
+    parser.add_argument("--undo", action="store_true", help=_("go back to the downloaded model"))
 
 
 async def tune(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.bootstrap import build_models, build_tuning
 
     if sum((args.undo, args.background, args.again or args.quick)) > 1:
-        raise UsageError("These options do not go together.", "Give --undo and --background alone.")
+        raise UsageError(_("These options cannot be combined."), _("Use --undo or --background alone."))
     models = build_models(ctx.paths)
     model = models.installed_model(args.model) if args.model else models.default("chat")
     if args.background:
@@ -41,14 +44,14 @@ async def tune(ctx: Context, args: argparse.Namespace) -> int:
 
         room = await ctx.unlock()
         await room.background.add(KIND, model.id, payload={"model": model.id})
-        ctx.emit({"model": model.id, "queued": True}, f"{model.id} is tuned when there is time for it.")
+        ctx.emit({"model": model.id, "queued": True}, _("{id} will be tuned in the background.", id=model.id))
         return Exit.DONE
     tuning = build_tuning(ctx.paths, ctx.desk.settings, quick=args.quick)
     if args.undo:
         deleted = tuning.undo(model.id)
         ctx.emit(
             {"model": model.id, "undone": True, "deleted": [path.name for path in deleted]},
-            f"{model.id} runs as downloaded again.",
+            _("{id} uses the downloaded file again.", id=model.id),
         )
         return Exit.DONE
     found = await tuning.tune(model.id, ctx.note, again=args.again)
@@ -62,7 +65,7 @@ _ROLES = ("chat", "embed")
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Adds the group. Each command's namespace has `handler`: `async (Context, Namespace) -> int`."""
     group = subparsers.add_parser(
-        "models", parents=[common], help="download, import, choose and measure models"
+        "models", parents=[common], help=_("download, import, choose and measure models")
     )
     commands = group.add_subparsers(dest="models_command", required=True, metavar="COMMAND")
 
@@ -73,31 +76,31 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         parser.set_defaults(handler=handler)
         return parser
 
-    listed = add("list", list_models, "show the installed models")
-    listed.add_argument("--all", action="store_true", help="the whole catalogue too")
-    pull_it = add("pull", pull, "download a model; an interrupted download goes on where it stopped")
-    pull_it.add_argument("model", nargs="*", metavar="ID|hf:OWNER/REPO/FILE.gguf", help="what to download")
-    pull_it.add_argument("--defaults", action="store_true", help="the models that a new home starts with")
-    pull_it.add_argument("--name", metavar="ID", help="install it under this id")
-    take = add("import", import_file, "take a GGUF file of yours in")
+    listed = add("list", list_models, _("show the installed models"))
+    listed.add_argument("--all", action="store_true", help=_("the whole catalogue too"))
+    pull_it = add("pull", pull, _("download a model; an interrupted download resumes"))
+    pull_it.add_argument("model", nargs="*", metavar="ID|hf:OWNER/REPO/FILE.gguf", help=_("what to download"))
+    pull_it.add_argument("--defaults", action="store_true", help=_("the default models of a new home folder"))
+    pull_it.add_argument("--name", metavar="ID", help=_("install it under this ID"))
+    take = add("import", import_file, _("import a GGUF file"))
     take.add_argument("file", metavar="FILE", type=Path)
-    take.add_argument("--link", action="store_true", help="leave the file where it is")
-    take.add_argument("--name", metavar="ID", help="install it under this id")
-    add("discover", discover, "find the model files of Ollama, LM Studio, Jan and GPT4All")
-    info_of = add("info", info, "show everything about a model")
+    take.add_argument("--link", action="store_true", help=_("leave the file where it is"))
+    take.add_argument("--name", metavar="ID", help=_("install it under this ID"))
+    add("discover", discover, _("find the model files of Ollama, LM Studio, Jan and GPT4All"))
+    info_of = add("info", info, _("show everything about a model"))
     info_of.add_argument("model", metavar="ID")
-    choose = add("use", use, "choose a model for chat or for embeddings")
+    choose = add("use", use, _("choose a model for chat or for embeddings"))
     choose.add_argument("model", metavar="ID")
-    choose.add_argument("--for", dest="role", choices=_ROLES, help="default: all that it is made for")
-    drop = add("remove", remove, "delete a model's file; a linked file stays where it is")
+    choose.add_argument("--for", dest="role", choices=_ROLES, help=_("default: everything it supports"))
+    drop = add("remove", remove, _("delete a model's file; a linked file stays where it is"))
     drop.add_argument("model", metavar="ID")
-    best = add("recommend", recommend, "show what suits this machine, the best first")
+    best = add("recommend", recommend, _("show models that suit this machine, best first"))
     best.add_argument("--for", dest="role", choices=_ROLES, default="chat")
-    measure = add("bench", bench, "measure how fast a model reads and writes here")
-    measure.add_argument("model", nargs="?", metavar="ID", help="default: the chat model")
+    measure = add("bench", bench, _("measure how fast a model reads and writes here"))
+    measure.add_argument("model", nargs="?", metavar="ID", help=_("default: the chat model"))
     add_tune(add)
-    check = add("verify", verify, "read a model's file again and compare its checksum")
-    check.add_argument("model", nargs="?", metavar="ID", help="default: every installed model")
+    check = add("verify", verify, _("verify the checksum of a model's file"))
+    check.add_argument("model", nargs="?", metavar="ID", help=_("default: every installed model"))
 
 
 async def list_models(ctx: Context, args: argparse.Namespace) -> int:
@@ -114,9 +117,9 @@ async def pull(ctx: Context, args: argparse.Namespace) -> int:
     service = _service(ctx)
     refs = list(args.model) + ([entry.id for entry in service.defaults()] if args.defaults else [])
     if not refs:
-        raise UsageError("No model is named.", "Give an id from `atlas models list --all`, or --defaults.")
+        raise UsageError(_("No model given."), _("Use an ID from `atlas models list --all`, or --defaults."))
     if args.name and len(refs) > 1:
-        raise UsageError("One name cannot be given to several models.", "Pull them one by one.")
+        raise UsageError(_("Several models cannot have the same name."), _("Download them one by one."))
     there = {model.id for model in service.installed()}
     pulled = []
     for ref in refs:
@@ -128,11 +131,12 @@ async def pull(ctx: Context, args: argparse.Namespace) -> int:
             bar.close()
         pulled.append(model)
         if model.id not in there:
-            # What does not run on this machine is better known now than at the first word.
+            # Find out now, not at the first message, whether the model runs on this machine.
             await service.try_out(model.id, _host_factory(ctx))
-        ctx.note(f"{model.id} is ready. Licence: {clean_line(model.licence) or 'not stated in the file'}.")
+        licence = clean_line(model.licence) or _("not stated in the file")
+        ctx.note(_("{id} is ready. Licence: {licence}.", id=model.id, licence=licence))
         if "chat" in model.roles and sys.stderr.isatty():
-            ctx.note(f"`atlas models tune {model.id}` makes it faster here; that takes some minutes.")
+            ctx.note(_("To make it faster: `atlas models tune {id}` (takes a few minutes).", id=model.id))
     values = [texts.installed_json(model) for model in pulled]
     ctx.emit(values[0] if len(refs) == 1 else values)
     return Exit.DONE
@@ -144,10 +148,11 @@ async def import_file(ctx: Context, args: argparse.Namespace) -> int:
         model = await _service(ctx).import_file(args.file, _report(bar), link=args.link, model_id=args.name)
     finally:
         bar.close()
-    done = "linked" if model.linked else "installed"
     ctx.emit(
         texts.installed_json(model),
-        f"{model.id} is {done}. `atlas models use {model.id}` chooses it.",
+        _("{id} is linked. To use it: `atlas models use {id}`.", id=model.id)
+        if model.linked
+        else _("{id} is installed. To use it: `atlas models use {id}`.", id=model.id),
     )
     return Exit.DONE
 
@@ -169,22 +174,33 @@ async def use(ctx: Context, args: argparse.Namespace) -> int:
     made_for = service.installed_model(args.model).roles
     if args.role and args.role not in made_for:
         raise UsageError(
-            f"{args.model} is made for {' and '.join(made_for)}, not for {args.role}.",
-            "`atlas models list` shows what each model is for.",
+            _(
+                "{id} is made for {roles}, not for {role}.",
+                id=args.model,
+                roles=", ".join(made_for),
+                role=args.role,
+            ),
+            _("`atlas models list` shows what each model is for."),
         )
     model = service.use(args.model, args.role)
     roles = [str(role) for role in model.chosen_for]
-    ctx.emit(texts.installed_json(model), f"{model.id} is now used for {' and '.join(roles)}.")
+    ctx.emit(
+        texts.installed_json(model),
+        _("{id} is now used for {roles}.", id=model.id, roles=", ".join(roles)),
+    )
     return Exit.DONE
 
 
 async def remove(ctx: Context, args: argparse.Namespace) -> int:
     service = _service(ctx)
     model = service.installed_model(args.model)
-    question = f"Forget {model.id}?" if model.linked else f"Delete {model.id} ({size(model.bytes)})?"
-    ctx.confirm(question)
+    ctx.confirm(
+        _("Remove {id}?", id=model.id)
+        if model.linked
+        else _("Delete {id} ({size})?", id=model.id, size=size(model.bytes))
+    )
     service.remove(model.id)
-    ctx.emit({"removed": model.id, "file_deleted": not model.linked}, f"{model.id} is removed.")
+    ctx.emit({"removed": model.id, "file_deleted": not model.linked}, _("{id} removed.", id=model.id))
     return Exit.DONE
 
 
@@ -204,8 +220,8 @@ async def bench(ctx: Context, args: argparse.Namespace) -> int:
     model = service.installed_model(args.model) if args.model else service.default("chat")
     if "chat" not in model.roles and service.default("embed").id != model.id:
         raise UsageError(
-            f"{model.id} is not the embedding model in use.",
-            f"Choose it first: `atlas models use {model.id}`.",
+            _("{id} is not the embedding model in use.", id=model.id),
+            _("Choose it first: `atlas models use {id}`.", id=model.id),
         )
 
     result = await service.bench(model.id, _host_factory(ctx))
@@ -223,7 +239,7 @@ def _host_factory(ctx: Context) -> "HostFactory":
 
 
 async def verify(ctx: Context, args: argparse.Namespace) -> int:
-    """Every model is read, even after one that fails; the first failure is the command's."""
+    """Checks every model, even after a failure, then raises the first failure."""
     from models.errors import ModelsError, NoModel
 
     service = _service(ctx)
@@ -245,7 +261,7 @@ async def verify(ctx: Context, args: argparse.Namespace) -> int:
             bar.close()
     if failures:
         raise failures[0]
-    ctx.emit(sound, "\n".join(f"{one['id']}: sound, sha256 {one['sha256']}" for one in sound))
+    ctx.emit(sound, "\n".join(_("{id}: OK, SHA-256 {sum}", id=one["id"], sum=one["sha256"]) for one in sound))
     return Exit.DONE
 
 
@@ -255,8 +271,16 @@ def _service(ctx: Context) -> "ModelService":
     return build_models(ctx.paths)
 
 
+_STAGES = {
+    "download": N_("downloading"),
+    "verify": N_("checking"),
+    "convert": N_("converting"),
+    "place": N_("installing"),
+}
+
+
 def _report(bar: Progress) -> "Report":
-    return lambda progress: bar.update(progress.stage, progress.done, progress.total)
+    return lambda progress: bar.update(_(_STAGES[progress.stage]), progress.done, progress.total)
 
 
 def _show_licence(ctx: Context, service: "ModelService", ref: str) -> None:
@@ -265,5 +289,7 @@ def _show_licence(ctx: Context, service: "ModelService", ref: str) -> None:
         return
     name, is_open = licence
     ctx.note(
-        f"{ref}: licence {name}" + ("" if is_open else " (not an open-source licence; it sets conditions)")
+        _("{id}: licence {licence}", id=ref, licence=name)
+        if is_open
+        else _("{id}: licence {licence} (not an open-source licence; conditions apply)", id=ref, licence=name)
     )

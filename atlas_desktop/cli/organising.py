@@ -1,4 +1,4 @@
-"""What `atlas sessions` can do to keep many sessions in order at once, and to undo it."""
+"""Commands of `atlas sessions` that organise many sessions at once, and undo."""
 
 import argparse
 import re
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.cleaning import clean_line
 
 if TYPE_CHECKING:
@@ -18,66 +19,72 @@ if TYPE_CHECKING:
 Add = Callable[..., argparse.ArgumentParser]
 _FULL_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SWITCHES = {
-    "star": ("starred", True, "star sessions", "starred"),
-    "unstar": ("starred", False, "take stars away", "no longer starred"),
-    "pin": ("pinned", True, "keep sessions at the top of the list", "pinned"),
-    "unpin": ("pinned", False, "let sessions go down the list again", "no longer pinned"),
-    "archive": ("archived", True, "take sessions out of the list; they stay searchable", "archived"),
-    "unarchive": ("archived", False, "put archived sessions back into the list", "back in the list"),
+    "star": ("starred", True, _("star sessions"), _("starred")),
+    "unstar": ("starred", False, _("remove stars from sessions"), _("star removed")),
+    "pin": ("pinned", True, _("pin sessions to the top of the list"), _("pinned")),
+    "unpin": ("pinned", False, _("unpin sessions"), _("unpinned")),
+    "archive": ("archived", True, _("archive sessions; they stay searchable"), _("archived")),
+    "unarchive": ("archived", False, _("put archived sessions back in the list"), _("back in the list")),
 }
 
 
 def register(add: Add) -> None:
-    """Adds the subcommands; `add(name, handler, text)` makes the parser of one."""
-    for name, (mark, value, text, _) in _SWITCHES.items():
+    """Adds the subcommands; `add(name, handler, text)` creates a parser."""
+    for name, (mark, value, text, _unused) in _SWITCHES.items():
         parser = add(name, switch, text)
         _ids(parser)
         parser.set_defaults(mark=mark, value=value, done=name)
-    for name, text in (("tag", "give sessions tags"), ("untag", "take tags away from sessions")):
+    for name, text in (("tag", _("add tags to sessions")), ("untag", _("remove tags from sessions"))):
         parser = add(name, change_tags, text)
-        parser.add_argument("session", metavar="ID", help="one, or several with commas; - reads them")
-        parser.add_argument("words", metavar="TAG", nargs="+", help="tags (a full id counts as a session)")
+        parser.add_argument(
+            "session", metavar="ID", help=_("one or more, with commas; - reads standard input")
+        )
+        parser.add_argument("words", metavar="TAG", nargs="+", help=_("tags (a full ID counts as a session)"))
         parser.set_defaults(done=name)
-    category = add("category", change_category, "show the category of a session, or give sessions one")
-    category.add_argument("session", metavar="ID", help="one, or several with commas; - reads them")
-    category.add_argument("words", metavar="NAME", nargs="*", help="a category; `none` takes it away")
-    category.add_argument("--auto", action="store_true", help="let the program find one again")
-    project = add("project", change_project, "move sessions into a project")
-    project.add_argument("session", metavar="ID", help="one, or several with commas; - reads them")
-    project.add_argument("words", metavar="PROJECT", nargs="+", help="its name; `none` takes them out of any")
-    add("tags", list_tags, "list the tags in use")
-    suggestions = add("suggestions", list_suggestions, "list tags that sessions might have")
+    category = add("category", change_category, _("show or set the category of sessions"))
+    category.add_argument("session", metavar="ID", help=_("one or more, with commas; - reads standard input"))
+    category.add_argument("words", metavar="NAME", nargs="*", help=_("a category; `none` removes it"))
+    category.add_argument("--auto", action="store_true", help=_("let Atlas choose one again"))
+    project = add("project", change_project, _("move sessions into a project"))
+    project.add_argument("session", metavar="ID", help=_("one or more, with commas; - reads standard input"))
+    project.add_argument(
+        "words", metavar="PROJECT", nargs="+", help=_("a project name, or `none` to remove them")
+    )
+    add("tags", list_tags, _("list the tags in use"))
+    suggestions = add("suggestions", list_suggestions, _("list suggested tags"))
     suggestions.add_argument("session", metavar="ID", nargs="?")
     for name, handler, text in (
-        ("accept", accept, "give a session the tags that are suggested for it"),
-        ("reject", reject, "never suggest these tags for the session again"),
+        ("accept", accept, _("add the suggested tags to a session")),
+        ("reject", reject, _("never suggest these tags for the session again")),
     ):
         parser = add(name, handler, text)
         parser.add_argument("session", metavar="ID")
-        parser.add_argument("tags", metavar="TAG", nargs="*", help="only these (all that are suggested)")
-    add("undo", undo, "undo the last change of tags, stars, pins, archive, bin, category or project")
-    merge = add("merge", merge_sessions, "append other sessions to one; they go to the bin, empty")
+        parser.add_argument("tags", metavar="TAG", nargs="*", help=_("only these (default: all suggested)"))
+    add("undo", undo, _("undo the last change to tags, stars, pins, archive, bin, category or project"))
+    merge = add("merge", merge_sessions, _("append other sessions to one; they move to the bin, empty"))
     merge.add_argument("session", metavar="ID")
     merge.add_argument("others", metavar="OTHER", nargs="+")
 
 
 def _ids(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sessions", metavar="ID", nargs="+", help="one or more; - reads them, one a line")
+    parser.add_argument(
+        "sessions", metavar="ID", nargs="+", help=_("one or more; - reads IDs from standard input")
+    )
 
 
 def refs(given: Sequence[str]) -> list[str]:
-    """What is named: with commas between, one after the other, or with - read from standard input."""
+    """The named sessions: separate arguments, comma-separated, or read from standard input for -."""
     found: list[str] = []
     for one in given:
         found += sys.stdin.read().split() if one == "-" else one.split(",")
     wanted = [one.strip() for one in found if one.strip()]
     if not wanted:
-        raise UsageError("No session is named.", "Give at least one ID; `atlas sessions list` shows them.")
+        raise UsageError(_("No session given."), _("Give at least one ID; `atlas sessions list` shows them."))
     return wanted
 
 
 def _parted(first: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Sessions, and the words that follow them: full ids in front of the last word are sessions as well."""
+    """The sessions and the words after them. Full IDs before the last word count as sessions too."""
     count = 0
     while count < len(words) - 1 and _FULL_ID.fullmatch(words[count]):
         count += 1
@@ -95,10 +102,12 @@ async def change_tags(ctx: Context, args: argparse.Namespace) -> int:
     from memory.organising.entities import MarksPatch
 
     named, words = _parted(args.session, args.words)
-    told = ", ".join(word.lstrip("#") for word in words)
+    tags = ", ".join(word.lstrip("#") for word in words)
     if args.done == "tag":
-        return await apply(ctx, named, MarksPatch(add_tags=tuple(words)), f"tagged {told}")
-    return await apply(ctx, named, MarksPatch(remove_tags=tuple(words)), f"without {told}")
+        return await apply(ctx, named, MarksPatch(add_tags=tuple(words)), _("tagged {tags}", tags=tags))
+    return await apply(
+        ctx, named, MarksPatch(remove_tags=tuple(words)), _("no longer tagged {tags}", tags=tags)
+    )
 
 
 async def change_category(ctx: Context, args: argparse.Namespace) -> int:
@@ -116,12 +125,12 @@ async def change_category(ctx: Context, args: argparse.Namespace) -> int:
         return await _show(ctx, named)
     name = " ".join(words)
     category = "" if name.lower() == "none" else name
-    done = f"filed under {category}" if category else "without a category"
+    done = _("category set to {category}", category=category) if category else _("category removed")
     return await apply(ctx, named, MarksPatch(category=category), done)
 
 
 async def unlocked(ctx: Context) -> None:
-    """Opens what the command may see, once."""
+    """Unlocks the rooms of the command, unless that was done already."""
     if not ctx.opened:
         await ctx.unlock()
 
@@ -132,7 +141,7 @@ async def _show(ctx: Context, named: Sequence[str]) -> int:
     values = [output.session(one) for one in found]
     ctx.emit(
         values[0] if len(values) == 1 else {"sessions": values},
-        lambda: "\n".join(f"{one.category or 'none'}  {clean_line(one.title)}" for one in found),
+        lambda: "\n".join(f"{one.category or _('none')}  {clean_line(one.title)}" for one in found),
     )
     return Exit.DONE
 
@@ -143,12 +152,12 @@ async def change_project(ctx: Context, args: argparse.Namespace) -> int:
     named, words = _parted(args.session, args.words)
     name = " ".join(words)
     project = "" if name.lower() == "none" else name
-    done = f"in the project {project}" if project else "in no project"
+    done = _("moved to the project {project}", project=project) if project else _("removed from its project")
     return await apply(ctx, named, MarksPatch(project=project), done)
 
 
 async def apply(ctx: Context, named: Sequence[str], patch: "MarksPatch", done: str) -> int:
-    """Changes sessions in one step and prints what was changed; `done` says how they are now."""
+    """Changes sessions in one step and prints the changes; `done` describes their new state."""
     from atlas_desktop.services.bulk import Bulk
 
     await unlocked(ctx)
@@ -156,14 +165,14 @@ async def apply(ctx: Context, named: Sequence[str], patch: "MarksPatch", done: s
         made = await Bulk(ctx.desk).apply(named, patch)
     except ValueError:
         raise UsageError(
-            "A tag, category or project is empty or too long.",
-            "Tags and categories have 1 to 40 visible characters, projects 1 to 100.",
+            _("A tag, category or project is empty or too long."),
+            _("Tags and categories have 1 to 40 visible characters, projects 1 to 100."),
         ) from None
     return await tell(ctx, made, done)
 
 
 async def tell(ctx: Context, made: "Done", done: str) -> int:
-    """What was changed; one session alone is printed as it is now."""
+    """Prints the changes. The JSON of a single session is the session itself plus `changed`."""
     found = [(await ctx.desk.rooms.find(one.session_id))[1] for one in made.all]
     changed = [
         {"id": one.session_id, "title": one.title, "before": marks(one.before), "after": marks(one.after)}
@@ -176,8 +185,8 @@ async def tell(ctx: Context, made: "Done", done: str) -> int:
 
     def text() -> str:
         same = len(found) - len(changed)
-        lines = [f"{one.title or 'Untitled'}: {done}." for one in made.changed]
-        return "\n".join([*lines, *([f"{same} already so."] if same else [])])
+        lines = [f"{one.title or _('Untitled')}: {done}." for one in made.changed]
+        return "\n".join([*lines, *([ngettext("1 unchanged.", "{count} unchanged.", same)] if same else [])])
 
     ctx.emit(value, text)
     return Exit.DONE
@@ -203,9 +212,9 @@ async def undo(ctx: Context, _args: argparse.Namespace) -> int:
     await ctx.unlock()
     made = await Bulk(ctx.desk).undo_last()
     if not made.changed:
-        ctx.emit({"sessions": [], "changed": []}, "There is nothing to undo.")
+        ctx.emit({"sessions": [], "changed": []}, _("Nothing to undo."))
         return Exit.DONE
-    return await tell(ctx, made, "as it was")
+    return await tell(ctx, made, _("change undone"))
 
 
 async def list_tags(ctx: Context, _args: argparse.Namespace) -> int:
@@ -217,7 +226,7 @@ async def list_tags(ctx: Context, _args: argparse.Namespace) -> int:
     found = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     ctx.emit(
         [{"tag": tag, "sessions": count} for tag, count in found],
-        lambda: "\n".join(f"{count:>5}  {tag}" for tag, count in found) or "There are no tags.",
+        lambda: "\n".join(f"{count:>5}  {tag}" for tag, count in found) or _("No tags."),
     )
     return Exit.DONE
 
@@ -239,7 +248,7 @@ async def list_suggestions(ctx: Context, args: argparse.Namespace) -> int:
                 f"{one.session_id}  {one.score:.2f}  {clean_line(one.tag)}  ({clean_line(one.title)})"
                 for one in found
             )
-            or "Nothing is suggested. `atlas jobs run` looks for tags that you have used before."
+            or _("No suggestions. `atlas jobs run` looks for tags that you have used before.")
         ),
     )
     return Exit.DONE
@@ -262,10 +271,10 @@ async def accept(ctx: Context, args: argparse.Namespace) -> int:
     made = await room.organising.accept(session.id, args.tags)
     if not any(one.changed for one in made):
         raise UsageError(
-            "None of that is suggested for this session.",
-            "`atlas sessions suggestions` shows what is; `atlas sessions tag` gives any tag.",
+            _("No such suggestions for this session."),
+            _("`atlas sessions suggestions` lists suggestions; `atlas sessions tag` adds any tag."),
         )
-    return await tell(ctx, Done(((room.store.room, tuple(made)),)), "tagged as suggested")
+    return await tell(ctx, Done(((room.store.room, tuple(made)),)), _("tagged as suggested"))
 
 
 async def reject(ctx: Context, args: argparse.Namespace) -> int:
@@ -274,7 +283,7 @@ async def reject(ctx: Context, args: argparse.Namespace) -> int:
     count = await room.organising.reject(session.id, args.tags)
     ctx.emit(
         {"session": session.id, "rejected": count},
-        f"{count} {'suggestion' if count == 1 else 'suggestions'} rejected.",
+        ngettext("1 suggestion rejected.", "{count} suggestions rejected.", count),
     )
     return Exit.DONE
 
@@ -292,9 +301,12 @@ async def merge_sessions(ctx: Context, args: argparse.Namespace) -> int:
             **output.session(session),
             "merged": {"sources": list(merged.sources), "messages": merged.messages},
         },
-        lambda: (
-            f"{merged.messages} messages came to “{session.title}”. "
-            f"`atlas sessions restore {merged.sources[0]}` takes them out again."
+        lambda: ngettext(
+            "1 message added to “{title}”. To take it out again: `atlas sessions restore {id}`.",
+            "{count} messages added to “{title}”. To take them out again: `atlas sessions restore {id}`.",
+            merged.messages,
+            title=session.title,
+            id=merged.sources[0],
         ),
     )
     return Exit.DONE

@@ -1,14 +1,16 @@
-"""The JSON shapes of the command line. Scripts rely on the names: they are only ever added to."""
+"""The JSON shapes of the command line. Scripts rely on these names: only add new ones."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
+from atlas_desktop.locale import N_, _, ngettext, plural
+from atlas_desktop.phrases.forgetting import copies, counts, places
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
-from atlas_desktop.words.forgetting import copies, counts, places
 from memory.forgetting import Affected
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ def tiers(value: "Sequence[TierUse]") -> list[dict[str, Any]]:
 
 
 def document(value: "DocumentUse") -> dict[str, Any]:
-    """How much of an attachment stood in a prompt; `passages` and `of` are 0 when it was whole."""
+    """How much of an attachment the prompt contained; `passages` and `of` are 0 for the whole document."""
     return {
         "id": value.id,
         "name": value.name,
@@ -45,7 +47,7 @@ def document(value: "DocumentUse") -> dict[str, Any]:
 
 
 def recalled(value: "Hit") -> dict[str, Any]:
-    """Something that was found in memory, with the reasons."""
+    """A recalled item with its score parts."""
     source = value.source
     return {
         "id": value.id,
@@ -82,7 +84,7 @@ def summary(value: "Summary") -> dict[str, Any]:
 
 
 def context(value: "ContextView") -> dict[str, Any]:
-    """What a session's next prompt begins with."""
+    """The context that a session's next prompt starts with."""
     budget = value.budget
     return {
         "session": value.session.id,
@@ -142,7 +144,7 @@ def message(value: "Message") -> dict[str, Any]:
 
 
 def attachment(value: "Attachment") -> dict[str, Any]:
-    """A file that a session reads, without its text; `characters` is how long that is."""
+    """A file attached to a session, without its text; `characters` is the length of the text."""
     return {
         "id": value.id,
         "name": value.name,
@@ -154,7 +156,7 @@ def attachment(value: "Attachment") -> dict[str, Any]:
 
 
 def of_words(score: float, *, importance: float = 0.0) -> dict[str, float]:
-    """The parts of a hit that was found by its words alone: the others are there, and say nothing."""
+    """The score parts of a hit found by words only; the other parts are 0."""
     nothing = dict.fromkeys(("semantic", "neighbour", "recency"), 0.0)
     return {"lexical": round(score, 6), **nothing, "importance": importance}
 
@@ -181,7 +183,7 @@ def hit(value: "SearchHit") -> dict[str, Any]:
 
 
 def job(value: "Job") -> dict[str, Any]:
-    """A job of the background queue; `error` is a type of error with its numbers."""
+    """A job of the background queue; `error` is an error type with its numbers."""
     return {
         "id": value.id,
         "kind": value.kind,
@@ -204,12 +206,12 @@ def duty(value: "DutyState") -> dict[str, Any]:
 
 
 def run(value: "RunReport") -> dict[str, Any]:
-    """What `jobs run` did; `held` says what kept it from going on, if anything did."""
+    """The result of `jobs run`; `held` is the reason it stopped early, if it did."""
     return {"done": value.done, "failed": value.failed, "remaining": value.remaining, "held": value.held}
 
 
 def receipt(value: "Receipt") -> dict[str, Any]:
-    """What was removed for good, by kind."""
+    """What was permanently erased, by kind."""
     return {
         "forgotten": counts(value.erased, value.snapshots),
         "rewritten": {"summaries": value.rewritten},
@@ -220,7 +222,7 @@ def receipt(value: "Receipt") -> dict[str, Any]:
 
 
 def reply(event: Replied) -> dict[str, Any]:
-    """The end of a turn; `recalled` lists the memories that the prompt was given."""
+    """The end of a turn; `recalled` lists the memories in the prompt."""
     timings = event.completion.timings
     return {
         "type": "reply",
@@ -267,7 +269,7 @@ def event(value: TurnEvent) -> dict[str, Any]:
 def show(
     ctx: Context, report: "Report", order: "Order", *, preview: bool, output: Path | None = None
 ) -> None:
-    """On standard output, unless what was exported is there: then people are told on the other one."""
+    """Prints the report; if the export itself went to standard output, notes go to standard error."""
     value: dict[str, Any] = {
         "sessions": report.sessions,
         "messages": report.messages,
@@ -284,35 +286,46 @@ def show(
     if report.redacted:
         lines.append(_taken_out(report))
     if report.missing:
-        lines.append(f"{report.missing} characters have no glyph in the fonts here; a box stands for each")
+        lines.append(
+            ngettext(
+                "1 character has no glyph in the fonts here and appears as a box",
+                "{count} characters have no glyph in the fonts here and appear as boxes",
+                report.missing,
+            )
+        )
     if output is None:
         for line in lines if report.redacted or report.missing else ():
             ctx.note(line)
         return
     value |= {"path": str(output), "files": [str(path) for path in report.files]}
-    lines[0] += f" written to {output}"
+    lines[0] = _("{what} written to {path}", what=lines[0], path=output)
     ctx.emit(value, "\n".join(lines))
 
 
 def _taken_out(report: "Report") -> str:
-    # `address` and the others end in `s` or `es` when there are many.
-    one = {"addresses": "address"}
-    parts = [
-        f"{count} {kind if count != 1 else one.get(kind, kind.removesuffix('s'))}"
-        for kind, count in report.redacted.items()
-    ]
-    return "taken out: " + ", ".join(parts)
+    parts = [ngettext(*_REDACTED[kind], count) for kind, count in report.redacted.items()]
+    return _("removed: {what}", what=", ".join(parts))
+
+
+_REDACTED = {
+    "names": plural("1 name", "{count} names"),
+    "emails": plural("1 email", "{count} emails"),
+    "phones": plural("1 phone", "{count} phones"),
+    "addresses": plural("1 address", "{count} addresses"),
+    "cards": plural("1 card", "{count} cards"),
+    "ids": plural("1 id", "{count} ids"),
+    "words": plural("1 word", "{count} words"),
+}
 
 
 def _count(report: "Report") -> str:
-    parts = [_many(report.sessions, "conversation"), _many(report.messages, "message")]
+    parts = [
+        ngettext("1 conversation", "{count} conversations", report.sessions),
+        ngettext("1 message", "{count} messages", report.messages),
+    ]
     if report.memories:
-        parts.append(f"{report.memories} memories" if report.memories != 1 else "1 memory")
+        parts.append(ngettext("1 memory", "{count} memories", report.memories))
     return ", ".join(parts)
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _found(one: "Found") -> dict[str, Any]:
@@ -320,11 +333,11 @@ def _found(one: "Found") -> dict[str, Any]:
 
 
 def _preview(report: "Report", order: "Order") -> str:
-    lines = [f"{_count(report)} would go out"]
+    lines = [_("{what} would be exported", what=_count(report))]
     if order.redaction is None:
-        return "\n".join([*lines, "Nothing would be taken out: --redact takes out personal data."])
+        return "\n".join([*lines, _("Nothing would be removed: --redact removes personal data.")])
     if not report.found:
-        return "\n".join([*lines, "Nothing was found that would be taken out."])
+        return "\n".join([*lines, _("Nothing found to remove.")])
     lines.append(_taken_out(report))
     width = max(len(one.mark) for one in report.found)
     lines += [
@@ -337,14 +350,84 @@ KINDS = ("fact", "preference", "decision", "event", "procedure", "code", "questi
 STATES = ("inbox", "kept", "rejected", "superseded", "archived")
 TIERS = ("working", "short_term", "episodic", "long_term", "procedural")
 
+KIND_WORDS = {
+    "fact": N_("fact"),
+    "preference": N_("preference"),
+    "decision": N_("decision"),
+    "event": N_("event"),
+    "procedure": N_("procedure"),
+    "code": N_("code"),
+    "question": N_("question"),
+    "digest": N_("digest"),
+}
+STATE_WORDS = {
+    "inbox": N_("inbox"),
+    "kept": N_("kept"),
+    "rejected": N_("rejected"),
+    "superseded": N_("superseded"),
+    "archived": N_("archived"),
+}
+TIER_WORDS = {
+    "working": N_("working"),
+    "short_term": N_("short-term"),
+    "episodic": N_("episodic"),
+    "long_term": N_("long-term"),
+    "procedural": N_("procedural"),
+}
+ORIGIN_WORDS = {
+    "person": N_("added by you"),
+    "pattern": N_("found by a pattern"),
+    "model": N_("found by a model"),
+    "consolidation": N_("merged from other memories"),
+}
+ACTION_WORDS = {
+    "accept": N_("accept"),
+    "add": N_("add"),
+    "archive": N_("archive"),
+    "consolidate": N_("consolidate"),
+    "digest": N_("digest"),
+    "edit": N_("edit"),
+    "learn": N_("learn"),
+    "pin": N_("pin"),
+    "project_ended": N_("project ended"),
+    "project_reopened": N_("project reopened"),
+    "prolong": N_("prolong"),
+    "promote": N_("promote"),
+    "reject": N_("reject"),
+    "rescue": N_("rescue"),
+    "unpin": N_("unpin"),
+}
+NOTE_WORDS = {
+    "memory": N_("memory"),
+    "message": N_("message"),
+    "summary": N_("summary"),
+    "chunk": N_("chunk"),
+}
+ROLE_WORDS = {"system": N_("system"), "user": N_("user"), "assistant": N_("assistant")}
+PART_WORDS = {
+    "lexical": N_("lexical"),
+    "semantic": N_("semantic"),
+    "neighbour": N_("neighbour"),
+    "session": N_("session"),
+    "speaker": N_("speaker"),
+    "time": N_("time"),
+    "dated": N_("dated"),
+    "machine": N_("machine"),
+    "question": N_("question"),
+    "stated": N_("stated"),
+    "topic": N_("topic"),
+    "recency": N_("recency"),
+    "importance": N_("importance"),
+}
+
 WHY = {
-    "expired": "its time is over",
-    "faded": "it has faded",
-    "fading": "it is fading",
-    "faint": "it hardly weighs any more, and stays",
-    "expires_soon": "its time is nearly over",
-    "old_archive": "it has been in the archive for long",
-    "comes_up": "its topic comes up often",
+    "expired": _("it has expired"),
+    "faded": _("it has faded"),
+    "fading": _("it is fading"),
+    "faint": _("its weight is very low, but it stays"),
+    "expires_soon": _("it expires soon"),
+    "old_archive": _("it was archived long ago"),
+    "comes_up": _("its topic comes up often"),
 }
 
 
@@ -353,7 +436,7 @@ def at(moment: datetime | None) -> str | None:
 
 
 def memory(view: "MemoryView") -> dict[str, Any]:
-    """`weight` is by the published formula; `half_life_days` is that of its tier, without use."""
+    """`weight` follows the documented formula; `half_life_days` is the half-life of the tier without use."""
     one = view.memory
     return {
         "id": one.id,
@@ -436,32 +519,72 @@ def change(value: "MemoryChange") -> dict[str, Any]:
 # --- for people ------------------------------------------------------------------------------------
 
 
+def word(table: Mapping[str, str], name: str) -> str:
+    """What the table calls this, in the user's language; the plain name if the table does not have it."""
+    return _(table[name]) if name in table else name.replace("_", " ")
+
+
+def who(message: "Message") -> str:
+    """Who said it: the name of the speaker, or the role."""
+    return message.speaker or word(ROLE_WORDS, message.role)
+
+
+def reasons(parts: Mapping[str, float], least: float) -> str:
+    """The parts of a score that are at least `least`."""
+    return ", ".join(f"{word(PART_WORDS, name)} {part:.2f}" for name, part in parts.items() if part >= least)
+
+
 def line(one: "Memory", *, private: bool = False) -> str:
-    marks = ["private"] if private else []
-    marks += [str(one.state)] if one.state != "kept" else []
-    marks += ["pinned"] if one.pinned else []
+    marks = [_("private")] if private else []
+    marks += [word(STATE_WORDS, one.state)] if one.state != "kept" else []
+    marks += [_("pinned")] if one.pinned else []
     told = f" ({', '.join(marks)})" if marks else ""
-    return f"{one.id}  {one.kind}{told}\n    {clean_line(one.text)}"
+    return f"{one.id}  {word(KIND_WORDS, one.kind)}{told}\n    {clean_line(one.text)}"
 
 
 def described(value: "MemoryDetails") -> str:
+    return "\n    ".join([line(value.view.memory), *_facts(value)])
+
+
+def _facts(value: "MemoryDetails") -> list[str]:
     one, view = value.view.memory, value.view
-    about = f"{one.tier}, {one.state}, from {one.origin}"
+    about = (word(TIER_WORDS, one.tier), word(STATE_WORDS, one.state), word(ORIGIN_WORDS, one.origin))
     told = [
-        line(one),
-        f"    {about}; importance {one.importance:.2f}, confidence {one.confidence:.2f}",
-        f"    used {one.uses} times; half-life {view.half_life_days:.3g} days; weight {view.weight:.3f}",
-        f"    learned {local(one.created_at)}, changed {local(one.updated_at)}",
+        _(
+            "{about}; importance {importance:.2f}, confidence {confidence:.2f}",
+            about=", ".join(about),
+            importance=one.importance,
+            confidence=one.confidence,
+        ),
+        "; ".join(
+            [
+                ngettext("used once", "used {count} times", one.uses),
+                ngettext(
+                    "half-life {days:.3g} day",
+                    "half-life {days:.3g} days",
+                    ceil(view.half_life_days),
+                    days=view.half_life_days,
+                ),
+                _("weight {weight:.3f}", weight=view.weight),
+            ]
+        ),
+        _(
+            "learned {learned}, changed {changed}",
+            learned=local(one.created_at),
+            changed=local(one.updated_at),
+        ),
     ]
-    told += [f"    about {clean_line(one.subject)}"] if one.subject else []
-    told += [f"    project {clean_line(one.project)}"] if one.project else []
-    told += [f"    until {local(one.expires_at)}"] if one.expires_at else []
+    told += [_("about {subject}", subject=clean_line(one.subject))] if one.subject else []
+    told += [_("project {project}", project=clean_line(one.project))] if one.project else []
+    told += [_("expires {when}", when=local(one.expires_at))] if one.expires_at else []
     for each in view.sources:
         when = f" ({local(each.message.created_at)})" if each.message else ""
-        told.append(f"    said: “{clean_line(each.source.quote)}”{when}")
-    told += [f"    before: {clean_line(each.text)} (version {each.version})" for each in value.versions]
-    told += [f"    merged from: {clean_line(each.text)}" for each in value.parts]
-    return "\n".join(told)
+        told.append(_("quote: “{quote}”", quote=clean_line(each.source.quote)) + when)
+    told += [
+        _("before: {text} (version {version})", text=clean_line(each.text), version=each.version)
+        for each in value.versions
+    ]
+    return told + [_("merged from: {text}", text=clean_line(each.text)) for each in value.parts]
 
 
 def local(moment: datetime) -> str:
@@ -469,7 +592,7 @@ def local(moment: datetime) -> str:
 
 
 def forget_preview(affected: "Affected") -> dict[str, Any]:
-    """What would go: counts as in the receipt, and of each kind the first ones."""
+    """What would be erased: counts as in the receipt, and the first items of each kind."""
     return {
         "dry_run": True,
         "forgotten": counts(affected.erased),

@@ -1,20 +1,21 @@
-"""`atlas personas`: ways for the model to be, by name."""
+"""`atlas personas`: named instructions for the model."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, given_text
 from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.locale import _
 
 if TYPE_CHECKING:
     from memory.personas import Persona
 
-_NOT_STORED = "A name and instructions are needed."
-_HOW = "Give both; `-` reads the instructions from standard input."
+_NOT_STORED = _("A name and instructions are required.")
+_HOW = _("Give both; `-` reads the instructions from standard input.")
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("personas", parents=[common], help="instructions for the model, by name")
+    group = subparsers.add_parser("personas", parents=[common], help=_("manage instructions for the model"))
     commands = group.add_subparsers(dest="personas_command", required=True, metavar="COMMAND")
 
     def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
@@ -24,23 +25,23 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         parser.set_defaults(handler=handler, exclusive=True)
         return parser
 
-    add("list", list_personas, "list personas")
-    add("show", show, "print one with its instructions").add_argument("persona", metavar="NAME")
-    new = add("add", add_persona, "keep instructions under a name")
+    add("list", list_personas, _("list personas"))
+    add("show", show, _("print a persona with its instructions")).add_argument("persona", metavar="NAME")
+    new = add("add", add_persona, _("save a persona"))
     new.add_argument("persona", metavar="NAME")
-    new.add_argument("text", metavar="TEXT", help="the instructions; `-` reads them from standard input")
+    new.add_argument("text", metavar="TEXT", help=_("the instructions; `-` reads them from standard input"))
     _options(new)
-    edit = add("edit", edit_persona, "change a persona; sessions that took it up keep what they have")
+    edit = add("edit", edit_persona, _("change a persona; sessions that already use it stay as they are"))
     edit.add_argument("persona", metavar="NAME")
-    edit.add_argument("--name", metavar="NAME", help="its new name")
-    edit.add_argument("--text", metavar="TEXT", help="its new instructions; `-` reads them")
+    edit.add_argument("--name", metavar="NAME", help=_("its new name"))
+    edit.add_argument("--text", metavar="TEXT", help=_("its new instructions; `-` reads standard input"))
     _options(edit)
-    add("remove", remove_persona, "remove a persona").add_argument("persona", metavar="NAME")
+    add("remove", remove_persona, _("remove a persona")).add_argument("persona", metavar="NAME")
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", metavar="M", help="the model that it asks for; empty: whichever is in use")
-    parser.add_argument("--temperature", metavar="T", type=float, help="the variety that it asks for")
+    parser.add_argument("--model", metavar="M", help=_("its model; empty: the model in use"))
+    parser.add_argument("--temperature", metavar="T", type=float, help=_("its temperature"))
 
 
 def as_json(value: "Persona") -> dict[str, Any]:
@@ -57,8 +58,9 @@ def as_json(value: "Persona") -> dict[str, Any]:
 
 def line(value: "Persona") -> str:
     """A persona in one line."""
-    asks = [f"model {value.model}"] if value.model else []
-    asks += [f"temperature {value.temperature:g}"] if value.temperature is not None else []
+    asks = [_("model {model}", model=value.model)] if value.model else []
+    if value.temperature is not None:
+        asks.append(_("temperature {temperature:g}", temperature=value.temperature))
     first = " ".join(value.system_prompt.split())
     short = first if len(first) <= 70 else f"{first[:69].rstrip()}…"
     asked = f" ({', '.join(asks)})" if asks else ""
@@ -66,14 +68,14 @@ def line(value: "Persona") -> str:
 
 
 def read_text(given: str) -> str:
-    """What is given on the command line, or on standard input."""
+    """The text from the command line, or from standard input."""
     return given_text(given)
 
 
 async def list_personas(ctx: Context, _args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     found = await room.personas.personas()
-    none = "There are none yet: `atlas personas add NAME TEXT`."
+    none = _("No personas yet. Add one: `atlas personas add NAME TEXT`.")
     ctx.emit([as_json(one) for one in found], lambda: "\n".join(map(line, found)) or none)
     return Exit.DONE
 
@@ -94,7 +96,7 @@ async def add_persona(ctx: Context, args: argparse.Namespace) -> int:
         made = await room.personas.add(new)
     except ValueError:
         raise UsageError(_NOT_STORED, _HOW) from None
-    ctx.emit(as_json(made), f"Kept: {line(made)}")
+    ctx.emit(as_json(made), _("Saved: {persona}", persona=line(made)))
     return Exit.DONE
 
 
@@ -114,20 +116,20 @@ async def edit_persona(ctx: Context, args: argparse.Namespace) -> int:
         made = await room.personas.change(old.id, new)
     except ValueError:
         raise UsageError(_NOT_STORED, _HOW) from None
-    ctx.emit(as_json(made), f"Changed: {line(made)}")
+    ctx.emit(as_json(made), _("Changed: {persona}", persona=line(made)))
     return Exit.DONE
 
 
 async def remove_persona(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     found = await room.personas.persona(args.persona)
-    ctx.confirm(f"Remove the persona “{found.name}”?")
+    ctx.confirm(_("Remove the persona “{name}”?", name=found.name))
     gone = await room.personas.remove(found.id)
-    ctx.emit(as_json(gone), f"Removed: {gone.name}")
+    ctx.emit(as_json(gone), _("Removed: {name}", name=gone.name))
     return Exit.DONE
 
 
 def _heat(given: float | None) -> float | None:
     if given is not None and not 0 <= given < 1e9:  # also refuses nan
-        raise UsageError(f"{given} is no temperature.", "Give a number from 0 up.")
+        raise UsageError(_("Invalid temperature: {temperature}.", temperature=given), _("Use 0 or more."))
     return given

@@ -1,4 +1,4 @@
-"""`atlas memory why|profile|links` and `atlas sessions related|memories|timeline`: what leads to what."""
+"""`atlas memory why|profile|links` and `atlas sessions related|memories|timeline`: sources and links."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -8,6 +8,7 @@ from atlas_desktop.cli import memory_view as rooms
 from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.locale import N_, _, ngettext
 from atlas_desktop.services.cleaning import clean, clean_line
 
 if TYPE_CHECKING:
@@ -24,24 +25,26 @@ AddCommand = Callable[..., argparse.ArgumentParser]
 
 
 def add_related(add: AddCommand) -> None:
-    """Adds the subcommands of `sessions`; `add(name, handler, text)` makes the parser of one."""
-    related = add("related", list_related, "list sessions that have to do with a session, and why")
+    """Adds the subcommands of `sessions`; `add(name, handler, text)` creates a parser."""
+    related = add("related", list_related, _("list sessions related to a session, and why"))
     related.add_argument("session", metavar="ID")
-    related.add_argument("--limit", metavar="N", type=int, default=10, help="at most N (10)")
-    add("memories", list_memories, "list what was learned in a session").add_argument("session", metavar="ID")
-    documents = add("documents", list_documents, "list attached documents and the sessions that have them")
-    documents.add_argument(
-        "name", metavar="NAME", nargs="?", help="only this one; or the id of an attachment"
+    related.add_argument("--limit", metavar="N", type=int, default=10, help=_("show at most N (default: 10)"))
+    add("memories", list_memories, _("list the memories learned in a session")).add_argument(
+        "session", metavar="ID"
     )
-    timeline = add("timeline", show_timeline, "what was said of a topic, by month")
+    documents = add("documents", list_documents, _("list attached documents and their sessions"))
+    documents.add_argument(
+        "name", metavar="NAME", nargs="?", help=_("only this document, by name or attachment ID")
+    )
+    timeline = add("timeline", show_timeline, _("show messages about a topic by month"))
     timeline.add_argument("topic", metavar="TOPIC", nargs="+")
-    timeline.add_argument("--project", metavar="P", help="only in this project")
+    timeline.add_argument("--project", metavar="P", help=_("only in this project"))
 
 
 def register_memory(add: AddCommand) -> None:
-    """As `register`, those of `memory`."""
-    links = add("links", list_links, "list where a memory was learned, used or also mentioned, both ways")
-    links.add_argument("id", metavar="ID", help="of a memory; of a message: what was learned from it")
+    """As `add_related`, for the subcommands of `memory`."""
+    links = add("links", list_links, _("list the sessions where a memory was learned, used or mentioned"))
+    links.add_argument("id", metavar="ID", help=_("a memory, or a message to list what was learned from it"))
 
 
 async def list_related(ctx: Context, args: argparse.Namespace) -> int:
@@ -52,7 +55,7 @@ async def list_related(ctx: Context, args: argparse.Namespace) -> int:
     found = await room.related.related(session.id, limit=args.limit)
     ctx.emit(
         {"session": session.id, "related": [shape(one) for one in found]},
-        lambda: "\n".join(map(_told, found)) or "Nothing that has to do with it was found.",
+        lambda: "\n".join(map(_told, found)) or _("No related sessions."),
     )
     return Exit.DONE
 
@@ -76,13 +79,13 @@ def shape(value: "Related") -> dict[str, Any]:
 def _told(value: "Related") -> str:
     why = []
     if value.parts["meaning"] >= 0.3:
-        why.append(f"alike in meaning ({value.parts['meaning']:.2f})")
+        why.append(_("similar meaning ({score:.2f})", score=value.parts["meaning"]))
     if value.words:
-        why.append(f"words: {', '.join(value.words)}")
+        why.append(_("words: {words}", words=", ".join(value.words)))
     if value.memories:
-        why.append(f"{len(value.memories)} memories in common")
+        why.append(_("shared memories: {count}", count=len(value.memories)))
     if value.tags:
-        why.append(f"tags: {', '.join(value.tags)}")
+        why.append(_("tags: {tags}", tags=", ".join(value.tags)))
     return f"{value.score:.2f}  {value.session.id}  {clean_line(value.session.title)}\n    {'; '.join(why)}"
 
 
@@ -94,8 +97,8 @@ async def list_memories(ctx: Context, args: argparse.Namespace) -> int:
     ctx.emit(
         [output.memory(one) for one in found],
         lambda: (
-            "\n".join(f"{one.memory.id}  {one.memory.kind:<10}  {one.memory.text}" for one in found)
-            or "Nothing was learned in it."
+            "\n".join(f"{one.memory.id}  {_kind(one.memory.kind):<10}  {one.memory.text}" for one in found)
+            or _("No memories were learned in it.")
         ),
     )
     return Exit.DONE
@@ -106,10 +109,14 @@ async def list_documents(ctx: Context, args: argparse.Namespace) -> int:
     found = []
     for room in ctx.desk.open_rooms:
         for one in await room.store.attachments.documents():
-            if args.name is None or one.name == args.name or any(args.name == own for _, own in one.places):
+            if (
+                args.name is None
+                or one.name == args.name
+                or any(args.name == own for _unused, own in one.places)
+            ):
                 sessions = [(await room.store.get_session(session), own) for session, own in one.places]
                 found.append(_document(one, sessions))
-    ctx.emit(found, lambda: "\n".join(map(_document_text, found)) or "No such document is attached.")
+    ctx.emit(found, lambda: "\n".join(map(_document_text, found)) or _("No matching documents."))
     return Exit.DONE
 
 
@@ -127,7 +134,8 @@ def _document(value: "Document", sessions: "Sequence[tuple[Session, str]]") -> d
 
 
 def _document_text(shape: dict[str, Any]) -> str:
-    head = f"{clean_line(shape['name'])}  {shape['media_type']}, {shape['characters']:,} characters"
+    length = ngettext("1 character", "{count} characters", shape["characters"])
+    head = f"{clean_line(shape['name'])}  {shape['media_type']}, {length}"
     return "\n".join([head, *(f"    {one['id']}  {clean_line(one['title'])}" for one in shape["sessions"])])
 
 
@@ -170,18 +178,23 @@ def links_shape(why: "Why", found: "Sequence[Backlink]") -> dict[str, Any]:
 
 
 def links_text(why: "Why", found: "Sequence[Backlink]") -> str:
-    lines = [f"{one.id}  {one.kind:<10}  {clean_line(one.text)}" for one in why.memories]
+    lines = [f"{one.id}  {_kind(one.kind):<10}  {clean_line(one.text)}" for one in why.memories]
     lines += [
-        f"{one.session_id}  {one.at.astimezone():%Y-%m-%d}  {one.how:<9}  {clean_line(one.title)}"
+        f"{one.session_id}  {one.at.astimezone():%Y-%m-%d}  {output.word(_HOW, one.how):<9}  "
+        f"{clean_line(one.title)}"
         for one in found
     ]
-    return "\n".join(lines) or "It leads to no session."
+    return "\n".join(lines) or _("No links found.")
+
+
+def _kind(kind: str) -> str:
+    return output.word(output.KIND_WORDS, kind)
 
 
 async def show_timeline(ctx: Context, args: argparse.Namespace) -> int:
     topic = " ".join(args.topic).strip()
     if not topic:
-        raise UsageError("No topic is named.", "Give a word or a few.")
+        raise UsageError(_("No topic given."), _("Give one or more words."))
     ctx.tell_damage(await ctx.unlock())
     each = []
     for room in ctx.desk.open_rooms:
@@ -192,7 +205,7 @@ async def show_timeline(ctx: Context, args: argparse.Namespace) -> int:
 
 
 def timeline_shape(topic: str, each: "list[Timeline]") -> dict[str, Any]:
-    """Months of several rooms beside each other."""
+    """The months of several rooms, merged."""
     months: dict[str, dict[str, Any]] = {}
     for found in each:
         for one in found.months:
@@ -222,38 +235,51 @@ def timeline_text(each: "list[Timeline]") -> str:
             lines = [f"{one.month}  {bar} {one.messages}"]
             lines += [f"    {count:>3}  {found.titles.get(own, '')}" for own, count in one.sessions.items()]
             rows.append((one.month, "\n".join(lines)))
-    return "\n".join(text for _, text in sorted(rows)) or "Nothing was said of it."
+    return "\n".join(text for _unused, text in sorted(rows)) or _("No messages about this topic.")
 
 
 Add = Callable[[str, Any, str], argparse.ArgumentParser]
 
 FATES = {
-    "told": "it was told",
-    "repeats": "the words it was learned from were there already",
-    "echo": "it says nothing that was not said just then",
-    "too_far": "it was too far from what was asked",
-    "no_room": "there was no room for it",
+    "told": _("used in the prompt"),
+    "repeats": _("its source was already in the prompt"),
+    "echo": _("adds nothing to your message"),
+    "too_far": _("not close enough to your message"),
+    "no_room": _("no recall tokens left"),
 }
 HIDDEN = {
-    "superseded": "Something newer holds instead.",
-    "archived": "It is in the archive.",
-    "rejected": "You rejected it.",
-    "expired": "Its time is over.",
-    "unapproved": "Nobody has approved it: `atlas memory accept` does.",
+    "superseded": _("Replaced by a newer memory."),
+    "archived": _("Archived."),
+    "rejected": _("You rejected it."),
+    "expired": _("Expired."),
+    "unapproved": _("Not approved yet. Approve it with `atlas memory accept`."),
+}
+_HOW = {
+    "learned": N_("learned"),
+    "recalled": N_("recalled"),
+    "cited": N_("cited"),
+    "confirmed": N_("confirmed"),
+    "opened": N_("opened"),
+}
+_HEADS = {
+    "memory": N_("Memory {id}"),
+    "message": N_("Message {id}"),
+    "reply": N_("Reply {id}"),
+    "summary": N_("Summary {id}"),
 }
 _SHORT = 200
 _LEAST = 0.01
 
 
 def register(add: Add) -> None:
-    why = add("why", why_of, "tell where a memory, a message or a reply comes from, and what else there was")
+    why = add("why", why_of, _("show where a memory, message or reply comes from, and what was left out"))
     why.add_argument(
         "id",
         metavar="ID",
-        help="of a memory, a message or a reply, or the beginning of it; last: the latest reply",
+        help=_("a memory, message or reply ID, or its first characters; last: the latest reply"),
     )
-    profile = add("profile", profile_of, "print the page of what is known of you")
-    profile.add_argument("--project", metavar="P", help="with the memories of this project")
+    profile = add("profile", profile_of, _("print your profile page"))
+    profile.add_argument("--project", metavar="P", help=_("include memories of this project"))
 
 
 async def why_of(ctx: Context, args: argparse.Namespace) -> int:
@@ -284,12 +310,12 @@ async def profile_of(ctx: Context, args: argparse.Namespace) -> int:
         page = await room.profile.page(None, project=args.project)
         told += await rooms.as_json((room, one) for one in page.memories)
         lines += page.lines
-    ctx.emit({"memories": told}, clean("\n".join(lines)) or "Nothing is known that lasts.")
+    ctx.emit({"memories": told}, clean("\n".join(lines)) or _("Your profile is empty."))
     return Exit.DONE
 
 
 def as_json(why: "Why") -> dict[str, Any]:
-    """Scripts rely on the names: they are only ever added to."""
+    """Scripts rely on these names: only add new ones."""
     memory, message = why.memory, why.message
     found: dict[str, Any] = {"id": why.id, "kind": why.kind, "text": why.text, "hidden": why.hidden or None}
     if memory is not None:
@@ -344,23 +370,32 @@ def _considered(one: "RecallDecision") -> dict[str, Any]:
 
 
 def described(why: "Why") -> str:
-    """The same for people."""
-    lines = [f"{why.kind.capitalize()} {why.id}", f"    {_line(why.text)}"]
+    """The same information as text."""
+    lines = [_(_HEADS[why.kind], id=why.id), f"    {_line(why.text)}"]
     if why.hidden:
         lines.append(HIDDEN[why.hidden])
     if why.kind == "memory":
-        quotes = [f"“{_line(source.quote)}”  {source.message_id}" for source, _ in why.sources]
-        lines += _part("Learned from", quotes)
-        lines += _part("Served", [f"{use.how} in {use.reply_id}" for use in why.uses])
-    learned = [f"{_line(one.text)}  {one.id} ({one.state})" for one in why.memories]
-    lines += _part("Learned from this", learned)
+        quotes = [f"“{_line(source.quote)}”  {source.message_id}" for source, _unused in why.sources]
+        lines += _part(_("Learned from"), quotes)
+        uses = [_("{how} in {reply}", how=output.word(_HOW, use.how), reply=use.reply_id) for use in why.uses]
+        lines += _part(_("Used"), uses)
+    learned = [
+        f"{_line(one.text)}  {one.id} ({output.word(output.STATE_WORDS, one.state)})" for one in why.memories
+    ]
+    lines += _part(_("Learned from this"), learned)
     if why.kind == "reply":
-        lines += _part("On the page about you", [f"{_line(one.text)}  {one.id}" for one in why.profile])
-        lines += _part("Told to the model from memory", list(map(_profile_told, why.told)))
-        lines += _part("Looked at and left out", list(map(_profile_told, why.left_out)))
-        lines.append(f"{why.shown} earlier messages stood in the prompt word for word.")
-    lines += _part("Looked at for", [f"{one.reply}: {FATES[one.considered.fate]}" for one in why.looked])
-    lines += _part("Also mentioned in", list(map(_mention, why.mentions)))
+        lines += _part(_("From your profile"), [f"{_line(one.text)}  {one.id}" for one in why.profile])
+        lines += _part(_("Recalled for this reply"), list(map(_profile_told, why.told)))
+        lines += _part(_("Considered but left out"), list(map(_profile_told, why.left_out)))
+        lines.append(
+            ngettext(
+                "1 earlier message was in the prompt verbatim.",
+                "{count} earlier messages were in the prompt verbatim.",
+                why.shown,
+            )
+        )
+    lines += _part(_("Considered for"), [f"{one.reply}: {FATES[one.considered.fate]}" for one in why.looked])
+    lines += _part(_("Also mentioned in"), list(map(_mention, why.mentions)))
     return "\n".join(lines)
 
 
@@ -370,13 +405,13 @@ def _part(heading: str, lines: list[str]) -> list[str]:
 
 def _profile_told(item: "Item") -> str:
     one = item.considered
-    reasons = ", ".join(f"{name} {part:.2f}" for name, part in one.parts.items() if part >= _LEAST)
+    reasons = output.reasons(one.parts, _LEAST)
     return f"{one.score:.2f}  {_line(item.text)}  {one.id}\n        {FATES[one.fate]} ({reasons})"
 
 
 def _mention(hit: "Hit") -> str:
     when = f"{hit.source.created_at.astimezone():%Y-%m-%d}"
-    return f"{when}  {_line(hit.passage)}  (session {hit.source.session})"
+    return f"{when}  {_line(hit.passage)}  ({_('session {id}', id=hit.source.session)})"
 
 
 def _line(text: str) -> str:

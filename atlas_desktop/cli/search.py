@@ -1,4 +1,4 @@
-"""`atlas sessions list`, `search` and `searches`: finding by the language of queries."""
+"""`atlas sessions list`, `search` and `searches`: find sessions and messages with the query language."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.locale import _, number
 from atlas_desktop.services.cleaning import clean_line
 
 if TYPE_CHECKING:
@@ -18,23 +19,25 @@ _MOST = 10_000_000
 
 
 def register(add: Callable[[str, Any, str], argparse.ArgumentParser]) -> None:
-    """`add` makes the parser of one command of the group."""
-    listing = add("list", list_sessions, "list sessions, the latest first")
-    listing.add_argument("--query", metavar="QUERY", help="only those that fit a query, as in search")
-    listing.add_argument("--binned", action="store_true", help="what is in the bin")
-    listing.add_argument("--archived", action="store_true", help="what is archived")
-    listing.add_argument("--containing", metavar="WORDS", default="", help="only those with these words")
-    listing.add_argument("--limit", metavar="N", type=int, help="at most N")
-    search = add("search", search_messages, "find messages by words, marks and meaning")
-    search.add_argument(
-        "query", metavar="QUERY", nargs="+", help='words, "phrases", -word, tag:x, ~question, @saved'
+    """`add` creates the parser of one command."""
+    listing = add("list", list_sessions, _("list sessions, latest first"))
+    listing.add_argument("--query", metavar="QUERY", help=_("only sessions that match a query, as in search"))
+    listing.add_argument("--binned", action="store_true", help=_("sessions in the bin"))
+    listing.add_argument("--archived", action="store_true", help=_("archived sessions"))
+    listing.add_argument(
+        "--containing", metavar="WORDS", default="", help=_("only sessions with these words")
     )
-    search.add_argument("--limit", metavar="N", type=int, default=20, help="at most N (20)")
-    search.add_argument("--recent", action="store_true", help="the latest first, not the best")
-    searches = add("searches", saved_searches, "list saved searches, save one or remove one")
+    listing.add_argument("--limit", metavar="N", type=int, help=_("show at most N"))
+    search = add("search", search_messages, _("find messages by words, filters and meaning"))
+    search.add_argument(
+        "query", metavar="QUERY", nargs="+", help=_('words, "phrases", -word, tag:x, ~question, @saved')
+    )
+    search.add_argument("--limit", metavar="N", type=int, default=20, help=_("show at most N (default: 20)"))
+    search.add_argument("--recent", action="store_true", help=_("show the latest first instead of the best"))
+    searches = add("searches", saved_searches, _("list, save or remove searches"))
     searches.add_argument("action", metavar="add|remove", nargs="?", choices=("add", "remove"))
-    searches.add_argument("name", metavar="NAME", nargs="?", help="what it is called; `search @NAME` uses it")
-    searches.add_argument("query", metavar="QUERY", nargs="*", help="what is looked for")
+    searches.add_argument("name", metavar="NAME", nargs="?", help=_("its name; `search @NAME` runs it"))
+    searches.add_argument("query", metavar="QUERY", nargs="*", help=_("the query to save"))
 
 
 # --- list ------------------------------------------------------------------------------------------
@@ -42,7 +45,7 @@ def register(add: Callable[[str, Any, str], argparse.ArgumentParser]) -> None:
 
 async def list_sessions(ctx: Context, args: argparse.Namespace) -> int:
     if args.limit is not None and args.limit < 0:
-        raise UsageError("The number of sessions is out of range.", "Give a number from 0 on.")
+        raise UsageError(_("The number of sessions is out of range."), _("Use 0 or more."))
     await ctx.unlock()
     if args.query is not None:
         return await _list_by_query(ctx, args)
@@ -77,17 +80,17 @@ def _print_sessions(ctx: Context, found: "Sequence[Session]") -> int:
                 f"{s.id}  {s.updated_at.astimezone():%Y-%m-%d %H:%M}  {s.message_count:>4}  {marked(s)}"
                 for s in found
             )
-            or "There are no sessions here."
+            or _("No sessions.")
         ),
     )
     return Exit.DONE
 
 
 def marked(session: "Session") -> str:
-    """Its title; a session of the private room says so."""
-    # A title that came in before titles were cleaned may hold line ends, and look like several rows.
+    """The title of a session; `[private]` marks the private room."""
+    # Titles stored by older versions may contain line breaks, which would look like several rows.
     title = clean_line(session.title)
-    return f"[private] {title}" if session.room == "private" else title
+    return f"[{_('private')}] {title}" if session.room == "private" else title
 
 
 # --- search ----------------------------------------------------------------------------------------
@@ -97,11 +100,11 @@ async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
     from memory.search.entities import Order
 
     if args.limit < 0:
-        raise UsageError("The number of hits is out of range.", "Give a number from 0 on.")
+        raise UsageError(_("The number of results is out of range."), _("Use 0 or more."))
     await ctx.unlock()
     finding, asked = await _understood(ctx, " ".join(map(str.strip, args.query)))
     if asked.query.empty:
-        raise UsageError("It is not clear what to look for.", "Give words or conditions, such as tag:work.")
+        raise UsageError(_("The query is empty."), _("Give words or filters, such as tag:work."))
     order = Order.RECENT if args.recent else Order.BEST
     page = await finding.messages(asked.query, limit=args.limit, order=order)
     ctx.emit(
@@ -128,7 +131,7 @@ async def _understood(ctx: Context, text: str) -> "tuple[FindingService, Asked]"
 
 
 def hit_shape(value: "MessageHit") -> dict[str, Any]:
-    """A HIT; `marks` are the ranges of the snippet that were looked for."""
+    """The JSON shape of a hit; `marks` are the ranges of the snippet that match the query."""
     found = value.message
     return {
         "id": found.id,
@@ -153,20 +156,24 @@ def hit_shape(value: "MessageHit") -> dict[str, Any]:
 
 def _told(page: "Page[MessageHit]") -> str:
     if not page.hits:
-        return "Nothing was found."
+        return _("No matches.")
     lines = []
     for hit in page.hits:
         when = f"{hit.message.created_at.astimezone():%Y-%m-%d %H:%M}"
-        who = hit.message.speaker or hit.message.role
+        who = output.who(hit.message)
         lines += [f"{hit.session.id}  {marked(hit.session)}", f"    {when}  {who}: {_shown(hit.snippet)}"]
     if page.total > len(page.hits) or page.more:
-        lines.append(f"{len(page.hits)} of {page.total}{' or more' if page.more else ''}.")
+        shown, total = number(len(page.hits)), number(page.total)
+        lines.append(
+            _("{shown} of {total} or more.", shown=shown, total=total)
+            if page.more
+            else _("{shown} of {total}.", shown=shown, total=total)
+        )
     return "\n".join(lines)
 
 
 def _shown(snippet: "Snippet") -> str:
-    """With what was looked for between asterisks: escape sequences would not pass the cleaning of what is
-    printed."""
+    """The snippet with matches between asterisks, because output cleaning would remove escape sequences."""
     text, shown, at = snippet.text, [], 0
     for begin, end in snippet.marks:
         shown += [text[at:begin], "*", text[begin:end], "*"]
@@ -180,8 +187,8 @@ def _shown(snippet: "Snippet") -> str:
 async def saved_searches(ctx: Context, args: argparse.Namespace) -> int:
     if (args.action is None) != (args.name is None) or (args.action == "add") != bool(args.query):
         raise UsageError(
-            "It is not clear what to do.",
-            "`searches` lists them, `searches add NAME QUERY` saves one, `searches remove NAME` removes it.",
+            _("Invalid arguments."),
+            _("List: `searches`. Save: `searches add NAME QUERY`. Remove: `searches remove NAME`."),
         )
     from atlas_desktop.services.search import FindingService
 
@@ -191,17 +198,20 @@ async def saved_searches(ctx: Context, args: argparse.Namespace) -> int:
         try:
             kept = await finding.save(args.name, " ".join(map(str.strip, args.query)), room)
         except ValueError:
-            raise UsageError("The name or the query is empty.", "Give both.") from None
-        ctx.emit(saved_shape(kept), f"Saved: `atlas sessions search @{_quoted(kept.name)}` looks it up.")
+            raise UsageError(_("The name or the query is empty."), _("Give both.")) from None
+        ctx.emit(
+            saved_shape(kept),
+            _("Saved. To run it: `atlas sessions search @{name}`.", name=_quoted(kept.name)),
+        )
         return Exit.DONE
     if args.action == "remove":
         await finding.remove(args.name)
-        ctx.emit({"removed": args.name}, f"Removed {args.name}.")
+        ctx.emit({"removed": args.name}, _("Removed: {name}.", name=args.name))
         return Exit.DONE
     found = await finding.saved()
     ctx.emit(
         [saved_shape(one) for one in found],
-        lambda: "\n".join(f"@{_quoted(one.name)}  {one.query}" for one in found) or "No search is saved.",
+        lambda: "\n".join(f"@{_quoted(one.name)}  {one.query}" for one in found) or _("No saved searches."),
     )
     return Exit.DONE
 

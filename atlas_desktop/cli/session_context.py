@@ -1,4 +1,4 @@
-"""What `atlas sessions` can show and do about a session's context."""
+"""Commands of `atlas sessions` that show and change a session's context."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.locale import N_, _, ngettext, number
 
 if TYPE_CHECKING:
     from memory.context.entities import Summary
@@ -18,23 +19,25 @@ Add = Callable[..., argparse.ArgumentParser]
 
 
 def register(add: Add) -> None:
-    """Adds the subcommands; `add(name, handler, text)` makes the parser of one."""
-    context = add("context", show_context, "what the model is given of a session, by tier")
+    """Adds the subcommands; `add(name, handler, text)` creates a parser."""
+    context = add("context", show_context, _("show the context of a session, by tier"))
     context.add_argument("session", metavar="ID")
-    context.add_argument("--prompt", action="store_true", help="print the exact next prompt too")
-    add("history", show_history, "a session by tier: verbatim, summaries, archived").add_argument(
+    context.add_argument("--prompt", action="store_true", help=_("also print the exact next prompt"))
+    add("history", show_history, _("show a session by tier: verbatim, summaries, archived")).add_argument(
         "session", metavar="ID"
     )
-    add("summarise", summarise, "summarise all but the newest messages now").add_argument(
+    add("summarise", summarise, _("summarise all but the latest messages now")).add_argument(
         "session", metavar="ID"
     )
-    summary = add("summary", summary_command, "print a summary, or put your own text in its place")
+    summary = add("summary", summary_command, _("print a summary or replace it with your own text"))
     summary.add_argument("summary", metavar="SUMMARY")
-    summary.add_argument("--set", metavar="TEXT", dest="text", help="your own text")
-    important = add("important", mark_important, "keep a session, or one message, in sight longest")
+    summary.add_argument("--set", metavar="TEXT", dest="text", help=_("your own text"))
+    important = add(
+        "important", mark_important, _("mark a session or message as important (longest in context)")
+    )
     important.add_argument("session", metavar="ID")
-    important.add_argument("--message", metavar="ID|last", help="one message instead of the session")
-    important.add_argument("--off", "--not", dest="off", action="store_true", help="take the mark away")
+    important.add_argument("--message", metavar="ID|last", help=_("a message instead of the session"))
+    important.add_argument("--off", "--not", dest="off", action="store_true", help=_("remove the mark"))
 
 
 async def show_context(ctx: Context, args: argparse.Namespace) -> int:
@@ -44,7 +47,7 @@ async def show_context(ctx: Context, args: argparse.Namespace) -> int:
     session = (await room.sessions.view(args.session)).session
     view = await room.chat.context.view(session.id, reply=ctx.desk.turn_options().params.max_tokens)
     if view is None:
-        raise UsageError("Nothing has been said in that session yet.", "Say something first.")
+        raise UsageError(_("This session has no messages yet."), _("Send a message first."))
     found = view
     ctx.emit(
         output.context(found),
@@ -74,18 +77,22 @@ async def show_history(ctx: Context, args: argparse.Namespace) -> int:
 
 
 def history_text(found: "TieredHistory") -> str:
-    """What summaries stand for, the summaries, and what is verbatim; each message as one line."""
+    """Archived messages, summaries and verbatim messages, one line each."""
 
     def lines(messages: "Sequence[Message]") -> list[str]:
-        return [f"  {m.speaker or m.role}: {' '.join(m.content.split())[:100]}" for m in messages]
+        return [f"  {output.who(m)}: {' '.join(m.content.split())[:100]}" for m in messages]
 
     return "\n".join(
         [
-            f"Archived: the newest {len(found.archived)} of {found.archived_total}",
+            _(
+                "Archived: the latest {shown} of {total}",
+                shown=number(len(found.archived)),
+                total=number(found.archived_total),
+            ),
             *lines(found.archived),
-            f"Summaries: {len(found.summaries)}",
+            _("Summaries: {count}", count=number(len(found.summaries))),
             *(f"  {' '.join(s.text.split())}" for s in found.summaries),
-            f"Word for word: {len(found.active)}",
+            _("Verbatim: {count}", count=number(len(found.active))),
             *lines(found.active),
         ]
     )
@@ -113,8 +120,12 @@ def compaction_shape(made: "Compaction | None") -> dict[str, object]:
 
 def compaction_text(made: "Compaction | None") -> str:
     if made is None:
-        return "Nothing has been said in that session yet."
-    return f"Older turns are summarised: {made.before:,} → {made.after:,} tokens."
+        return _("This session has no messages yet.")
+    return _(
+        "Older messages summarised: {before} → {after} tokens.",
+        before=number(made.before),
+        after=number(made.after),
+    )
 
 
 async def summary_command(ctx: Context, args: argparse.Namespace) -> int:
@@ -125,18 +136,25 @@ async def summary_command(ctx: Context, args: argparse.Namespace) -> int:
         try:
             found = await room.sessions.edit_summary(args.summary, args.text)
         except ValueError:
-            raise UsageError("The text is empty.", "Give at least one visible character.") from None
+            raise UsageError(_("The text is empty."), _("Give at least one visible character.")) from None
     ctx.emit(output.summary(found), lambda: summary_text(found))
     return Exit.DONE
 
 
+_STATES = {"current": N_("current"), "merged": N_("merged"), "stale": N_("stale")}
+
+
 def summary_text(value: "Summary") -> str:
-    """A summary with what it is: `3f2a…  10 messages, without a model:` and its text."""
-    marks = [f"{len(value.covers)} messages", f"level {value.level}", str(value.state)]
+    """A summary: a line such as `3f2a…  10 messages, level 1, active`, then its text."""
+    marks = [
+        ngettext("1 message", "{count} messages", len(value.covers)),
+        _("level {level}", level=value.level),
+        output.word(_STATES, value.state),
+    ]
     if value.fallback:
-        marks.append("made without a model")
+        marks.append(_("made without a model"))
     if value.edited:
-        marks.append("your own words")
+        marks.append(_("edited by you"))
     return f"{value.id}  {', '.join(marks)}\n{value.text}"
 
 
@@ -145,7 +163,15 @@ async def mark_important(ctx: Context, args: argparse.Namespace) -> int:
     session = await room.sessions.mark_important(args.session, args.message, important=not args.off)
     if session.important:
         await room.learning.important(session.id)
-    what = "The message" if args.message else f"“{session.title}”"
-    text = f"{what} is no longer marked as important." if args.off else f"{what} is marked as important."
+    if args.message:
+        text = (
+            _("The message is no longer marked as important.")
+            if args.off
+            else _("The message is marked as important.")
+        )
+    elif args.off:
+        text = _("“{title}” is no longer marked as important.", title=session.title)
+    else:
+        text = _("“{title}” is marked as important.", title=session.title)
     ctx.emit(output.session(session), text)
     return Exit.DONE

@@ -1,4 +1,4 @@
-"""`atlas sessions`: show, rename, bin and restore sessions, move them between rooms, set retention."""
+"""`atlas sessions`: show, rename, delete and restore sessions, move them between rooms, set retention."""
 
 import argparse
 from collections.abc import Callable
@@ -8,13 +8,12 @@ from atlas_desktop.cli import organising, output, provenance, search, session_co
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.search import marked
 from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.locale import N_, _, ngettext
+from atlas_desktop.phrases.forgetting import receipt_text
+from atlas_desktop.phrases.rooms import held
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.forgetting import left_text
-from atlas_desktop.words.phrases import held
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.forgetting import Receipt
     from atlas_desktop.services.retention import Removed
     from memory.entities import Message
     from memory.retention import Expired, RetentionPolicy
@@ -24,14 +23,14 @@ Add = Callable[..., argparse.ArgumentParser]
 
 
 def add_room_moves(add: Add) -> None:
-    """Adds the subcommands; `add(name, handler, text)` makes the parser of one."""
-    add("private", make_private, "move a session to the private room; asks for the passphrase").add_argument(
+    """Adds the subcommands; `add(name, handler, text)` creates a parser."""
+    add(
+        "private", make_private, _("move a session to the private room; asks for the passphrase")
+    ).add_argument("session", metavar="ID")
+    add("open", make_open, _("move a session back to the open room; asks for the passphrase")).add_argument(
         "session", metavar="ID"
     )
-    add("open", make_open, "move a session back to the open room; asks for the passphrase").add_argument(
-        "session", metavar="ID"
-    )
-    add("keep", keep, "save a session: what is here is saved already, /keep saves a chat").add_argument(
+    add("keep", keep, _("confirm that a session is saved; in a chat, /keep saves it")).add_argument(
         "session", metavar="ID"
     )
 
@@ -44,7 +43,7 @@ async def make_private(ctx: Context, args: argparse.Namespace) -> int:
     session = await ctx.desk.rooms.move(args.session, RoomKind.PRIVATE)
     ctx.emit(
         output.session(session),
-        f"“{session.title}” is in the private room now. Nothing shows it without --private.",
+        _("“{title}” is now in the private room. It is shown only with --private.", title=session.title),
     )
     return Exit.DONE
 
@@ -55,44 +54,47 @@ async def make_open(ctx: Context, args: argparse.Namespace) -> int:
     ctx.private = True
     await ctx.unlock()
     session = await ctx.desk.rooms.move(args.session, RoomKind.OPEN)
-    ctx.emit(output.session(session), f"“{session.title}” is in the open room now.")
+    ctx.emit(output.session(session), _("“{title}” is now in the open room.", title=session.title))
     return Exit.DONE
 
 
 async def keep(ctx: Context, args: argparse.Namespace) -> int:
-    # What is off the record lives in the program that it is said in: there is none here to be saved.
+    # An off-the-record session exists only inside its running program, so every session here is saved.
     await ctx.unlock()
     session = (await ctx.desk.rooms.find(args.session))[1]
-    ctx.emit(output.session(session), f"“{session.title}” is saved already.")
+    ctx.emit(output.session(session), _("“{title}” is already saved.", title=session.title))
     return Exit.DONE
 
 
-_WHY = {"unused": "not used since", "bin": "in the bin since"}
+_WHY = {
+    "unused": N_("not used since {since:%Y-%m-%d}"),
+    "bin": N_("in the bin since {since:%Y-%m-%d}"),
+}
 
 
 def add_retention(add: Any) -> None:
-    """`add(name, handler, text)` makes the parser of one command."""
-    parser = add("retention", retention, "show how long sessions are kept, and what would be removed now")
+    """`add(name, handler, text)` creates the parser of one command."""
+    parser = add("retention", retention, _("show how long sessions are kept, and what would be removed now"))
     parser.add_argument(
-        "--dry-run", action="store_true", help="remove nothing (it does so only with --apply)"
+        "--dry-run", action="store_true", help=_("remove nothing (the default without --apply)")
     )
     parser.add_argument(
-        "--apply", action="store_true", help="remove it now, and believe the clock from now on"
+        "--apply", action="store_true", help=_("remove them now, and trust the system clock from now on")
     )
-    parser.add_argument("--project", metavar="NAME", help="set the days of this project")
+    parser.add_argument("--project", metavar="NAME", help=_("set the days for this project"))
     parser.add_argument(
-        "--days", metavar="N", help="days since the last use; `forever`, or `default` for the room's own"
+        "--days", metavar="N", help=_("days since the last use, `forever`, or `default` (the room's setting)")
     )
 
 
 async def retention(ctx: Context, args: argparse.Namespace) -> int:
     if (args.project is None) != (args.days is None):
         raise UsageError(
-            "--project and --days go together.",
-            "The days of a whole room are settings: `atlas config set retention.open_days N`.",
+            _("--project and --days need each other."),
+            _("To set the days of a room: `atlas config set retention.open_days N`."),
         )
     if args.apply and args.dry_run:
-        raise UsageError("--apply and --dry-run contradict each other.")
+        raise UsageError(_("--apply and --dry-run cannot be combined."))
     days = None if args.days is None else _days(args.days)
     room = await ctx.unlock()
     if args.project is not None:
@@ -104,19 +106,27 @@ async def retention(ctx: Context, args: argparse.Namespace) -> int:
     removed = None
     if args.apply:
         if due:
-            ctx.confirm(f"{len(due)} conversations would be erased for good. Go on?")
+            ctx.confirm(
+                ngettext(
+                    "Permanently erase 1 conversation?",
+                    "Permanently erase {count} conversations?",
+                    len(due),
+                )
+            )
         removed = [await one.retention.apply() for one in ctx.opened]
     ctx.emit({**_json(policy, due, removed), "held_back": held}, lambda: _text(policy, due, removed))
     return Exit.DONE
 
 
 def _days(given: str) -> int:
-    """-1 stands for the room's own. Raises `UsageError`."""
+    """The number of days: 0 is forever, -1 the room's setting. Raises `UsageError`."""
     named = {"forever": 0, "default": -1}
     if given in named:
         return named[given]
     if not given.isdigit() or not 0 < int(given) <= 36_500:
-        raise UsageError(f"{given} is no number of days.", "Give 1 to 36500, `forever` or `default`.")
+        raise UsageError(
+            _("Invalid number of days: {days}.", days=given), _("Use 1 to 36500, `forever` or `default`.")
+        )
     return int(given)
 
 
@@ -148,30 +158,49 @@ def _json(
 
 
 def _text(policy: "RetentionPolicy", found: "list[Expired]", removed: "list[Removed] | None") -> str:
-    since = " since the last use" if policy.days else ""
-    lines = [f"Conversations are kept {_for(policy.days)}{since}, in the bin {_for(policy.bin_days)}."]
+    lines = [f"{_kept(policy.days)} {_kept_in_bin(policy.bin_days)}"]
     lines += [f"{name}: {_for(days)}." for name, days in policy.projects.items()]
-    lines.append("Starred, important and pinned ones stay, and those that a pinned memory rests on.")
+    lines.append(_("Starred, important and pinned ones stay, and those that are sources of pinned memories."))
     if removed is not None:
         erased = held(sum(one.sessions for one in removed), sum(one.messages for one in removed))
-        lines.append(f"Erased: {erased}.")
+        lines.append(_("Erased: {what}.", what=erased))
         return "\n".join(lines)
     for one in found:
         begun = one.candidate.binned_at or one.candidate.used_at
-        lines.append(
-            f"{one.candidate.session_id}  {_WHY[one.why]} {begun.astimezone():%Y-%m-%d}  "
-            f"{clean_line(one.candidate.title)}"
-        )
-    lines.append(f"{len(found)} would be removed now." if found else "Nothing would be removed now.")
+        why = _(_WHY[one.why.value], since=begun.astimezone())
+        lines.append(f"{one.candidate.session_id}  {why}  {clean_line(one.candidate.title)}")
+    lines.append(
+        ngettext("1 would be removed now.", "{count} would be removed now.", len(found))
+        if found
+        else _("Nothing would be removed now.")
+    )
     return "\n".join(lines)
 
 
+def _kept(days: int) -> str:
+    if not days:
+        return _("Conversations are kept forever.")
+    return ngettext(
+        "Conversations are kept for 1 day after the last use.",
+        "Conversations are kept for {count} days after the last use.",
+        days,
+    )
+
+
+def _kept_in_bin(days: int) -> str:
+    if not days:
+        return _("In the bin, they are kept forever.")
+    return ngettext(
+        "In the bin, they are kept for 1 day.", "In the bin, they are kept for {count} days.", days
+    )
+
+
 def _for(days: int) -> str:
-    return tr("amounts.for_days", count=days) if days else "for ever"
+    return ngettext("for 1 day", "for {count} days", days) if days else _("forever")
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("sessions", parents=[common], help="past conversations")
+    group = subparsers.add_parser("sessions", parents=[common], help=_("manage past conversations"))
     commands = group.add_subparsers(dest="sessions_command", required=True, metavar="COMMAND")
 
     def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
@@ -182,24 +211,28 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         return parser
 
     search.register(add)
-    add("show", show, "print one session").add_argument("session", metavar="ID")
-    rename = add("rename", rename_session, "give a session a title")
+    add("show", show, _("print a session")).add_argument("session", metavar="ID")
+    rename = add("rename", rename_session, _("rename a session"))
     rename.add_argument("session", metavar="ID")
     rename.add_argument("title", metavar="TITLE")
-    delete = add("delete", delete_session, "move a session to the bin, or erase it for good")
-    delete.add_argument("sessions", metavar="ID", nargs="+", help="one or more; - reads them, one a line")
+    delete = add("delete", delete_session, _("move a session to the bin, or erase it permanently"))
     delete.add_argument(
-        "--forever", action="store_true", help="erase it and all that was made from it, with a receipt"
+        "sessions", metavar="ID", nargs="+", help=_("one or more; - reads IDs from standard input")
     )
-    restore = add("restore", restore_session, "bring a session back from the bin")
-    restore.add_argument("sessions", metavar="ID", nargs="+", help="one or more; - reads them, one a line")
-    fork = add("fork", fork_session, "begin a new session with a copy of what was said")
+    delete.add_argument(
+        "--forever", action="store_true", help=_("erase it and everything derived from it, with a receipt")
+    )
+    restore = add("restore", restore_session, _("restore a session from the bin"))
+    restore.add_argument(
+        "sessions", metavar="ID", nargs="+", help=_("one or more; - reads IDs from standard input")
+    )
+    fork = add("fork", fork_session, _("start a new session with a copy of the messages"))
     fork.add_argument("session", metavar="ID")
     fork.add_argument(
-        "message", metavar="MESSAGE", nargs="?", help="the last message to take along (the newest)"
+        "message", metavar="MESSAGE", nargs="?", help=_("the last message to copy (default: the latest)")
     )
     fork.add_argument("--message", metavar="ID", dest="at", help=argparse.SUPPRESS)
-    fork.add_argument("--title", metavar="TITLE", help="its title (that of the session)")
+    fork.add_argument("--title", metavar="TITLE", help=_("its title (default: the session's)"))
     session_context.register(add)
     organising.register(add)
     provenance.add_related(add)
@@ -215,7 +248,7 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
 
     def text() -> str:
         head = f"{marked(view.session)}\n{view.session.created_at.astimezone():%Y-%m-%d %H:%M}"
-        said = [f"{m.speaker or m.role}{_mark(m)}:\n{m.content}" for m in view.messages]
+        said = [f"{output.who(m)}{_mark(m)}:\n{m.content}" for m in view.messages]
         return "\n\n".join([head, *said])
 
     ctx.emit(
@@ -230,10 +263,13 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
+_STATUSES = {"streaming": N_("streaming"), "partial": N_("partial"), "failed": N_("failed")}
+
+
 def _mark(message: "Message") -> str:
     if message.unbegun:
-        return f" ({tr('chat.state.unbegun')})"
-    return "" if message.status == "complete" else f" ({message.status})"
+        return f" ({_('stopped')})"
+    return "" if message.status == "complete" else f" ({output.word(_STATUSES, message.status)})"
 
 
 async def rename_session(ctx: Context, args: argparse.Namespace) -> int:
@@ -241,8 +277,8 @@ async def rename_session(ctx: Context, args: argparse.Namespace) -> int:
     try:
         session = await room.sessions.rename(args.session, args.title)
     except ValueError:
-        raise UsageError("The title is empty.", "Give at least one visible character.") from None
-    ctx.emit(output.session(session), f"Renamed to {session.title}")
+        raise UsageError(_("The title is empty."), _("Give at least one visible character.")) from None
+    ctx.emit(output.session(session), _("Renamed to {title}", title=session.title))
     return Exit.DONE
 
 
@@ -261,17 +297,29 @@ async def delete_session(ctx: Context, args: argparse.Namespace) -> int:
         return await _erase(ctx, named)
     await ctx.unlock()
     found = [(await ctx.desk.rooms.find(ref))[1] for ref in named]
-    what = f"“{found[0].title}”" if len(found) == 1 else f"{len(found)} sessions"
-    ctx.confirm(f"Move {what} to the bin?")
-    how = "moved to the bin; `atlas sessions restore` brings it back"
+    ctx.confirm(
+        ngettext(
+            "Move “{title}” to the bin?",
+            "Move {count} sessions to the bin?",
+            len(found),
+            title=found[0].title,
+        )
+    )
+    how = _("moved to the bin; to undo: `atlas sessions restore`")
     return await organising.apply(ctx, named, MarksPatch(binned=True), how)
 
 
 async def _erase(ctx: Context, named: list[str]) -> int:
     await ctx.unlock()
     found = [await ctx.desk.rooms.find(ref) for ref in named]
-    what = f"“{found[0][1].title}”" if len(found) == 1 else f"{len(found)} sessions"
-    ctx.confirm(f"Erase {what} for good, with everything that was made from it?")
+    ctx.confirm(
+        ngettext(
+            "Permanently erase “{title}” and everything derived from it?",
+            "Permanently erase {count} sessions and everything derived from them?",
+            len(found),
+            title=found[0][1].title,
+        )
+    )
     receipts = [await room.forgetting.erase_session(session.id) for room, session in found]
     values = [output.receipt(one) for one in receipts]
     ctx.emit(
@@ -281,16 +329,9 @@ async def _erase(ctx: Context, named: list[str]) -> int:
     return Exit.DONE if all(one.verified for one in receipts) else Exit.FAILED
 
 
-def receipt_text(value: "Receipt") -> str:
-    """What went, and whether anything was left: one line."""
-    counts = output.receipt(value)["forgotten"]
-    went = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    return f"Erased: {went}. {left_text(value)}"
-
-
 async def restore_session(ctx: Context, args: argparse.Namespace) -> int:
     from memory.organising.entities import MarksPatch
 
     return await organising.apply(
-        ctx, organising.refs(args.sessions), MarksPatch(binned=False), "brought back from the bin"
+        ctx, organising.refs(args.sessions), MarksPatch(binned=False), _("restored from the bin")
     )

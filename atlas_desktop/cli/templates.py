@@ -1,4 +1,4 @@
-"""`atlas templates`: prompts to fill in, by name."""
+"""`atlas templates`: named prompts with variables."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.personas import read_text
 from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.locale import _
 
 if TYPE_CHECKING:
     from memory.personas import Template
 
-_NOT_STORED = "A name and a text are needed."
-_HOW = "Give both; `-` reads the text from standard input."
+_NOT_STORED = _("A name and a text are required.")
+_HOW = _("Give both; `-` reads the text from standard input.")
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("templates", parents=[common], help="prompts with {variables}, by name")
+    group = subparsers.add_parser("templates", parents=[common], help=_("manage prompts with {variables}"))
     commands = group.add_subparsers(dest="templates_command", required=True, metavar="COMMAND")
 
     def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
@@ -25,17 +26,17 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         parser.set_defaults(handler=handler, exclusive=True)
         return parser
 
-    add("list", list_templates, "list templates")
-    add("show", show, "print one").add_argument("template", metavar="NAME")
-    new = add("add", add_template, "keep a prompt under a name")
+    add("list", list_templates, _("list templates"))
+    add("show", show, _("print a template")).add_argument("template", metavar="NAME")
+    new = add("add", add_template, _("save a template"))
     new.add_argument("template", metavar="NAME")
-    new.add_argument("text", metavar="TEXT", help="with {variables} to be asked for; `-` reads it")
-    edit = add("edit", edit_template, "change a template")
+    new.add_argument("text", metavar="TEXT", help=_("may contain {variables}; `-` reads standard input"))
+    edit = add("edit", edit_template, _("change a template"))
     edit.add_argument("template", metavar="NAME")
-    edit.add_argument("--name", metavar="NAME", help="its new name")
-    edit.add_argument("--text", metavar="TEXT", help="its new text; `-` reads it")
-    add("remove", remove_template, "remove a template").add_argument("template", metavar="NAME")
-    fill = add("fill", fill_template, "print one with its variables filled in")
+    edit.add_argument("--name", metavar="NAME", help=_("its new name"))
+    edit.add_argument("--text", metavar="TEXT", help=_("its new text; `-` reads standard input"))
+    add("remove", remove_template, _("remove a template")).add_argument("template", metavar="NAME")
+    fill = add("fill", fill_template, _("print a template with its variables filled in"))
     fill.add_argument("template", metavar="NAME")
     fill.add_argument("values", metavar="VARIABLE=VALUE", nargs="*")
 
@@ -62,7 +63,7 @@ def line(value: "Template") -> str:
 async def list_templates(ctx: Context, _args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     found = await room.personas.templates()
-    none = "There are none yet: `atlas templates add NAME TEXT`."
+    none = _("No templates yet. Add one: `atlas templates add NAME TEXT`.")
     ctx.emit([as_json(one) for one in found], lambda: "\n".join(map(line, found)) or none)
     return Exit.DONE
 
@@ -83,7 +84,7 @@ async def add_template(ctx: Context, args: argparse.Namespace) -> int:
         made = await room.personas.add_template(new)
     except ValueError:
         raise UsageError(_NOT_STORED, _HOW) from None
-    ctx.emit(as_json(made), f"Kept: {line(made)}")
+    ctx.emit(as_json(made), _("Saved: {template}", template=line(made)))
     return Exit.DONE
 
 
@@ -98,16 +99,16 @@ async def edit_template(ctx: Context, args: argparse.Namespace) -> int:
         made = await room.personas.change_template(old.id, new)
     except ValueError:
         raise UsageError(_NOT_STORED, _HOW) from None
-    ctx.emit(as_json(made), f"Changed: {line(made)}")
+    ctx.emit(as_json(made), _("Changed: {template}", template=line(made)))
     return Exit.DONE
 
 
 async def remove_template(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     found = await room.personas.template(args.template)
-    ctx.confirm(f"Remove the template “{found.name}”?")
+    ctx.confirm(_("Remove the template “{name}”?", name=found.name))
     gone = await room.personas.remove_template(found.id)
-    ctx.emit(as_json(gone), f"Removed: {gone.name}")
+    ctx.emit(as_json(gone), _("Removed: {name}", name=gone.name))
     return Exit.DONE
 
 
@@ -117,13 +118,15 @@ async def fill_template(ctx: Context, args: argparse.Namespace) -> int:
     values = dict(given.split("=", 1) for given in args.values if "=" in given)
     if len(values) < len(args.values):
         raise UsageError(
-            "A value has no variable.", "Write VARIABLE=VALUE, in quotes where there are spaces."
+            _("A value has no variable."), _("Use VARIABLE=VALUE, in quotes if it contains spaces.")
         )
     room = await ctx.unlock()
     found = await room.personas.template(args.template)
     missing = [name for name in variables(found.text) if name not in values]
     if missing:
-        raise UsageError(f"No value is given for: {', '.join(missing)}.", "Write VARIABLE=VALUE for each.")
+        raise UsageError(
+            _("No value for: {names}.", names=", ".join(missing)), _("Use VARIABLE=VALUE for each.")
+        )
     text = filled(found.text, values)
     ctx.emit({"name": found.name, "text": text}, text)
     return Exit.DONE

@@ -1,4 +1,4 @@
-"""What `ask` and `chat` share: their options, and a reply that Ctrl-C ends without losing it."""
+"""Shared by `ask` and `chat`: options, and Ctrl-C handling that keeps the reply so far."""
 
 import argparse
 import signal
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import UsageError
+from atlas_desktop.locale import _
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -22,35 +23,40 @@ _MODES = ("normal", "reads", "blank", "off")
 
 
 def add_turn_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--session", metavar="new|last|ID", default="new", help="where to say it")
+    parser.add_argument("--session", metavar="new|last|ID", default="new", help=_("the session to use"))
     parser.add_argument(
         "--memory",
         choices=_MODES,
-        help="normal; reads: use memory, add none; blank: neither; off: nothing is written to disk",
+        help=_("normal; reads: use memories, add none; blank: neither; off: nothing is written to disk"),
     )
-    parser.add_argument("--project", metavar="P", help="project of a new session")
-    parser.add_argument("--system", metavar="FILE", help="instructions of a new session, from FILE")
+    parser.add_argument("--project", metavar="P", help=_("project for a new session"))
+    parser.add_argument("--system", metavar="FILE", help=_("read instructions for a new session from FILE"))
     parser.add_argument(
         "--attach",
         metavar="FILE",
         action="append",
         default=[],
-        help="let the session read a file: text, Markdown, code or the text of a PDF",
+        help=_("attach a file: text, Markdown, code or the text of a PDF"),
     )
-    parser.add_argument("--persona", metavar="NAME", help="the persona of a new session")
-    parser.add_argument("--max-tokens", metavar="N", type=_at_least(int, 1), help="longest reply")
+    parser.add_argument("--persona", metavar="NAME", help=_("persona for a new session"))
+    parser.add_argument("--max-tokens", metavar="N", type=_at_least(int, 1), help=_("maximum reply length"))
     parser.add_argument(
-        "--temperature", metavar="T", type=_at_least(float, 0), help="variety; 0 is always the likeliest"
+        "--temperature",
+        metavar="T",
+        type=_at_least(float, 0),
+        help=_("randomness; 0 always picks the likeliest"),
     )
-    parser.add_argument("--seed", metavar="N", type=int, help="fixes the random choices")
-    parser.add_argument("--model", metavar="M", help="an installed model other than the default")
+    parser.add_argument("--seed", metavar="N", type=int, help=_("make the random choices repeatable"))
+    parser.add_argument("--model", metavar="M", help=_("an installed model instead of the default"))
 
 
 def _at_least(kind: type[int] | type[float], least: int) -> Callable[[str], float]:
     def read(text: str) -> float:
         value = kind(text)
         if not least <= value < 1e9:  # also refuses nan
-            raise argparse.ArgumentTypeError(f"{text} is not a number from {least} up")
+            raise argparse.ArgumentTypeError(
+                _("{text} is not a number of {least} or more", text=text, least=least)
+            )
         return value
 
     read.__name__ = kind.__name__
@@ -58,7 +64,7 @@ def _at_least(kind: type[int] | type[float], least: int) -> Callable[[str], floa
 
 
 async def open_for(ctx: Context, args: argparse.Namespace) -> "RoomServices":
-    """The room to talk in. The model's process starts while the key is derived."""
+    """The room for the conversation. The model's process starts while the key is derived."""
     from memory.entities import RoomKind
 
     desk = ctx.desk
@@ -68,10 +74,10 @@ async def open_for(ctx: Context, args: argparse.Namespace) -> "RoomServices":
     if args.memory == "off":
         if args.session != "new":
             raise UsageError(
-                "What is off the record begins with a new session.", "Leave out --session, or --memory off."
+                _("Off the record works only in a new session."), _("Remove --session or --memory off.")
             )
         return await desk.enter(None, RoomKind.OFF_RECORD)
-    # Faults of the model are reported by the turn, which has saved the person's words by then.
+    # The turn reports model errors, after it has saved the user's message.
     import asyncio
 
     warming = asyncio.create_task(_warm(ctx))
@@ -93,7 +99,7 @@ async def _warm(ctx: Context) -> None:
 
 
 def options_for(ctx: Context, args: argparse.Namespace) -> "TurnOptions":
-    """The settings' idea of a turn with what the command line gives put over it."""
+    """The turn options from the settings, overridden by the command line."""
     from memory.entities import MemoryMode
 
     options = ctx.desk.turn_options()
@@ -112,7 +118,7 @@ def options_for(ctx: Context, args: argparse.Namespace) -> "TurnOptions":
 
 
 async def attachments_of(files: list[str]) -> "tuple[NewAttachment, ...]":
-    """What is read out of the files. Raises `AttachmentRefused`."""
+    """The attachments read from the files. Raises `AttachmentRefused`."""
     from atlas_desktop.services.attachments import read_attachment
 
     return tuple([await read_attachment(name) for name in files])
@@ -121,7 +127,7 @@ async def attachments_of(files: list[str]) -> "tuple[NewAttachment, ...]":
 async def with_persona(
     ctx: Context, room: "RoomServices", options: "TurnOptions", args: argparse.Namespace
 ) -> "TurnOptions":
-    """The options with what the persona of a new session asks for; what the command line gives goes first.
+    """The options with the persona of a new session applied; the command line takes precedence.
 
     Raises `PersonaNotFound`.
     """
@@ -140,7 +146,7 @@ async def with_persona(
 
 
 def written_out(attachments: "Sequence[NewAttachment]") -> str:
-    """The texts of files as part of a message, each in a fence of its own under its name."""
+    """The texts of files as part of a message: each file name followed by a fenced block."""
     parts = []
     for one in attachments:
         fence = "```"
@@ -154,28 +160,32 @@ def _read_text(name: str) -> str:
     path = Path(name)
     try:
         if path.stat().st_size > TEXT_LIMIT:
-            raise UsageError(f"{path.name} is larger than 1 MB.", "Give a shorter one.")
+            raise UsageError(_("{name} is larger than 1 MB.", name=path.name), _("Use a smaller file."))
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f"{path.name} is not UTF-8 text.", "Give a file of plain text.") from None
+        raise UsageError(
+            _("{name} is not UTF-8 text.", name=path.name), _("Use a plain text file.")
+        ) from None
     except OSError as error:
-        raise UsageError(f"{path.name}: {error.strerror}.", "Check the path that you gave.") from None
+        raise UsageError(
+            _("Cannot read {path}: {reason}.", path=path.name, reason=error.strerror), _("Check the path.")
+        ) from None
 
 
 def refuse_what_is_for_new_sessions(args: argparse.Namespace) -> None:
-    """What a session was begun with cannot be changed by saying something in it."""
+    """Refuses options that an existing session cannot take. Raises `UsageError`."""
     if args.session != "new" and (args.system or args.project or args.persona):
         raise UsageError(
-            "--system, --persona and --project belong to a new session.",
-            "Leave them out, or leave out --session.",
+            _("--system, --persona and --project need a new session."),
+            _("Remove them, or remove --session."),
         )
 
 
 @contextmanager
 def on_interrupt(act: Callable[[int], None]) -> Iterator[None]:
-    """While inside, the first Ctrl-C or polite kill calls `act` with the signal's number.
+    """Inside the block, the first SIGINT or SIGTERM calls `act` with the signal number.
 
-    The next one does what it always does.
+    Later signals have their usual effect.
     """
     import asyncio
 

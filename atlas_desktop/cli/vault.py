@@ -1,4 +1,4 @@
-"""`atlas vault`: the keys, and the soundness of what they protect."""
+"""`atlas vault`: keys, and the integrity of the data they protect."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli import vault_backup, vault_repair
 from atlas_desktop.cli.context import Context, read_secret
 from atlas_desktop.errors import Exit
+from atlas_desktop.locale import N_, _, ngettext
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
 
 WEAK_SCORE = 2
 
-_RECOVERY_WORDS = """\
-Your recovery key, shown this once:
+_RECOVERY_WORDS = N_("""\
+Your recovery key, shown only once:
 
     {key}
 
-Write it down and keep it away from this computer. It opens the vault when the passphrase is lost;
-without either, nobody can recover your data."""
+Write it down and keep it away from this computer. It unlocks the vault if you lose the passphrase.
+Without either, nobody can recover your data.""")
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -29,7 +30,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
     All but `status` and `backup` are `exclusive`: they write keyslots or open rooms that must not be in use.
     """
-    group = subparsers.add_parser("vault", parents=[common], help="keys, recovery, integrity")
+    group = subparsers.add_parser("vault", parents=[common], help=_("manage keys, recovery, integrity"))
     commands = group.add_subparsers(dest="vault_command", required=True, metavar="COMMAND")
 
     def add(name: str, handler: Any, text: str, *, exclusive: bool = True) -> argparse.ArgumentParser:
@@ -39,27 +40,31 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         parser.set_defaults(handler=handler, exclusive=exclusive)
         return parser
 
-    add("create", create, "make the vault and print its recovery key")
-    add("status", status, "show how the vault can be opened; needs no passphrase", exclusive=False)
-    change = add("change-passphrase", change_passphrase, "set a new passphrase; your data stay as they are")
+    add("create", create, _("create the vault and print its recovery key"))
+    add("status", status, _("show how the vault can be unlocked; needs no passphrase"), exclusive=False)
+    change = add("change-passphrase", change_passphrase, _("set a new passphrase; your data does not change"))
     _add_authority(change)
-    change.add_argument("--new-passphrase-file", metavar="FILE", help="read the new passphrase from FILE")
-    change.add_argument("--new-passphrase-fd", metavar="N", type=int, help="read it from descriptor N")
-    recovery = add("recovery-key", new_recovery_key, "make a new recovery key; the old one stops working")
+    change.add_argument("--new-passphrase-file", metavar="FILE", help=_("read the new passphrase from FILE"))
+    change.add_argument(
+        "--new-passphrase-fd", metavar="N", type=int, help=_("read it from file descriptor N")
+    )
+    recovery = add(
+        "recovery-key", new_recovery_key, _("create a new recovery key; the old one stops working")
+    )
     _add_authority(recovery)
-    keyring = add("keyring", keyring_switch, "let the system keyring open the vault, or stop it")
+    keyring = add("keyring", keyring_switch, _("let the system keyring unlock the vault, or stop it"))
     keyring.add_argument("switch", choices=("on", "off"))
     vault_backup.register(add)
     vault_repair.register(add)
 
 
 def _add_authority(parser: argparse.ArgumentParser) -> None:
-    """Ways to show that one may change the keys, besides the passphrase."""
+    """Adds the alternatives to the passphrase for authorising key changes."""
     ways = parser.add_mutually_exclusive_group()
-    ways.add_argument("--recovery-key", action="store_true", help="ask for the recovery key instead")
-    ways.add_argument("--recovery-key-file", metavar="FILE", help="read the recovery key from FILE")
-    ways.add_argument("--recovery-key-fd", metavar="N", type=int, help="read it from descriptor N")
-    ways.add_argument("--use-keyring", action="store_true", help="let the system keyring open the vault")
+    ways.add_argument("--recovery-key", action="store_true", help=_("ask for the recovery key instead"))
+    ways.add_argument("--recovery-key-file", metavar="FILE", help=_("read the recovery key from FILE"))
+    ways.add_argument("--recovery-key-fd", metavar="N", type=int, help=_("read it from file descriptor N"))
+    ways.add_argument("--use-keyring", action="store_true", help=_("unlock with the system keyring"))
 
 
 async def create(ctx: Context, _args: argparse.Namespace) -> int:
@@ -68,19 +73,18 @@ async def create(ctx: Context, _args: argparse.Namespace) -> int:
     vault = ctx.vault()
     if await vault.exists():
         raise VaultExists
-    passphrase = await _ask(ctx.passphrase, "New passphrase: ", confirm=True)
+    passphrase = await _ask(ctx.passphrase, _("New passphrase:"), confirm=True)
     strength = await vault.strength(passphrase)
     if strength.score < WEAK_SCORE:
-        ctx.note(
-            f"This passphrase is easy to guess (about {strength.crack_time_text}). {strength.warning}".strip()
-        )
+        weak = _("This passphrase is easy to guess (about {time}).", time=strength.crack_time_text)
+        ctx.note(f"{weak} {strength.warning}".strip())
     async with vault.creating(passphrase) as created:
         ctx.show_key(
             {"created": True, "recovery_key": created.recovery_key},
-            _RECOVERY_WORDS.format(key=created.recovery_key),
+            _(_RECOVERY_WORDS, key=created.recovery_key),
         )
     if not ctx.json:
-        ctx.emit(None, "\nThe vault is ready.")
+        ctx.emit(None, f"\n{_('The vault is ready.')}")
     return Exit.DONE
 
 
@@ -96,7 +100,9 @@ async def status(ctx: Context, _args: argparse.Namespace) -> int:
             "private": None if private is None else _status_json(private),
             "private_missing": missing,
         },
-        lambda: _status_text(found) + _private_text(private, missing=missing) + _rollback_text(noticed),
+        lambda: "\n".join(
+            [_status_text(found), _private_text(private, missing=missing), *_rollback_text(noticed)]
+        ),
     )
     return Exit.DONE
 
@@ -108,11 +114,15 @@ async def change_passphrase(ctx: Context, args: argparse.Namespace) -> int:
     elif args.new_passphrase_fd is not None:
         new = read_secret(args.new_passphrase_fd)
     else:
-        new = await _ask(ctx.type_secret, "New passphrase: ", confirm=True)
+        new = await _ask(ctx.type_secret, _("New passphrase:"), confirm=True)
     await ctx.vault().change_passphrase(keys, new)
     ctx.emit(
         {"changed": True, "rooms": _rooms(keys)},
-        "The passphrase is changed. The recovery key stays the same." + _left_out(keys, "passphrase"),
+        _("Passphrase changed. The recovery key stays the same.")
+        if keys.private
+        else _("Passphrase changed. The recovery key stays the same.")
+        + "\n\n"
+        + _("The private room keeps its old passphrase: your input did not unlock it."),
     )
     return Exit.DONE
 
@@ -120,10 +130,13 @@ async def change_passphrase(ctx: Context, args: argparse.Namespace) -> int:
 async def new_recovery_key(ctx: Context, args: argparse.Namespace) -> int:
     keys = await _authorised(ctx, args)
     async with ctx.vault().replacing_recovery_key(keys) as text:
-        ctx.show_key({"recovery_key": text, "rooms": _rooms(keys)}, _RECOVERY_WORDS.format(key=text))
+        ctx.show_key({"recovery_key": text, "rooms": _rooms(keys)}, _(_RECOVERY_WORDS, key=text))
     if not ctx.json:
-        ended = "\nThe old one opens nothing now." if keys.private else _left_out(keys, "recovery key")
-        ctx.emit(None, ended)
+        if keys.private:
+            ctx.emit(None, f"\n{_('The old one no longer works.')}")
+        else:
+            kept = _("The private room keeps its old recovery key: your input did not unlock it.")
+            ctx.emit(None, f"\n\n{kept}")
     return Exit.DONE
 
 
@@ -131,35 +144,36 @@ def _rooms(keys: "Keys") -> list[str]:
     return ["open", "private"] if keys.private else ["open"]
 
 
-def _left_out(keys: "Keys", what: str) -> str:
-    if keys.private:
-        return ""
-    return f"\n\nThe private room keeps its old {what}: what you gave does not open it."
-
-
 async def keyring_switch(ctx: Context, args: argparse.Namespace) -> int:
     vault = ctx.vault()
     if args.switch == "on":
         backend = await vault.keyring_on(await ctx.key())
-        ctx.emit({"keyring": True, "backend": backend}, f"The vault now opens by itself through {backend}.")
+        ctx.emit(
+            {"keyring": True, "backend": backend},
+            _("{backend} now unlocks the vault automatically.", backend=backend),
+        )
         return Exit.DONE
     removed = await vault.keyring_off()
     ctx.emit(
         {"keyring": False, "entry_removed": removed},
-        "The keyring no longer opens the vault."
-        + ("" if removed else " Its own entry could not be removed; it opens nothing any more."),
+        _("The keyring no longer unlocks the vault.")
+        if removed
+        else _(
+            "The keyring no longer unlocks the vault. Its entry could not be removed, but it no longer "
+            "unlocks anything."
+        ),
     )
     return Exit.DONE
 
 
 async def _authorised(ctx: Context, args: argparse.Namespace) -> "Keys":
-    """The keys, from someone who knows a secret: the passphrase, even where the keyring opens the vault."""
+    """The keys, unlocked with a secret. Asks for the passphrase even where the keyring unlocks the vault."""
     vault = ctx.vault()
     if args.use_keyring:
         from memory.vault.vaults import Keys
 
         return Keys(await vault.unlock_with_keyring())
-    # Nobody should type a secret to learn that there is nothing to unlock.
+    # Fail before asking for a secret if there is no vault.
     await vault.status()
     with ctx.attempt():
         if args.recovery_key_file is not None:
@@ -167,12 +181,12 @@ async def _authorised(ctx: Context, args: argparse.Namespace) -> "Keys":
         if args.recovery_key_fd is not None:
             return await vault.unlock_both_with_recovery(read_secret(args.recovery_key_fd))
         if args.recovery_key:
-            return await vault.unlock_both_with_recovery(await _ask(ctx.type_secret, "Recovery key: "))
-        return await vault.unlock_both(await _ask(ctx.passphrase, "Present passphrase: "))
+            return await vault.unlock_both_with_recovery(await _ask(ctx.type_secret, _("Recovery key:")))
+        return await vault.unlock_both(await _ask(ctx.passphrase, _("Current passphrase:")))
 
 
 async def _ask(source: Any, prompt: str, *, confirm: bool = False) -> str:
-    # Not in a thread: Ctrl-C would leave the thread waiting, with the terminal's echo off.
+    # Not in a thread: after Ctrl-C the thread would keep waiting, with the terminal's echo off.
     answer: str = source(prompt, confirm=confirm)
     return answer
 
@@ -196,7 +210,7 @@ def _slot_json(slot: "SlotStatus") -> dict[str, Any]:
 
 
 def _status_json(found: "VaultStatus") -> dict[str, Any]:
-    from atlas_desktop.words.phrases import spoilt
+    from atlas_desktop.phrases.rooms import spoilt
 
     said = spoilt(found)
     return {
@@ -214,46 +228,63 @@ def _status_json(found: "VaultStatus") -> dict[str, Any]:
 
 
 def _database_text(found: "VaultStatus") -> list[str]:
-    from atlas_desktop.words.phrases import spoilt
+    from atlas_desktop.phrases.rooms import spoilt
 
     if (said := spoilt(found)) is not None:
         return list(said)
-    return [f"Database: {'present' if found.database_present else 'not there'}"]
+    return [_("Database: present") if found.database_present else _("Database: missing")]
+
+
+_SLOTS = {
+    "passphrase": N_("passphrase, since {day}"),
+    "recovery": N_("recovery key, since {day}"),
+    "keyring": N_("keyring, since {day}"),
+}
 
 
 def _status_text(found: "VaultStatus") -> str:
     lines = [
-        f"Vault {found.vault_id}, made {found.created_at.date().isoformat()}",
+        _(
+            "Vault {id}, created {day}",
+            id=found.vault_id,
+            day=found.created_at.date().isoformat(),
+        ),
         *_database_text(found),
-        *(f"{name}: {state.value}" for name, state in found.copies.items()),
-        "Opens with:",
+        *(f"{name}: {_(vault_repair.COPY_STATES[state.value])}" for name, state in found.copies.items()),
+        _("Unlocks with:"),
     ]
     for slot in found.slots:
-        line = f"  {slot.kind}, since {slot.created_at.date().isoformat()}"
+        line = f"  {_(_SLOTS[slot.kind], day=slot.created_at.date().isoformat())}"
         if slot.kdf is not None:
-            line += f" (Argon2id, {slot.kdf.memory_kib // 1024} MiB, {slot.kdf.iterations} passes)"
+            cost = ngettext(
+                "Argon2id, {memory} MiB, 1 pass",
+                "Argon2id, {memory} MiB, {count} passes",
+                slot.kdf.iterations,
+                memory=slot.kdf.memory_kib // 1024,
+            )
+            line += f" ({cost})"
         if slot.backend is not None:
             line += f" ({slot.backend})"
         lines.append(line)
     return "\n".join(lines)
 
 
-def _rollback_text(noticed: "datetime | None") -> str:
+def _rollback_text(noticed: "datetime | None") -> list[str]:
     if noticed is None:
-        return ""
+        return []
     when = f"{noticed.astimezone():%Y-%m-%d %H:%M}"
-    return f"\nOn {when} a room was found older than it had been, or its counter was gone."
+    return [_("On {when}, a room was older than expected, or its counter was missing.", when=when)]
 
 
 def _private_text(found: "VaultStatus | None", *, missing: bool) -> str:
-    from atlas_desktop.words.phrases import freshness_text, spoilt
+    from atlas_desktop.phrases.rooms import freshness_text, spoilt
 
     if missing and found is None:
-        return "\n" + freshness_text("private", "missing")
+        return freshness_text("private", "missing")
     if found is None:
-        return "\nThe private room is made at the next unlock by passphrase."
+        return _("The private room is created at the next unlock by passphrase.")
     if (said := spoilt(found)) is not None:
-        return "\n" + "\n".join(said)
+        return "\n".join(said)
     if not found.recoverable:
-        return "\nNo recovery key opens the private room yet: `atlas vault recovery-key` makes one for both."
-    return "\nThe private room opens with the passphrase and the recovery key, never with the keyring."
+        return _("The private room has no recovery key yet: `atlas vault recovery-key` creates one for both.")
+    return _("The private room unlocks with the passphrase or the recovery key, never with the keyring.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.vault_repair import add_authority, present_keys, unlocking
 from atlas_desktop.errors import Exit, size
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import N_, _
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 
 
 def register(add: Any) -> None:
-    """`add(name, handler, text, exclusive=True)` makes the parser of one command."""
+    """`add(name, handler, text, exclusive=True)` creates the parser of one command."""
     backing = add(
         "backup",
         backup,
-        "make one encrypted, verified file of everything, also while Atlas runs",
+        _("create an encrypted, verified backup of everything, even while Atlas runs"),
         exclusive=False,
     )
     backing.add_argument(
-        "--output", metavar="PATH", help="the file, or the folder for a dated one (default: backups)"
+        "--output", metavar="PATH", help=_("the file, or the folder for a dated file (default: backups)")
     )
-    restoring = add("restore", restore, "put the rooms of a backup in place of the present ones")
+    restoring = add("restore", restore, _("replace the current rooms with those of a backup"))
     restoring.add_argument("file", metavar="FILE")
-    restoring.add_argument("--dry-run", action="store_true", help="verify it, say what would be lost, end")
+    restoring.add_argument(
+        "--dry-run", action="store_true", help=_("only verify it and show what would be lost")
+    )
     add_authority(restoring)
 
 
@@ -40,9 +42,9 @@ async def backup(ctx: Context, args: argparse.Namespace) -> int:
     service = ctx.desk.backups
     target = service.target(None if args.output is None else _path(args.output))
     if target.exists():
-        ctx.confirm(f"{target.name} exists. Replace it?")
+        ctx.confirm(_("{name} already exists. Replace it?", name=target.name))
     made = await service.make(by_room(keys), target)
-    # How much there is in a room that is closed is not told.
+    # Do not reveal the size of a room that is locked.
     amount = made.bytes if ctx.private else made.sizes[RoomKind.OPEN]
     ctx.emit(_made_json(made, amount), lambda: _made_text(made, amount, private=ctx.private))
     return Exit.DONE if made.verified else Exit.DAMAGED
@@ -64,31 +66,47 @@ def _made_json(made: "BackupMade", amount: int) -> dict[str, Any]:
     }
 
 
+_MISSING = {
+    "open": N_(
+        "The open room is not included: its database or key file is missing. Older backups that "
+        "contain it stay in the folder. Restore one with `atlas vault restore`."
+    ),
+    "private": N_(
+        "The private room is not included: its database or key file is missing. Older backups that "
+        "contain it stay in the folder. Restore one with `atlas vault restore`."
+    ),
+}
+
+
 def _made_text(made: "BackupMade", amount: int, *, private: bool) -> str:
-    held = size(amount) if private or RoomKind.PRIVATE not in made.rooms else f"Open room: {size(amount)}"
-    verified = "read back and verified" if made.verified else "read back, but not complete"
-    text = f"{made.path}\n{held}, encrypted, {verified}. Your passphrase opens it."
-    for room in made.missing:
-        text += (
-            f"\nThe {room} room is not in it: its database or its key file is missing. Older backups that "
-            "hold it stay in the folder; put one back with `atlas vault restore`."
-        )
+    held = (
+        size(amount)
+        if private or RoomKind.PRIVATE not in made.rooms
+        else _("Open room: {size}", size=size(amount))
+    )
+    lines = [
+        str(made.path),
+        _("{size}, encrypted, read back and verified. Your passphrase unlocks it.", size=held)
+        if made.verified
+        else _("{size}, encrypted, read back, but incomplete. Your passphrase unlocks it.", size=held),
+    ]
+    lines += [_(_MISSING[room]) for room in made.missing]
     if set(made.rooms) - set(made.checked):
-        text += "\nThe private room is in it as encrypted bytes; only with the passphrase is it checked."
-    return text
+        lines.append(_("The private room is included in encrypted form. Checking it needs the passphrase."))
+    return "\n".join(lines)
 
 
 async def restore(ctx: Context, args: argparse.Namespace) -> int:
     service = ctx.desk.backups
     async with AsyncExitStack() as stack:
         with ctx.attempt():
-            unlock = unlocking(ctx, args, "Passphrase of the backup: ")
+            unlock = unlocking(ctx, args, _("Passphrase of the backup:"))
             found = await stack.enter_async_context(
                 service.restoring(_path(args.file), unlock, private=ctx.private)
             )
         if not args.dry_run:
             if found.replaces:
-                ctx.confirm(f"{_question(found)} Put the backup in place?")
+                ctx.confirm(f"{_question(found)} {_('Restore the backup?')}")
             await found.put_in_place()
         ctx.emit(
             _restored_json(found, done=not args.dry_run), lambda: _restored_text(found, done=not args.dry_run)
@@ -131,36 +149,42 @@ def _restored_json(found: "Restoration", *, done: bool) -> dict[str, Any]:
 
 
 def _question(found: "Restoration") -> str:
-    """What has to be known before anything is replaced."""
+    """What the user needs to know before anything is replaced."""
     made = f"{found.unpacked.made_at.astimezone():%Y-%m-%d %H:%M}"
-    words = [f"The backup of {made} is sound.", _loss_text(found.loss, "open")]
+    words = [_("The backup of {made} is intact.", made=made), _loss_text(found.loss, "open")]
     if found.kept:
-        words.append("The private room is not in it; the present one stays.")
+        words.append(_("It does not include the private room; the current one stays."))
     elif found.private_loss is not None:
         words.append(_loss_text(found.private_loss, "private"))
     elif found.replaces and len(found.unpacked.rooms) > 1:
-        words.append(
-            "The private room is replaced with it; what would be lost there is counted with --private only."
-        )
+        words.append(_("The private room is replaced too; only --private shows what would be lost there."))
     return " ".join(words)
 
 
 def _loss_text(loss: "Loss | None", room: str) -> str:
     if loss is None:
-        return (
-            "What is there now cannot be opened with what you gave, so what would be lost cannot be counted: "
-            "it may be everything."
+        return _(
+            "The current data could not be unlocked with your input, so the loss cannot be counted. "
+            "You may lose everything."
         )
     if not (loss.sessions or loss.messages or loss.memories):
-        return f"Nothing would be lost of the {room} room: it holds nothing that the backup does not."
-    from atlas_desktop.words.phrases import lost
+        return (
+            _("Nothing would be lost from the open room: the backup contains all of it.")
+            if room == "open"
+            else _("Nothing would be lost from the private room: the backup contains all of it.")
+        )
+    from atlas_desktop.phrases.rooms import lost
 
     gone = lost(loss.sessions, loss.messages, loss.memories)
-    return f"It does not hold {gone} of the present {room} room: they would be lost."
+    return (
+        _("It does not contain {what} from the current open room. They would be lost.", what=gone)
+        if room == "open"
+        else _("It does not contain {what} from the current private room. They would be lost.", what=gone)
+    )
 
 
 def _amount(contents: "RoomContents") -> str:
-    from atlas_desktop.words.phrases import held
+    from atlas_desktop.phrases.rooms import held
 
     return held(len(contents.sessions), len(contents.messages))
 
@@ -168,10 +192,12 @@ def _amount(contents: "RoomContents") -> str:
 def _restored_text(found: "Restoration", *, done: bool) -> str:
     lines = [
         _question(found),
-        f"It holds {_amount(found.contents)}.",
+        _("It contains {what}.", what=_amount(found.contents)),
     ]
     if found.present is not None:
         now = found.present
-        lines.append(tr("amounts.was" if done else "amounts.there", held=_amount(now)))
-    lines.append("It is in place now." if done else "Nothing was changed.")
+        lines.append(
+            _("Before: {what}.", what=_amount(now)) if done else _("Now: {what}.", what=_amount(now))
+        )
+    lines.append(_("Backup restored.") if done else _("No changes were made."))
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`atlas vault verify`, `salvage`, `rekey` and `destroy`, and who may change keys."""
+"""`atlas vault verify`, `salvage`, `rekey` and `destroy`, and ways to authorise key changes."""
 
 import argparse
 import sys
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli.context import Context, ctrl_c_interrupts, read_secret
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Declined, Exit, UsageError, size
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import N_, _, ngettext, number
 
 if TYPE_CHECKING:
     from atlas_desktop.services.repairs import Destroyed, RepairService, Rescued
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 
 def add_authority(parser: argparse.ArgumentParser, *, keyring: bool = False) -> None:
-    """Ways to show that one may change the keys, besides the passphrase."""
+    """Adds the alternatives to the passphrase for authorising key changes."""
     ways = parser.add_mutually_exclusive_group()
-    ways.add_argument("--recovery-key", action="store_true", help="ask for the recovery key instead")
-    ways.add_argument("--recovery-key-file", metavar="FILE", help="read the recovery key from FILE")
-    ways.add_argument("--recovery-key-fd", metavar="N", type=int, help="read it from descriptor N")
+    ways.add_argument("--recovery-key", action="store_true", help=_("ask for the recovery key instead"))
+    ways.add_argument("--recovery-key-file", metavar="FILE", help=_("read the recovery key from FILE"))
+    ways.add_argument("--recovery-key-fd", metavar="N", type=int, help=_("read it from file descriptor N"))
     if keyring:
-        ways.add_argument("--use-keyring", action="store_true", help="let the system keyring open the vault")
+        ways.add_argument("--use-keyring", action="store_true", help=_("unlock with the system keyring"))
 
 
 def recovery_key(ctx: Context, args: argparse.Namespace) -> str | None:
-    """The recovery key, if the person chose to give that."""
+    """The recovery key, if the user chose that way; otherwise None."""
     if args.recovery_key_file is not None:
         return read_secret(args.recovery_key_file)
     if args.recovery_key_fd is not None:
         return read_secret(args.recovery_key_fd)
-    return ctx.type_secret("Recovery key: ") if args.recovery_key else None
+    return ctx.type_secret(_("Recovery key:")) if args.recovery_key else None
 
 
 def unlocking(ctx: Context, args: argparse.Namespace, prompt: str) -> "Callable[[Vaults], Keys]":
-    """Opens vaults with the recovery key if one is given, else with the passphrase; asked for here, once."""
+    """A function that unlocks vaults with the recovery key or the passphrase. Asks for either once, here."""
     key_text = recovery_key(ctx, args)
     if key_text is not None:
         return lambda vaults: vaults.unlock_with_recovery(key_text)
@@ -47,7 +47,7 @@ def unlocking(ctx: Context, args: argparse.Namespace, prompt: str) -> "Callable[
 
 
 async def present_keys(ctx: Context) -> "Keys":
-    """The keys of the rooms: both when a passphrase is given, the open room's from the keyring."""
+    """The keys of the rooms: both rooms with a passphrase, only the open room with the keyring."""
     from memory.vault.vaults import Keys
 
     if ctx.has_passphrase:
@@ -58,21 +58,28 @@ async def present_keys(ctx: Context) -> "Keys":
 
 
 DESTROY_WORD = "destroy"
+_ROOMS = {"open": N_("open room"), "private": N_("private room")}
+COPY_STATES = {
+    "sound": N_("sound"),
+    "missing": N_("missing"),
+    "damaged": N_("damaged"),
+    "stale": N_("stale"),
+}
 
 
 def register(add: Any) -> None:
-    """`add(name, handler, text)` makes the parser of one command."""
-    add("verify", verify, "check every page, key, reference and index of every room; mends nothing but keys")
-    salvaging = add("salvage", salvage, "make a new room of all that can be read of a damaged one")
-    salvaging.add_argument("--room", choices=("open", "private"), help="only this room")
+    """`add(name, handler, text)` creates the parser of one command."""
+    add("verify", verify, _("check every page, key, reference and index of every room; repairs only keys"))
+    salvaging = add("salvage", salvage, _("create a new room from the readable data of a damaged one"))
+    salvaging.add_argument("--room", choices=("open", "private"), help=_("only this room"))
     salvaging.add_argument(
         "--new-private",
         action="store_true",
-        help="put an empty private room in place of one that is lost; asks, and keeps the old files aside",
+        help=_("replace a lost private room with an empty one; asks first and keeps the old files"),
     )
-    add("rekey", rekey, "give every room a new key; needs the passphrase and shows a new recovery key")
-    destroying = add("destroy", destroy, "overwrite the keys and remove every room, for good")
-    destroying.add_argument("--with-backups", action="store_true", help="the dated backups, too")
+    add("rekey", rekey, _("give every room a new key; needs the passphrase and shows a new recovery key"))
+    destroying = add("destroy", destroy, _("overwrite the keys and permanently delete every room"))
+    destroying.add_argument("--with-backups", action="store_true", help=_("also the dated backups"))
 
 
 def _repairs(ctx: Context) -> "RepairService":
@@ -93,7 +100,7 @@ async def verify(ctx: Context, _args: argparse.Namespace) -> int:
     before = {room: await vault.copies(room) for room in rooms}
     keys = await present_keys(ctx)
     reports = [await vault.verify(key, room) for room, key in by_room(keys).items() if room in rooms]
-    # Unlocking mends a damaged copy of the keyslots; say so, or nobody would know that it happened.
+    # Unlocking repairs a damaged copy of the keyslots. Report that, or nobody would notice.
     after = {room: await vault.copies(room) for room in rooms}
     healed = [
         name
@@ -143,23 +150,23 @@ def _report_text(
     *,
     sound: bool,
 ) -> str:
-    from atlas_desktop.words.phrases import freshness_text, held
+    from atlas_desktop.phrases.rooms import freshness_text, held
 
     opened = reports[0].room
     lines = [f"{held(opened.sessions, opened.messages)}."]
-    lines += [f"{name} was damaged and has been mended from the other copy." for name in healed]
-    lines += [f"{name}: {state}" for name, state in copies.items() if state != "sound"]
+    lines += [_("{name} was damaged and was repaired from the other copy.", name=name) for name in healed]
+    lines += [f"{name}: {_(COPY_STATES[state])}" for name, state in copies.items() if state != "sound"]
     for report in reports:
-        lines += [f"{report.room.room}: {problem}" for problem in report.room.problems]
+        lines += [f"{_(_ROOMS[report.room.room])}: {problem}" for problem in report.room.problems]
         if words := freshness_text(report.room.room, report.room.freshness):
             lines.append(words)
     lines += [freshness_text(room, "missing") for room in missing]
     if len(reports) == 1 and not missing:
-        lines.append("The private room was not looked into: that takes the passphrase.")
+        lines.append(_("The private room was not checked: that needs the passphrase."))
     if sound:
-        lines.append("Everything is sound.")
+        lines.append(_("No problems found."))
     elif not missing or not all(report.sound for report in reports):
-        lines.append("The vault is damaged; `atlas vault salvage` helps.")
+        lines.append(_("The vault is damaged. Run `atlas vault salvage`."))
     return "\n".join(lines)
 
 
@@ -188,7 +195,7 @@ async def salvage(ctx: Context, args: argparse.Namespace) -> int:
         raise lost[0] if lost else NothingToSalvage
 
     def told(room: "RoomKind") -> bool:
-        """How much there is in a room that is closed is not told, unless it is asked for."""
+        """Whether to show the amounts of a room: hidden for a locked room, unless it was asked for."""
         return room == "open" or ctx.private or args.room == room
 
     ctx.emit(
@@ -206,13 +213,20 @@ async def salvage(ctx: Context, args: argparse.Namespace) -> int:
 
 async def _new_private(ctx: Context) -> int:
     await ctx.vault().status()
-    ctx.confirm("This puts an empty private room in place of the one that is lost. Go on?")
+    ctx.confirm(_("This replaces the lost private room with an empty one. Continue?"))
     with ctx.attempt():
         kept = await _repairs(ctx).new_private_room(ctx.passphrase())
     ctx.emit(
         {"new_private": True, "kept": str(kept)},
-        f"An empty private room is in place; what was there is in {kept.name}.\n"
-        "Your recovery key does not open it yet: `atlas vault recovery-key` makes one for both rooms.",
+        "\n".join(
+            [
+                _("Created an empty private room. The old files are in {name}.", name=kept.name),
+                _(
+                    "Your recovery key does not unlock it yet: `atlas vault recovery-key` creates one for "
+                    "both rooms."
+                ),
+            ]
+        ),
     )
     return Exit.DONE
 
@@ -235,17 +249,39 @@ def _rescued_json(room: "RoomKind", one: "Rescued", *, told: bool) -> dict[str, 
 
 
 def _rescued_text(room: "RoomKind", one: "Rescued", *, told: bool) -> str:
-    found = one.salvaged
+    found, name = one.salvaged, one.kept.name
     if not told:
         return (
-            f"What can be read of the {room} room is in a new room; --private says how much that is. "
-            f"The old files are in {one.kept.name}."
+            _(
+                "The readable data of the open room is in a new room; --private shows how much. The old "
+                "files are in {name}.",
+                name=name,
+            )
+            if room == "open"
+            else _(
+                "The readable data of the private room is in a new room; --private shows how much. The old "
+                "files are in {name}.",
+                name=name,
+            )
         )
-    return (
-        f"{found.bad_pages} of {found.pages} pages of the {room} room cannot be read.\n"
-        f"{found.messages} of {found.expected} messages in {found.sessions} conversations are in a new room; "
-        f"{found.placeholders} conversations lost their title.\n"
-        f"Summaries and the memory by meaning are made anew. The old files are in {one.kept.name}."
+    pages = {"bad": number(found.bad_pages), "pages": number(found.pages)}
+    saved = _(
+        "{messages} of {expected} messages in {conversations} are in a new room.",
+        messages=number(found.messages),
+        expected=number(found.expected),
+        conversations=ngettext("1 conversation", "{count} conversations", found.sessions),
+    )
+    untitled = ngettext(
+        "1 conversation lost its title.", "{count} conversations lost their title.", found.placeholders
+    )
+    return "\n".join(
+        [
+            _("{bad} of {pages} pages of the open room are unreadable.", **pages)
+            if room == "open"
+            else _("{bad} of {pages} pages of the private room are unreadable.", **pages),
+            f"{saved} {untitled}",
+            _("Summaries and the semantic index will be rebuilt. The old files are in {name}.", name=name),
+        ]
     )
 
 
@@ -256,7 +292,7 @@ async def rekey(ctx: Context, _args: argparse.Namespace) -> int:
     await ctx.vault().status()
     async with AsyncExitStack() as stack:
         with ctx.attempt():
-            rekeying = _repairs(ctx).rekeying(ctx.passphrase("Passphrase: "))
+            rekeying = _repairs(ctx).rekeying(ctx.passphrase())
             made = await stack.enter_async_context(rekeying)
         ctx.show_key(
             {
@@ -266,16 +302,17 @@ async def rekey(ctx: Context, _args: argparse.Namespace) -> int:
                 "keyring": made.keyring,
                 "keyring_lost": made.keyring_lost,
             },
-            f"Your new recovery key, shown this once:\n\n    {made.recovery_key}\n",
+            f"{_('Your new recovery key, shown only once:')}\n\n    {made.recovery_key}\n",
         )
-    text = (
-        "Every page is written anew under a new key; the old one, and the old recovery key, open nothing but "
+    text = _(
+        "Every page is re-encrypted with a new key. The old key and the old recovery key unlock only "
         "older backups."
     )
     if made.keyring_lost:
-        text += "\nThe system keyring did not take the new secret: `atlas vault keyring on` tries again."
+        retry = _("The system keyring did not accept the new secret. To retry: `atlas vault keyring on`.")
+        text += f"\n{retry}"
     if len(made.rooms) == 1:
-        text += "\nThe private room keeps its key: what you gave does not open it."
+        text += f"\n{_('The private room keeps its key: your passphrase did not unlock it.')}"
     if not ctx.json:
         ctx.emit(None, text)
     return Exit.DONE
@@ -293,14 +330,25 @@ async def destroy(ctx: Context, args: argparse.Namespace) -> int:
 
 
 def _confirm(ctx: Context, backups: int) -> None:
-    """Has the word typed: a slip of the finger must not do this. Raises `Declined`, `UsageError`."""
+    """Asks the user to type a word, so that a slip cannot confirm this. Raises `Declined`, `UsageError`."""
     if ctx.yes:
         return
-    also = f" and {tr('amounts.backups', count=backups)}" if backups else ""
-    question = f"This destroys every conversation and memory of this home{also}, for good."
+    question = (
+        ngettext(
+            "This permanently destroys every conversation and memory in this home folder and 1 backup.",
+            "This permanently destroys every conversation and memory in this home folder and "
+            "{count} backups.",
+            backups,
+        )
+        if backups
+        else _("This permanently destroys every conversation and memory in this home folder.")
+    )
     if not sys.stdin.isatty():
-        raise UsageError(f"{question} There is nobody to ask.", "Give --yes to agree beforehand.")
-    print(f'{question} Type "{DESTROY_WORD}" to go on: ', end="", file=sys.stderr, flush=True)
+        raise UsageError(
+            f"{question} {_('Cannot ask without a terminal.')}", _("Use --yes to agree in advance.")
+        )
+    how = _('Type "{word}" to continue:', word=DESTROY_WORD)
+    print(f"{question} {how} ", end="", file=sys.stderr, flush=True)
     with ctrl_c_interrupts():
         answer = sys.stdin.readline()
     if answer.strip() != DESTROY_WORD:
@@ -324,12 +372,23 @@ def _destroyed_json(done: "Destroyed") -> dict[str, Any]:
 def _destroyed_text(done: "Destroyed") -> str:
     gone = done.shredded
     lines = [
-        f"{gone.keys} key files are overwritten.",
-        f"Every room is removed; of the open one {gone.files} files ({size(gone.bytes)}).",
-        "Without the keys, what may be left of the rest on the disk can be read by nobody.",
+        ngettext("1 key file overwritten.", "{count} key files overwritten.", gone.keys),
+        ngettext(
+            "Every room deleted; from the open room, 1 file ({size}).",
+            "Every room deleted; from the open room, {count} files ({size}).",
+            gone.files,
+            size=size(gone.bytes),
+        ),
+        _("Without the keys, nobody can read any data that may be left on the disk."),
     ]
     if done.keyring_entry_removed is False:
-        lines.append("The system keyring did not let go of its entry; it opens nothing any more.")
+        lines.append(_("The system keyring entry could not be removed, but it no longer unlocks anything."))
     if done.backups_left:
-        lines.append(tr("amounts.backups_left", count=len(done.backups_left)))
+        lines.append(
+            ngettext(
+                "1 backup is left. The passphrase still opens it.",
+                "{count} backups are left. The passphrase still opens them.",
+                len(done.backups_left),
+            )
+        )
     return "\n".join(lines)

@@ -1,1 +1,1 @@
-"""Exports conversations and memories: one module a format, redaction, and where they go."""
+"""Exports conversations and memories: one module per format, redaction, and targets."""

@@ -1,4 +1,4 @@
-"""What every readable format shares (branch, speakers, times), and plain text."""
+"""Shared parts of the readable export formats (branch, speakers, times), and the plain-text format."""
 
 import json
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ _ROLES = {Role.USER: "You", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System"}
 
 
 ATTACHMENTS = "attachments"
-"""The field of a session that lists files: objects with `name`, `type`, `bytes`, `added_at` and `text`."""
+"""Session field that lists attached files: objects with `name`, `type`, `bytes`, `added_at` and `text`."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a document is told of itself: when it is written (aware), and how many sessions will follow."""
+    """What a document writer is given: the time of writing (aware) and the number of sessions to come."""
 
     written_at: datetime
     sessions: int
@@ -29,8 +29,11 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class MemoryRecord:
-    """A memory as it travels; `project` is a name. `sources` are ids of the messages it rests on, `evidence`
-    are these with their sessions, by the ids under which they travel, and the words."""
+    """A memory in exported form.
+
+    `project` is a name. `sources` are the ids of the messages it is based on. `evidence` contains the
+    exported ids of these messages and their sessions, and the quoted text.
+    """
 
     id: str
     kind: str
@@ -47,7 +50,7 @@ class MemoryRecord:
     evidence: tuple[TravellingEvidence, ...] = field(default=(), repr=False)
 
     def fields(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """Returns the memory as a JSON-compatible dictionary."""
         return {
             "id": self.id,
             "kind": self.kind,
@@ -66,9 +69,9 @@ class MemoryRecord:
 
 
 class Writer(Protocol):
-    """A document that grows: `begin`, then sessions and memories in any number, then `end`.
+    """A document written incrementally: `begin`, then any number of sessions and memories, then `end`.
 
-    What has been taken may be written at once or at the end; nothing else is kept.
+    An implementation may write what it is given at once or at the end; it keeps nothing else.
     """
 
     def begin(self) -> None: ...
@@ -81,12 +84,12 @@ class Writer(Protocol):
 
     @property
     def missing(self) -> int:
-        """How many characters could not be shown and were replaced."""
+        """Number of characters that could not be shown and were replaced."""
         ...
 
 
 class BaseWriter:
-    """Writes UTF-8; a document without a beginning or an end of its own leaves these out."""
+    """Base class that writes UTF-8; `begin` and `end` write nothing unless overridden."""
 
     missing = 0
 
@@ -95,18 +98,18 @@ class BaseWriter:
         self.about = about
 
     def write(self, text: str) -> None:
-        """Lone surrogates, which UTF-8 cannot hold, become question marks."""
+        """Writes `text`; lone surrogates, which UTF-8 cannot encode, become question marks."""
         self._out.write(text.encode("utf-8", errors="replace"))
 
     def begin(self) -> None:
-        """Nothing stands before the first session."""
+        """Writes nothing before the first session."""
 
     def end(self) -> None:
-        """Nothing stands after the last one."""
+        """Writes nothing after the last session."""
 
 
 def shown_branch(session: TravellingSession) -> tuple[TravellingMessage, ...]:
-    """The messages from the root to the head; of a session without one, those to its last message."""
+    """Returns the messages from the root to the head, or to the last message if the head is missing."""
     if not session.messages:
         return ()
     by_id = {message.id: message for message in session.messages}
@@ -114,14 +117,14 @@ def shown_branch(session: TravellingSession) -> tuple[TravellingMessage, ...]:
     branch = []
     while at is not None:
         branch.append(at)
-        # A parent always stands before its child; taking it out keeps a broken tree from going round.
+        # Parents come before children. Removing each parent keeps a cyclic tree from looping forever.
         at = None if at.parent is None else by_id.pop(at.parent, None)
     branch.reverse()
     return tuple(branch)
 
 
 def told_branch(session: TravellingSession) -> tuple[TravellingMessage, ...]:
-    """The shown branch as it is read: without replies that were stopped or failed before their first word."""
+    """Returns the shown branch without failed messages that have no text."""
     return tuple(message for message in shown_branch(session) if not _wordless(message))
 
 
@@ -130,23 +133,23 @@ def _wordless(message: TravellingMessage) -> bool:
 
 
 def speaker_of(message: TravellingMessage) -> str:
-    """Whom a person reads above a message: one line, cleaned."""
+    """Returns the speaker shown above a message: one line, cleaned."""
     return (named_speaker(message) if message.speaker else "") or _ROLES[message.role]
 
 
 def named_speaker(message: TravellingMessage) -> str:
-    """A speaker's own name; empty when it is only the role."""
+    """Returns the speaker's own name, or an empty string if it only repeats the role."""
     name = clean_line(message.speaker)
     return "" if name.lower() in _PLAIN_NAMES else name
 
 
 def title_of(session: TravellingSession) -> str:
-    """Never empty; one line, cleaned."""
+    """Returns the session's title: one line, cleaned, never empty."""
     return clean_line(session.title) or "Untitled conversation"
 
 
 def attachments(session: TravellingSession) -> list[str]:
-    """Names of the files that were attached: cleaned, each on one line."""
+    """Returns the names of attached files, each cleaned and on one line."""
     if f'"{ATTACHMENTS}"' not in session.meta:
         return []
     listed = json.loads(session.meta).get(ATTACHMENTS)
@@ -155,12 +158,12 @@ def attachments(session: TravellingSession) -> list[str]:
 
 
 def moment(at: datetime) -> str:
-    """A time as people read it: `2024-02-03 04:05 UTC`."""
+    """Formats a time for readers: `2024-02-03 04:05 UTC`."""
     return f"{at.year:04}-{at.month:02}-{at.day:02} {at.hour:02}:{at.minute:02} UTC"
 
 
 def marks(message: TravellingMessage) -> list[str]:
-    """What is special about a message, in words."""
+    """Returns the message's special states as text: important, stopped, failed."""
     said = []
     if message.important:
         said.append("important")
@@ -172,7 +175,7 @@ def marks(message: TravellingMessage) -> list[str]:
 
 
 def remarks(session: TravellingSession) -> str:
-    """What a readable format leaves out that was said, in words; empty when it is nothing."""
+    """Returns a note on messages of other branches, which readable formats leave out; empty if none."""
     shown = {message.id for message in shown_branch(session)}
     left = sum(message.id not in shown and not _wordless(message) for message in session.messages)
     if not left:
@@ -182,7 +185,7 @@ def remarks(session: TravellingSession) -> str:
 
 
 def memory_line(memory: MemoryRecord) -> str:
-    """What stands beside a memory."""
+    """Returns the line shown with a memory: kind, state, creation time, pinned, project."""
     parts = [memory.kind, memory.state, moment(memory.created_at)]
     if memory.pinned:
         parts.append("pinned")
@@ -192,7 +195,7 @@ def memory_line(memory: MemoryRecord) -> str:
 
 
 class TextWriter(BaseWriter):
-    """What was said stands indented below who said it, so that no message can look like another's."""
+    """Writes plain text, with messages indented below their speaker so that none can imitate another."""
 
     _any = False
 

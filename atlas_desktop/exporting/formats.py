@@ -1,4 +1,4 @@
-"""The export formats by name, the names of their files, and what can keep an export from being written."""
+"""Export formats by name, their file names, and format detection by file ending."""
 
 import re
 import unicodedata
@@ -7,12 +7,22 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from atlas_desktop.exporting.document import About, Writer
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import N_, _
+
+_FORMAT_TEXTS = {
+    "md": N_("Markdown"),
+    "html": N_("Web page"),
+    "txt": N_("Plain text"),
+    "pdf": N_("PDF"),
+    "json": N_("JSON"),
+    "jsonl": N_("JSON lines (can be imported again)"),
+    "csv": N_("Message table (CSV)"),
+}
 
 LONGEST = 120
-"""Bytes, of the name with its ending."""
+"""Maximum length of a file name in bytes, including its ending."""
 
-# Forbidden by some system, or with a meaning to a shell that a person would trip over.
+# Characters that some file system forbids or a shell interprets, and invisible ones.
 _FORBIDDEN = re.compile(
     r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\'`$&;!#%{}\[\]^~]|[\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]'
 )
@@ -20,10 +30,10 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²
 
 
 def stem_of(title: str, *, longest: int = LONGEST) -> str:
-    """A title as the name of a file without its ending, at most `longest` bytes; never empty.
+    """Returns a title as a file name without ending, at most `longest` bytes and never empty.
 
-    It names nothing that Windows reserves, does not begin with a dot or a hyphen, nor end with a dot or an
-    ellipsis, as a title does that was cut.
+    The name is not reserved on Windows. It does not start with a dot or hyphen, or end with a dot or an
+    ellipsis, as truncated titles do.
     """
     text = unicodedata.normalize("NFC", title).encode("utf-8", errors="ignore").decode("utf-8")
     text = " ".join(_FORBIDDEN.sub(" ", text).split()).strip(" .-_…")
@@ -36,14 +46,17 @@ def _cut(text: str, longest: int) -> str:
 
 
 class Names:
-    """Gives out names in one folder, each once: what differs in capitals only is the same to some systems."""
+    """Gives out unique names in one folder.
+
+    Names that differ only in case count as equal, as they do on some systems.
+    """
 
     def __init__(self, taken: Collection[str] = ()) -> None:
         self._taken = {_folded(name) for name in taken}
         self._next: dict[str, int] = {}
 
     def give(self, title: str, suffix: str) -> str:
-        """A name with an ending (`.md`), of at most `LONGEST` bytes."""
+        """Returns an unused name with the given ending (such as `.md`), at most `LONGEST` bytes long."""
         room = LONGEST - len(suffix.encode("utf-8"))
         stem = stem_of(title, longest=room)
         key = _folded(stem + suffix)
@@ -63,7 +76,10 @@ def _folded(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`apart`: memories cannot stand in the same file as sessions. `binary`: nothing for a terminal."""
+    """An export format.
+
+    `apart`: memories need a separate file from sessions. `binary`: the output is not for a terminal.
+    """
 
     name: str
     suffix: str
@@ -73,7 +89,7 @@ class Format:
 
     @property
     def title(self) -> str:
-        return tr(f"exporting.format.{self.name}")
+        return _(_FORMAT_TEXTS[self.name])
 
 
 def _markdown(out: BinaryIO, about: About) -> Writer:
@@ -135,7 +151,7 @@ _ALSO = {".markdown": "md", ".htm": "html", ".text": "txt", ".ndjson": "jsonl"}
 
 
 def format_of(name: str) -> str | None:
-    """The format that the ending of a file name stands for (`.age` aside); None for none."""
+    """Returns the format for a file name's ending (ignoring `.tar` and `.age`), or None if it is unknown."""
     lowered = name.lower().removesuffix(".age").removesuffix(".tar")
     for one in FORMATS.values():
         if lowered.endswith(one.suffix):

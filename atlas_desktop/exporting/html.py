@@ -1,4 +1,4 @@
-"""One HTML page that needs nothing else: no script, no picture, no address that is fetched."""
+"""HTML export: one self-contained page without scripts, pictures or fetched addresses."""
 
 import base64
 import hashlib
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from markdown_it.utils import OptionsDict
 
 LONGEST_MARKDOWN = 200_000
-"""Characters; a longer message is shown as it was typed: Markdown may take a parser very long."""
+"""Characters; a longer message is shown as typed, because parsing its Markdown may take very long."""
 
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s]+", re.IGNORECASE)
 
@@ -74,7 +74,7 @@ def _policy() -> str:
 
 
 class HtmlWriter(BaseWriter):
-    """A page with one article a session. The list of contents is written last and shown first."""
+    """Writes a page with one article per session; the table of contents is written last and shown first."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -154,7 +154,7 @@ def _text(message: TravellingMessage) -> str:
     text = clean(message.content)
     if len(text) > LONGEST_MARKDOWN:
         return _plain(text)
-    # People mean the ends of the lines that they type.
+    # Users mean the line breaks that they type.
     return str(_parser(breaks=message.role is Role.USER).render(text))
 
 
@@ -181,7 +181,7 @@ def _image(
     _options: "OptionsDict",
     _env: MutableMapping[str, Any],
 ) -> str:
-    """A picture is named, never fetched."""
+    """Shows a picture's name and address as text; it is never fetched."""
     return (
         f"<span>[picture: {escape(tokens[at].content)}] {escape(str(tokens[at].attrGet('src') or ''))}</span>"
     )

@@ -1,4 +1,4 @@
-"""JSON: a session a line (what an import reads), one object for everything, and a table."""
+"""JSON and CSV exports: one session per line (the import format), a single JSON object, and a table."""
 
 import csv
 import io
@@ -13,36 +13,39 @@ from atlas_desktop.services.cleaning import clean
 from memory.storage.transfer import TransferStore
 from memory.transfer import TravellingMessage, TravellingSession
 
-# JSON itself escapes only the first of the characters that steer a terminal or turn text around.
+# These also control a terminal or the text direction, but JSON escapes only what is below U+0020.
 _STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 class Exporter:
-    """Writes sessions as lines; imported into an empty room they give the same lines again."""
+    """Exports sessions as lines; importing these into an empty room gives the same lines again."""
 
     def __init__(self, store: TransferStore) -> None:
         self._store = store
 
     async def jsonl(self, session_ids: Sequence[str] | None = None) -> AsyncIterator[str]:
-        """One line a session, without its line end; all sessions that are not in the bin when None."""
+        """Yields one line per session, without line ends; None means all sessions that are not in the bin."""
         for session_id in await self._store.all_ids() if session_ids is None else session_ids:
             yield line_of(await self._store.give(session_id))
 
 
 def line_of(session: TravellingSession) -> str:
-    """A session as one line; what is as it would be without being said is left out."""
+    """Returns a session as one line of JSON; fields with their usual value are left out."""
     return dumps(fields_of(session))
 
 
 def dumps(value: Any, *, indent: int | None = None) -> str:
-    """JSON in UTF-8 in which nothing steers whatever shows it."""
+    """Returns JSON in which no character controls a terminal or the text direction.
+
+    Other non-ASCII text is not escaped.
+    """
     separators = (", ", ": ") if indent is None else (",", ": ")
     text = json.dumps(value, ensure_ascii=False, separators=separators, indent=indent)
     return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def fields_of(session: TravellingSession) -> dict[str, Any]:
-    """A session as the fields of its line."""
+    """Returns the fields of a session's line."""
     fields: dict[str, Any] = {
         "id": session.id,
         "title": session.title,
@@ -106,7 +109,7 @@ def _unusual(fields: dict[str, tuple[Any, Any]]) -> dict[str, Any]:
 
 
 class LinesWriter(BaseWriter):
-    """One session a line, nothing else: what an import takes in again. Memories are lines of their own."""
+    """Writes one session per line and nothing else, as the import expects; memories are separate lines."""
 
     def session(self, session: TravellingSession) -> None:
         self.write(line_of(session) + "\n")
@@ -117,7 +120,7 @@ class LinesWriter(BaseWriter):
 
 
 class JsonWriter(BaseWriter):
-    """One object: `sessions`, each with the fields of its line, and `memories` if there are any."""
+    """Writes one object: `sessions`, each with the fields of its line, and `memories` if there are any."""
 
     def __init__(self, out: BinaryIO, about: About) -> None:
         super().__init__(out, about)
@@ -156,16 +159,16 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def cell(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula: one that begins like a formula gets an apostrophe.
+    """Returns text that no spreadsheet treats as a formula, prefixed with an apostrophe if necessary.
 
-    Spaces before it do not help a formula to hide: some programs skip them.
+    The check ignores leading spaces because some programs skip them.
     """
     text = clean(text)
     return "'" + text if text.lstrip(" \u00a0").startswith(_FORMULA) else text
 
 
 class TableWriter(BaseWriter):
-    """Messages as CSV (RFC 4180, UTF-8), all branches; or memories, when there are only these."""
+    """Writes CSV (RFC 4180, UTF-8): the messages of all branches, or memories alone."""
 
     def __init__(self, out: BinaryIO, about: About) -> None:
         super().__init__(out, about)

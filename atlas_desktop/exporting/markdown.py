@@ -1,7 +1,7 @@
-"""Markdown: front matter, a heading for each message, and what was said as it was said.
+"""Markdown export: front matter, a heading for each message, and its text.
 
-A message keeps its own Markdown, but nothing in it may pass for the document's: its headings go two levels
-down, tags and pictures are shown as text, and a code block that it leaves open is closed.
+A message keeps its own Markdown, but nothing in it can be taken for part of the document: its headings are
+moved two levels down, tags and pictures are shown as text, and an unclosed code block is closed.
 """
 
 import re
@@ -30,36 +30,36 @@ from memory.transfer import TravellingMessage, TravellingSession
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-# Anything that could reach beyond the lines it stands on. Most messages hold none of it.
+# Anything that could affect text beyond its own line. Most messages contain none of it.
 _RISKY = re.compile(r"^[ \t]*(?:[#=]|-+[ \t]*$)|^[ \t>*+.)\d-]*(?:```|~~~)|<[A-Za-z/!?]|!\[", re.MULTILINE)
 _FENCE = re.compile(r"^( {0,3})(`{3,}(?=[^`]*$)|~{3,})")
 _NESTED_FENCE = re.compile(r"^(?:[ \t]+|[ \t>*+.)\d-]+)(?:```|~~~)", re.MULTILINE)
 _HEADING = re.compile(r"^( {0,3})(#{1,6})(?=[ \t]|$)")
 _UNDERLINE = re.compile(r"^ {0,3}(?:=+|-+)[ \t]*$")
-# After one of these a line of hyphens is a rule, never the underline of a heading.
+# After one of these, a line of hyphens is a rule, never the underline of a heading.
 _NO_PARAGRAPH = re.compile(r"^ {0,3}(?:>|[*+-][ \t]+\S|#{1,6}[ \t])")
-# What a viewer might run or fetch: a tag (an address in angle brackets is none), and a picture. A backslash
-# before it has taken that away already.
+# What a viewer might run or fetch: tags (but not addresses in angle brackets) and pictures. A preceding
+# backslash already disarms them.
 _ACTIVE = re.compile(
     r"\\.|(?P<tag><)(?=[A-Za-z/!?])(?![A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]{0,2000}>)|(?P<picture>!\[)"
 )
 _TICKS = re.compile(r"`+")
 _CODE = 4
-"""Spaces in front of a line that may be code."""
+"""Indentation in spaces from which a line may be code."""
 LONGEST_PARSED = 200_000
-"""Characters; of a longer message it is not known how a parser reads it."""
+"""Characters; longer text is not checked with a parser."""
 _SIGNS = frozenset("#`~=-")
-"""What the lines begin with that are looked at more closely."""
+"""First characters of lines that need a closer look."""
 _FENCES = re.compile(r"`{3,}|~{3,}")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&$])")
 _DEEPER = 2
 _ACTIVE_TOKENS = ("html_inline", "image")
 _OWN = ("h1", "h2")
-"""Headings of the document."""
+"""Headings that belong to the document."""
 
 
 class MarkdownWriter(BaseWriter):
-    """CommonMark with front matter that is YAML. Several sessions stand one after another."""
+    """Writes CommonMark with YAML front matter; several sessions follow one another."""
 
     def begin(self) -> None:
         if self.about.sessions != 1:
@@ -87,7 +87,7 @@ class MarkdownWriter(BaseWriter):
 
 
 def front_matter(session: TravellingSession) -> str:
-    """What is known of a session, as lines of YAML. Every text is in quotes, so none can be anything else."""
+    """Returns a session's metadata as lines of YAML, with all text quoted so that it stays text."""
     fields: list[tuple[str, str]] = [
         ("id", _yaml(session.id)),
         ("title", _yaml(title_of(session))),
@@ -110,7 +110,7 @@ def front_matter(session: TravellingSession) -> str:
 
 
 def _yaml(text: str) -> str:
-    """A YAML double-quoted scalar: JSON is one, but for the line ends that only YAML knows."""
+    """Returns a YAML double-quoted scalar: a JSON string with the line ends escaped that only YAML knows."""
     return dumps(clean(text))
 
 
@@ -130,19 +130,19 @@ def _message(message: TravellingMessage) -> str:
 
 
 def escaped(text: str) -> str:
-    """A line of text that says in Markdown what it says."""
+    """Escapes a line of text so that Markdown shows it literally."""
     return _SPECIAL.sub(r"\\\1", text)
 
 
 def contained(text: str) -> str:
-    """Markdown that ends where it ends: whatever follows it, after an empty line, is read on its own."""
+    """Returns Markdown that does not affect what follows it after an empty line."""
     text = clean(text).rstrip()
     if _RISKY.search(text) is None:
         return text
     guarded, open_fence = _guarded(text)
     if open_fence:
         guarded += "\n" + open_fence
-    # Code may hold tags, and what looks like code may be the end of a list: a parser knows.
+    # Code may contain tags, and what looks like code may be the end of a list: only a parser can tell.
     unsure = _NESTED_FENCE.search(text) is not None or any(_active(guarded))
     if unsure and (len(guarded) > LONGEST_PARSED or not _stands_alone(guarded)):
         return fenced(text)
@@ -150,14 +150,14 @@ def contained(text: str) -> str:
 
 
 def fenced(text: str) -> str:
-    """The text word for word in a code block whose fences are longer than any in it."""
+    """Returns the text unchanged in a code block whose fences are longer than any in it."""
     longest = max((len(found) for found in _FENCES.findall(text)), default=2)
     fence = "`" * max(longest + 1, 3)
     return f"{fence}\n{text}\n{fence}"
 
 
 def _guarded(text: str) -> tuple[str, str]:
-    """The text with what could be the document's own made harmless, and the fence that it leaves open."""
+    """Neutralises document-level syntax; returns the text and the fence that it leaves open."""
     lines: list[str] = []
     prose: list[bool] = []
     fence = ""
@@ -191,12 +191,12 @@ def _guarded(text: str) -> tuple[str, str]:
 
 
 def _active(text: str) -> Iterator[re.Match[str]]:
-    """Tags and pictures, in code or not."""
+    """Yields tags and pictures, in code or not."""
     return (found for found in _ACTIVE.finditer(text) if found.lastgroup is not None)
 
 
 def _disarmed(text: str) -> str:
-    """Lines of prose in which tags and pictures are text, but for those in code between backticks."""
+    """Escapes tags and pictures in lines of prose, except in code between backticks."""
     spans = _code_spans(text)
     parts: list[str] = []
     at = place = 0
@@ -212,7 +212,7 @@ def _disarmed(text: str) -> str:
 
 
 def _code_spans(text: str) -> list[tuple[int, int]]:
-    """From each run of backticks to the next of the same length."""
+    """Returns the spans from each run of backticks to the next one of the same length."""
     runs = [found.span() for found in _TICKS.finditer(text)]
     later: dict[int, list[int]] = {}
     for begin, end in reversed(runs):
@@ -234,8 +234,11 @@ def _indent(line: str) -> int:
 
 
 def _stands_alone(text: str) -> bool:
-    """Whether a heading after the text is read as one, by a parser, and nothing in it as a heading of the
-    document, as HTML or as a picture: what looks like a code block may be the end of a list."""
+    """Returns whether a parser reads a heading after the text as a heading.
+
+    Also requires that nothing in the text is read as a heading of the document, as HTML or as a picture. What
+    looks like a code block may be the end of a list.
+    """
     *said, opens, words, closes = parser().parse(f"{text}\n\n## end\n")
     if [opens.type, words.type, closes.type] != ["heading_open", "inline", "heading_close"] or opens.level:
         return False
@@ -249,7 +252,7 @@ def _stands_alone(text: str) -> bool:
 
 @cache
 def parser() -> "MarkdownIt":
-    """CommonMark with tables, without HTML."""
+    """Returns the cached CommonMark parser, with tables, strikethrough and HTML."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

@@ -1,4 +1,4 @@
-"""PDF: set line by line with the fonts of the system or reportlab, so that no text becomes an instruction."""
+"""PDF export, set line by line with system or reportlab fonts, so that no text becomes an instruction."""
 
 import os
 import re
@@ -27,7 +27,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from memory.transfer import TravellingSession
 
 REPLACEMENT = "\u25a1"
-"""Stands for what no font has."""
+"""Shown in place of characters that no font has."""
 
 _FOLDERS = {
     "darwin": (
@@ -41,7 +41,7 @@ _FOLDERS = {
 _USUAL_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
 _MOST_FILES = 5000
 
-# By how much they cover, the best first. Outlines in CFF cannot be embedded, so Noto CJK is not among them.
+# Ordered by coverage, best first. CFF outlines cannot be embedded, so Noto CJK is not included.
 _PLAIN = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial.ttf", "LiberationSans-Regular.ttf")
 _BOLD = (
     "DejaVuSans-Bold.ttf",
@@ -85,7 +85,7 @@ _ASIAN = (("HeiseiKakuGo-W5", "shift_jis"), ("HYSMyeongJo-Medium", "euc_kr"), ("
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """A font under reportlab's name for it. `width` is of a character, in thousandths of the size."""
+    """A font under its reportlab name; `width` gives a character's width in thousandths of the font size."""
 
     name: str
     has: Callable[[str], bool]
@@ -93,14 +93,14 @@ class Face:
 
 
 class Chain:
-    """Fonts that are asked one after the other for each character."""
+    """Fonts that are tried in order for each character."""
 
     def __init__(self, faces: list[Face]) -> None:
         self._faces = faces
         self.face_of = lru_cache(maxsize=20_000)(self._find)
 
     def _find(self, char: str) -> tuple[str, float] | None:
-        """The font's name and the character's width in it; None when no font has it."""
+        """Returns the font's name and the character's width in it, or None if no font has it."""
         for face in self._faces:
             if face.has(char):
                 return face.name, face.width(char)
@@ -109,7 +109,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Fonts:
-    """What a document is set in."""
+    """The fonts that a document is set in."""
 
     plain: Chain
     bold: Chain
@@ -118,7 +118,7 @@ class Fonts:
 
 @cache
 def fonts() -> Fonts:
-    """Looks for fonts once; never raises, for some come with reportlab."""
+    """Finds the fonts once; never raises, because reportlab includes some."""
     found = _files()
     further = [face for name in _FURTHER if (face := _embedded(found.get(name.lower()))) is not None]
     plain = _first(found, _PLAIN, "Vera.ttf")
@@ -129,7 +129,7 @@ def fonts() -> Fonts:
 
 
 def _files() -> dict[str, Path]:
-    """Files of fonts by their names in small letters."""
+    """Returns font files by their lower-case names."""
     found: dict[str, Path] = {}
     seen = 0
     for folder in _FOLDERS.get(sys.platform, _USUAL_FOLDERS):
@@ -154,7 +154,7 @@ def _first(found: dict[str, Path], wanted: tuple[str, ...], bundled: str | None)
 
 
 def _embedded(path: Path | None) -> Face | None:
-    """A font from a file; None for none and for one that cannot be used."""
+    """Loads a font from a file; returns None without a path and for an unusable font."""
     if path is None:
         return None
     from reportlab.pdfbase import pdfmetrics  # type: ignore[import-untyped]
@@ -170,7 +170,7 @@ def _embedded(path: Path | None) -> Face | None:
 
 
 def _standard(name: str) -> Face:
-    """One of the fourteen fonts that every reader has: Latin only."""
+    """Returns one of the fourteen fonts that every reader has; they are Latin only."""
     from reportlab.pdfbase import pdfmetrics
 
     def has(char: str) -> bool:
@@ -219,11 +219,14 @@ _WORDS = re.compile(r" +|[^ ]+")
 _WRAPS_ANYWHERE = frozenset("WF")
 
 Run = tuple[str, str]
-"""A font's name and the text that is set in it."""
+"""A font name and the text set in it."""
 
 
 class PdfWriter(BaseWriter):
-    """A4 pages with an outline of the sessions. What no font has becomes a box and is counted."""
+    """Writes A4 pages with an outline of the sessions.
+
+    Characters that no font has become boxes and are counted.
+    """
 
     def __init__(self, out: BinaryIO, about: About) -> None:
         super().__init__(out, about)
@@ -239,7 +242,7 @@ class PdfWriter(BaseWriter):
         self._y = self._height - _MARGIN
         self._page = 1
         self._sections = 0
-        # What was said stands further in than who said it: no heading in it looks like another speaker.
+        # Message text is indented more than its speaker, so no heading in it looks like another speaker.
         self._left = _MARGIN
 
     def session(self, session: TravellingSession) -> None:
@@ -284,7 +287,7 @@ class PdfWriter(BaseWriter):
 
     def _head(self, who: str, when: str) -> None:
         self._down(_SIZE)
-        # A heading stays with the first line of what was said.
+        # Keeps a heading on the same page as the first line of its message.
         if self._y < _MARGIN + 4 * _SIZE * _LEADING:
             self._turn()
         if who:
@@ -293,7 +296,7 @@ class PdfWriter(BaseWriter):
         self._down(2)
 
     def _text(self, text: str) -> None:
-        """Code between fences in a font of one width, headings in bold, everything else as it was typed."""
+        """Sets fenced code in a monospaced font, headings in bold, and everything else as typed."""
         self._left = _MARGIN + _INDENT
         fence = ""
         for line in text.rstrip().split("\n"):
@@ -347,7 +350,10 @@ class PdfWriter(BaseWriter):
         self._canvas.drawText(out)
 
     def _lines(self, text: str, chain: Chain, room: float) -> Iterator[list[Run]]:
-        """Lines of at most `room` thousandths, broken at spaces, in scripts without them anywhere."""
+        """Yields lines of at most `room` thousandths of the font size.
+
+        Lines break at spaces, or anywhere in scripts without them.
+        """
         line: list[Run] = []
         used = 0.0
         for word, width in self._words(text, chain):
@@ -368,7 +374,7 @@ class PdfWriter(BaseWriter):
         yield line
 
     def _words(self, text: str, chain: Chain) -> Iterator[tuple[list[Run], float]]:
-        """What a line may be broken between, with its width. A word is a list of single characters."""
+        """Yields the units between which a line may break, as lists of single characters with their width."""
         for found in _WORDS.finditer(text):
             word: list[Run] = []
             width = 0.0
@@ -384,7 +390,7 @@ class PdfWriter(BaseWriter):
                 yield word, width
 
     def _glyph(self, char: str, chain: Chain) -> Run | None:
-        """A character with the font that has it; None for what is never seen."""
+        """Returns a character (or its replacement) with a font that has it; None if it is invisible."""
         if (face := chain.face_of(char)) is not None:
             return face[0], char
         if unicodedata.category(char) in ("Cf", "Mn", "Cc") or "\ufe00" <= char <= "\ufe0f":
@@ -421,7 +427,7 @@ def _width(run: Run, chain: Chain) -> float:
 
 
 def _joined(line: list[Run], more: list[Run]) -> list[Run]:
-    """Neighbours in the same font become one."""
+    """Appends runs to a line, merging neighbours in the same font."""
     for font, text in more:
         if line and line[-1][0] == font:
             line[-1] = (font, line[-1][1] + text)

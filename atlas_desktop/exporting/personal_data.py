@@ -1,4 +1,4 @@
-"""What personal data looks like in text: patterns with check digits, and names of people."""
+"""Patterns for personal data in text, with check digits, and detection of personal names."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ Span = tuple[int, int]
 
 _GAP = r"[ \u00a0\u2009\u202f.\-\u2010\u2011\u2013/]"
 
-# Most texts hold neither, and need not be looked at closely.
+# Most texts contain neither and need no further search.
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d(?:[^\w\n]{0,2}\d){4}")
 
@@ -47,7 +47,7 @@ _LOCAL = re.compile(r"\d{3}-\d{4}")
 
 _W = r"[^\W\d_][\w'’.-]*+"
 _CAP = r"[A-ZÀ-ÖØ-ÞĀ-ŽΑ-ΩА-Я][\w'’-]*"
-# What has many beginnings (A'A'A'…) would be read to its end from each of them.
+# Without this, text with many possible starts (A'A'A'…) would be scanned to its end from each of them.
 _BEGINS = r"(?<!\w)(?<!\w['’-])"
 _UNIT = r"(?:,? *(?i:apt|apartment|suite|ste|unit|flat|floor|room)\.? *#?\w+|,? *#\d+)?"
 _PLACE = r"[A-ZÀ-ÖØ-ÞĀ-ŽΑ-ΩА-Я][^\W\d_]*(?:['’-][^\W\d_]+)*(?!\w)"
@@ -90,13 +90,13 @@ _ADDRESSES = (
 
 
 def emails(text: str) -> Iterator[Span]:
-    """Addresses of electronic mail."""
+    """Yields email addresses."""
     if "@" in text:
         yield from (found.span() for found in _EMAIL.finditer(text))
 
 
 def cards(text: str) -> Iterator[Span]:
-    """Numbers of payment cards: 13 to 19 digits whose check digit is right (ISO/IEC 7812-1, Luhn)."""
+    """Yields payment card numbers: 13 to 19 digits with a valid check digit (ISO/IEC 7812-1, Luhn)."""
     if _NUMBER.search(text) is None:
         return
     for found in _CARD.finditer(text):
@@ -105,13 +105,13 @@ def cards(text: str) -> Iterator[Span]:
 
 
 def ids(text: str) -> Iterator[Span]:
-    """IBAN, national numbers with a form of their own, and what is said to be one, or an account's."""
+    """Yields IBANs, national numbers of a known form, and numbers described as one or as an account's."""
     if _DIGIT.search(text) is None:
         return
     for found in _IBAN.finditer(text):
-        # Words that follow an IBAN look like more of it: the longest beginning that checks is it.
+        # Words after an IBAN look like part of it: the longest valid prefix is the IBAN.
         for end in range(found.end(), found.start() + 14, -1):
-            # What stands between it and the next word is not of it.
+            # A separator before the next word is not part of it.
             if text[end - 1].isalnum() and iban(text[found.start() : end]):
                 yield found.start(), end
                 break
@@ -122,7 +122,7 @@ def ids(text: str) -> Iterator[Span]:
 
 
 def _long_ids(text: str) -> Iterator[Span]:
-    """Those with many digits together."""
+    """Yields the ids with many digits together."""
     yield from (found.span() for found in _SSN.finditer(text))
     for found in _DNI.finditer(text):
         number = int(
@@ -140,7 +140,7 @@ def _long_ids(text: str) -> Iterator[Span]:
 
 
 def phones(text: str) -> Iterator[Span]:
-    """Telephone numbers: international, with a leading zero, in the American form, or said to be one."""
+    """Yields telephone numbers: international, with a leading zero, in American form, or described as one."""
     if _NUMBER.search(text) is None:
         return
     for found in _PHONE.finditer(text):
@@ -152,7 +152,7 @@ def phones(text: str) -> Iterator[Span]:
 
 
 def addresses(text: str) -> Iterator[Span]:
-    """Streets with a number, post office boxes, postcodes of Britain and America, places on the globe."""
+    """Yields streets with a number, PO boxes, British and American postcodes, and coordinates."""
     if _DIGIT.search(text) is None:
         return
     for pattern in _ADDRESSES:
@@ -173,7 +173,7 @@ def _is_phone(number: str) -> bool:
 
 
 def digits(text: str) -> list[int]:
-    """The decimal digits of a text, in any script, as numbers."""
+    """Returns the decimal digits of a text, in any script, as numbers."""
     return [value for char in text if (value := decimal(char, -1)) >= 0]
 
 
@@ -182,7 +182,7 @@ def digits_text(text: str) -> Iterator[str]:
 
 
 def luhn(number: list[int]) -> bool:
-    """Whether the last digit checks the others. A row of one digit only is no number of a card."""
+    """Returns whether the last digit is a valid check digit; a single repeated digit is not a card number."""
     total = 0
     for place, value in enumerate(reversed(number)):
         doubled = value * 2 if place % 2 else value
@@ -191,7 +191,7 @@ def luhn(number: list[int]) -> bool:
 
 
 def iban(text: str) -> bool:
-    """Whether the two check digits are right (ISO 13616, ISO 7064 MOD 97-10)."""
+    """Returns whether the two check digits are valid (ISO 13616, ISO 7064 MOD 97-10)."""
     plain = re.sub(r"[\s-]", "", text).upper()
     if not (15 <= len(plain) <= 34 and plain.isascii() and plain.isalnum()):
         return False
@@ -205,7 +205,7 @@ FINDERS: dict[str, Callable[[str], Iterator[Span]]] = {
     "phones": phones,
     "addresses": addresses,
 }
-"""In the order in which they claim a place in the text."""
+"""Finders in the order in which they claim a place in the text."""
 
 
 _CAPITALISED = r"[A-ZÀ-ÖØ-ÞĀ-ŽΆ-ΩЀ-Я][\w'’]*[^\W\d_](?:-[A-ZÀ-ÖØ-ÞĀ-ŽА-Я][\w'’]*)?"
@@ -240,7 +240,7 @@ _RELATED = re.compile(
     rf"freundin|freund|schwester|bruder|chef|femme|mari|hija|hijo),? ({_FULL})"
 )
 _PAIR = re.compile(rf"(?<![\w@/.])({_CAPITALISED})((?: (?:[A-Z]\. )?{_PARTICLE}{_CAPITALISED}){{0,2}})")
-# People who write without capitals still say what they are called.
+# Users who write without capitals still state their names.
 _SAID_SMALL = re.compile(
     r"\b(?:my name is|my name's|ich hei(?:ß|ss)e|je m'appelle|me llamo|mi chiamo|meu nome é)"
     r" ([^\W\d_][\w’'-]+)",
@@ -254,8 +254,11 @@ _SHORTEST = 2
 
 @cache
 def given_names() -> frozenset[str]:
-    """Common given names of many languages, in lower case; those that are words as well begin with `~` in the
-    file and count only beside a second name."""
+    """Returns common given names of many languages, in lower case.
+
+    Names that are also ordinary words begin with `~` in the file. They are not returned, and count only
+    beside a second name.
+    """
     return frozenset(name for name in _listed() if not name.startswith("~"))
 
 
@@ -266,7 +269,7 @@ def _ambiguous() -> frozenset[str]:
 
 @cache
 def _no_names() -> frozenset[str]:
-    """What begins a sentence, or is written large for another reason, where a name could stand."""
+    """Returns words that begin a sentence, or are capitalised for another reason, where a name could be."""
     return frozenset(_listed("no_names.txt"))
 
 
@@ -276,9 +279,9 @@ def _listed(name: str = "given_names.txt") -> list[str]:
 
 
 class KnownNames:
-    """The names that a text, or many, gives to people; and where they stand.
+    """Personal names learned from one or more texts, and their places in a text.
 
-    A name that is one in many languages is found however it is written, any other one only in capitals.
+    Names that are common in many languages are found in any case, other names only when capitalised.
     """
 
     def __init__(self) -> None:
@@ -286,7 +289,7 @@ class KnownNames:
         self._capital: set[str] = set()
 
     def learn(self, text: str) -> None:
-        """Remembers each part of the names that somebody says, signs or greets with, and of common ones."""
+        """Learns each part of common names and of names used in introductions, signatures and greetings."""
         for pattern in _INTRODUCED:
             for found in pattern.finditer(text):
                 self.add(found[1])
@@ -299,7 +302,7 @@ class KnownNames:
                 self.add(found[0])
 
     def add(self, name: str) -> None:
-        """A full name; what is no name at either end of it is left away."""
+        """Adds a full name, without words at either end that are not names."""
         words = name.split()
         while words and words[0].lower().strip("'’") in _no_names():
             words.pop(0)
@@ -309,7 +312,7 @@ class KnownNames:
                 break
             if word[:1].isupper() and len(bare.strip(".")) >= _SHORTEST:
                 self._keep(bare.lower())
-                # Of a double name either half is used alone.
+                # Either half of a double name may be used alone.
                 for half in bare.split("-") if "-" in bare else ():
                     if half[:1].isupper() and len(half) > _SHORTEST and half.lower() not in _no_names():
                         self._keep(half.lower())
@@ -318,7 +321,7 @@ class KnownNames:
         (self._any_case if word in given_names() else self._capital).add(word)
 
     def spans(self, text: str) -> Iterator[Span]:
-        """Where known names stand; names beside each other are one."""
+        """Yields the spans of known names; adjacent names form one span."""
         start = end = -1
         before: re.Match[str] | None = None
         for found in _WORD.finditer(text):
@@ -356,5 +359,5 @@ def _first_name(word: str) -> bool:
 
 
 def _bare(word: str) -> str:
-    """A word without the ending of the possessive."""
+    """Returns a word without a possessive ending."""
     return re.sub(r"['’](?:s|S)?$", "", word.rstrip("-"))

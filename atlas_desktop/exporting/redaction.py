@@ -1,7 +1,7 @@
-"""Personal data taken out of what leaves: what is found, and what stands in its place.
+"""Redaction of personal data in exports: what is found, and the marks that replace it.
 
-`spans` is a pure function of a text. A `Redactor` gives the same thing the same mark throughout an export, so
-that what is left can still be followed.
+`spans` is a pure function of a text. A `Redactor` gives the same value the same mark throughout an export, so
+that the redacted text can still be followed.
 """
 
 import json
@@ -17,7 +17,7 @@ from atlas_desktop.exporting.personal_data import FINDERS, KnownNames, digits
 from memory.transfer import TravellingEvidence, TravellingMessage, TravellingSession
 
 KINDS = ("names", "emails", "phones", "addresses", "cards", "ids", "words")
-"""`words` are the person's own."""
+"""`words` are the user's own words."""
 
 _SINGULAR = {
     "names": "name",
@@ -40,7 +40,7 @@ _OTHER_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What is to be taken out; words of the person's own are matched whatever their capitals."""
+    """What to redact; the user's own words are matched in any case."""
 
     kinds: frozenset[str]
     words: tuple[str, ...] = field(default=(), repr=False)
@@ -48,7 +48,7 @@ class Redaction:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Something that was found `count` times, and what stands in its place."""
+    """A value that was found `count` times, and the mark that replaces it."""
 
     kind: str
     text: str = field(repr=False)
@@ -57,7 +57,7 @@ class Found:
 
 
 def kinds_of(text: str) -> frozenset[str] | None:
-    """Kinds from a list with commas (`names,phones`; `all`); None when it is not one."""
+    """Parses a comma-separated list of kinds (`names,phones`; `all`); returns None if it is invalid."""
     kinds: set[str] = set()
     for word in text.lower().replace(" ", "").split(","):
         if word == "all":
@@ -71,9 +71,10 @@ def kinds_of(text: str) -> frozenset[str] | None:
 
 
 def pattern_of(words: Iterable[str]) -> "re.Pattern[str] | None":
-    """Any of the words, whatever their capitals, spaces and way of composing letters; None for no words.
+    """Returns a pattern for any of the words, or None if there are none.
 
-    A word with capitals and small letters stands alone; in scripts without them it may touch others.
+    It ignores case, the amount of whitespace and Unicode composition. A word with upper and lower case must
+    stand alone; in scripts without case it may touch other words.
     """
     forms = {form for word in words if word.strip() for form in _forms(word.strip())}
     if not forms:
@@ -100,7 +101,10 @@ def _alphabetic(char: str) -> bool:
 def spans(
     text: str, kinds: frozenset[str], names: KnownNames, words: "re.Pattern[str] | None"
 ) -> list[tuple[int, int, str]]:
-    """Start, end and kind of what is to go, in order and apart; where finds overlap the first kind has it."""
+    """Returns start, end and kind of the text to redact, in order.
+
+    The spans do not overlap: the first kind wins.
+    """
     taken: list[tuple[int, int, str]] = []
     if words is not None and "words" in kinds:
         taken.extend((*found.span(), "words") for found in words.finditer(text))
@@ -113,7 +117,7 @@ def spans(
 
 
 def _claim(taken: list[tuple[int, int, str]], found: Iterable[tuple[int, int]], kind: str) -> None:
-    """Takes the finds that lie apart from all before; `taken` stays in order."""
+    """Adds the finds that do not overlap earlier ones; `taken` stays sorted."""
     for start, end in found:
         at = bisect_left(taken, (start, end, ""))
         if (at and taken[at - 1][1] > start) or (at < len(taken) and taken[at][0] < end):
@@ -122,7 +126,7 @@ def _claim(taken: list[tuple[int, int, str]], found: Iterable[tuple[int, int]], 
 
 
 class Redactor:
-    """First shown everything with `learn`, for the names, it then gives back what may go out."""
+    """Redacts sessions, memories and text, after `learn` has seen all of them for their names."""
 
     def __init__(self, redaction: Redaction) -> None:
         self._kinds = redaction.kinds | ({"words"} if redaction.words else frozenset())
@@ -135,7 +139,7 @@ class Redactor:
         self._people: dict[str, str] = {}
 
     def learn(self, session: TravellingSession) -> None:
-        """Takes up the names of people in a session."""
+        """Learns the personal names in a session."""
         if "names" not in self._kinds:
             return
         self._names.learn(session.title)
@@ -145,13 +149,13 @@ class Redactor:
                 self._names.add(name)
 
     def learn_text(self, text: str) -> None:
-        """Takes up the names of people in a text."""
+        """Learns the personal names in a text."""
         if "names" in self._kinds:
             self._names.learn(text)
 
     @property
     def found(self) -> list[Found]:
-        """What was taken out so far, by kind, the most frequent first."""
+        """Values redacted so far, by kind, the most frequent first."""
         listed = [
             Found(kind, self._first[kind, key], mark, self._counts[kind, key])
             for (kind, key), mark in self._marks.items()
@@ -159,14 +163,14 @@ class Redactor:
         return sorted(listed, key=lambda one: (KINDS.index(one.kind), -one.count, one.text))
 
     def counts(self) -> dict[str, int]:
-        """How many places of each kind were found so far."""
+        """Returns the number of redactions so far, by kind."""
         totals: dict[str, int] = {}
         for (kind, _), count in self._counts.items():
             totals[kind] = totals.get(kind, 0) + count
         return {kind: totals[kind] for kind in KINDS if kind in totals}
 
     def text(self, text: str) -> str:
-        """A text with marks in the place of what was found."""
+        """Returns a text with marks in place of what was found."""
         if not text:
             return text
         parts = []
@@ -177,7 +181,7 @@ class Redactor:
         return "".join([*parts, text[at:]]) if parts else text
 
     def session(self, session: TravellingSession) -> TravellingSession:
-        """A session with all its texts as they may go out, the fields that nobody knows among them."""
+        """Returns a session with all its text redacted, including unknown fields."""
         return replace(
             session,
             id=self._id(session.id),
@@ -192,7 +196,7 @@ class Redactor:
         )
 
     def memory(self, memory: MemoryRecord) -> MemoryRecord:
-        """A memory as it may go out."""
+        """Returns a redacted memory."""
         return replace(
             memory,
             text=self.text(memory.text),
@@ -220,7 +224,10 @@ class Redactor:
         return self._numbers[kind]
 
     def _part_of(self, key: tuple[str, str]) -> str | None:
-        """The mark of a full name for a part of it: it is the same person, most likely."""
+        """Returns the mark of a name; None for a single name that is unknown, and for other kinds.
+
+        A full name gets a new mark, and its parts share it: they most likely refer to the same person.
+        """
         kind, name = key
         if kind != "names":
             return None
@@ -258,7 +265,7 @@ class Redactor:
 
 
 def _same(kind: str, text: str) -> str:
-    """What two ways of writing the same thing have in common."""
+    """Returns a key that is the same for different spellings of one value."""
     if kind in ("phones", "cards"):
         return "".join(map(str, digits(text)))
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())

@@ -1,4 +1,4 @@
-"""An export from beginning to end: sessions are read, redacted, written and put in place."""
+"""The export process: sessions are read, redacted, written and put in place."""
 
 import asyncio
 import json
@@ -18,16 +18,18 @@ from memory.storage.store import Store
 from memory.transfer import TravellingSession
 
 _BATCH = 200
-"""Messages that are written in one go: a thread is not asked for each session, and nothing waits long."""
+"""Messages per batch: enough to avoid a thread call per session, few enough that nothing waits long."""
 
 _PAGE = 500
-"""Memories that are read in one go."""
+"""Memories per read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Sessions of one room that go out, in this order. `everything`: all of the room's memories go with them,
-    not only those that rest on these sessions."""
+    """Sessions of one room to export, in this order.
+
+    `everything`: all memories of the room are exported too, not only those based on these sessions.
+    """
 
     store: Store
     ids: tuple[str, ...]
@@ -35,18 +37,18 @@ class Chosen:
 
 
 class Reading:
-    """Reads what was chosen, as often as it is asked."""
+    """Reads the chosen sessions and memories, any number of times."""
 
     def __init__(self, chosen: Sequence[Chosen]) -> None:
         self._chosen = tuple(chosen)
 
     @property
     def total(self) -> int:
-        """How many sessions there are."""
+        """Number of sessions."""
         return sum(len(one.ids) for one in self._chosen)
 
     async def batches(self) -> AsyncIterator[list[TravellingSession]]:
-        """Sessions in order, so many together that a few hundred messages are. Raises `SessionNotFound`."""
+        """Yields sessions in order, in batches of a few hundred messages. Raises `SessionNotFound`."""
         batch: list[TravellingSession] = []
         messages = 0
         for one in self._chosen:
@@ -60,7 +62,7 @@ class Reading:
             yield batch
 
     async def memories(self) -> AsyncIterator[MemoryRecord]:
-        """Each once; those that rest on the sessions, or all of the room."""
+        """Yields each memory once: those based on the sessions, or all of the room."""
         for one in self._chosen:
             seen: set[str] = set()
             for session in (None,) if one.everything else one.ids:
@@ -75,8 +77,10 @@ class Reading:
 
 
 async def _with_attachments(store: Store, session_id: str) -> TravellingSession:
-    """A session with what was read out of the files that were attached, among the fields that only travel
-    along: formats for reading name them, JSON and its lines hold them."""
+    """Returns a session with the text of its attached files among the pass-through fields.
+
+    Readable formats list the names; JSON and its lines contain the text.
+    """
     session, files = await asyncio.gather(
         store.transfer.give(session_id), store.attachments.attached(session_id)
     )
@@ -115,7 +119,7 @@ async def _record(store: Store, memory: Memory) -> MemoryRecord:
 
 
 Progress = Callable[[int, int], None]
-"""Told how many sessions are done, and of how many."""
+"""Called with the number of finished sessions and the total."""
 
 _T = TypeVar("_T")
 _G = TypeVar("_G")
@@ -123,7 +127,7 @@ _G = TypeVar("_G")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How they go out: in which format, each in a file of its own, with memories, without what."""
+    """How to export: format, one file per session (`each`), with memories, with redaction."""
 
     format: str
     each: bool = False
@@ -133,8 +137,10 @@ class Order:
 
 @dataclass(slots=True)
 class Report:
-    """What an export came to, or would. `missing` counts characters that the format could not show; `found`
-    is what was redacted."""
+    """Result of an export or a preview.
+
+    `missing` counts characters that the format could not show; `found` is what was redacted.
+    """
 
     sessions: int = 0
     messages: int = 0
@@ -161,11 +167,11 @@ class ExportService:
 
     @property
     def total(self) -> int:
-        """How many sessions go out."""
+        """Number of sessions to export."""
         return self._reading.total
 
     async def preview(self, order: Order) -> Report:
-        """What would go out, and what would be redacted in it. Writes nothing. Raises as `write`."""
+        """Returns what would be exported and redacted, without writing anything. Raises as `write`."""
         report = Report()
         redactor = await self._redactor(order)
         async for batch in self._reading.batches():
@@ -181,8 +187,11 @@ class ExportService:
         return _closed(report, redactor)
 
     async def write(self, order: Order, target: Target) -> Report:
-        """Writes everything, or nothing. Raises `NothingToExport`, `TargetExists`, `TargetRefused`,
-        `OSError`, `SessionNotFound` when a session has gone, and what the store raises."""
+        """Writes everything or nothing.
+
+        Raises `NothingToExport`, `TargetExists`, `TargetRefused`, `OSError`, `SessionNotFound` if a session
+        was deleted, and what the store raises.
+        """
         try:
             redactor = await self._redactor(order)
             return await _Run(self._reading, order, target, redactor, self._now()).write(self._progress)
@@ -190,7 +199,10 @@ class ExportService:
             target.abandon()
 
     async def _redactor(self, order: Order) -> Redactor | None:
-        """A redactor that knows the names in all that goes out: one who is introduced late is named early."""
+        """Returns a redactor that knows all names in the export.
+
+        A name may be introduced after its first use. Raises `NothingToExport`.
+        """
         if not self.total and not order.memories:
             raise NothingToExport
         if order.redaction is None:
@@ -205,7 +217,7 @@ class ExportService:
 
 
 class _Run:
-    """One writing of one export."""
+    """One run of an export."""
 
     def __init__(
         self, reading: Reading, order: Order, target: Target, redactor: Redactor | None, at: datetime
@@ -244,7 +256,7 @@ class _Run:
             self._report.messages += len(session.messages)
 
     async def _put_memories(self) -> None:
-        """Read whole before they are written: they are few beside what was said."""
+        """Reads all memories before writing them: they are few compared with messages."""
         given = [memory async for memory in self._reading.memories()]
         records = given
         if (redactor := self._redactor) is not None:
@@ -283,7 +295,7 @@ def _closed(report: Report, redactor: Redactor | None) -> Report:
 
 
 async def _in_thread(work: Callable[..., _T], *given: object) -> _T:
-    """As `asyncio.to_thread`, but does not leave before the thread has: it may hold a file open."""
+    """Runs as `asyncio.to_thread`, but waits for the thread when cancelled: it may have a file open."""
     task = asyncio.ensure_future(asyncio.to_thread(work, *given))
     try:
         return await asyncio.shield(task)

@@ -1,5 +1,8 @@
-"""Where an export goes. A file or folder appears whole or not at all, readable by its owner alone, and takes
-the place of nothing that was there unless that was asked for."""
+"""Export targets: a file, a folder, a stream, or an encrypted file.
+
+A file or folder appears complete or not at all, is readable only by its owner, and replaces an existing one
+only if requested.
+"""
 
 import contextlib
 import io
@@ -14,8 +17,8 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from atlas_desktop.errors import BadRecipient, TargetExists, TargetRefused
+from atlas_desktop.locale import _
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
-from atlas_desktop.words.catalogue import tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +29,12 @@ class Seal:
     recipient: str | None = None
 
     def check(self) -> None:
-        """Raises `BadRecipient`."""
+        """Checks the recipient. Raises `BadRecipient`."""
         if self.recipient is not None:
             _recipient(self.recipient)
 
     def close(self, data: bytes) -> bytes:
-        """The data as an age file (age-encryption.org/v1). Raises `BadRecipient`."""
+        """Returns the data as an age file (age-encryption.org/v1). Raises `BadRecipient`."""
         import pyrage  # type: ignore[import-untyped]
 
         if self.recipient is not None:
@@ -51,23 +54,23 @@ def _recipient(text: str) -> object:
 
 
 class Target(Protocol):
-    """Takes one file after another; `finish` makes them appear, leaving without it leaves nothing."""
+    """Receives files one after another; `finish` puts them in place, and without it nothing remains."""
 
     def add(self, name: str) -> BinaryIO:
-        """Begins the next file; the one before it is complete."""
+        """Starts the next file; the previous one is complete."""
         ...
 
     def finish(self) -> tuple[Path, ...]:
-        """Puts everything in its place and tells where. Raises `TargetExists`, `TargetRefused`."""
+        """Puts all files in place and returns their paths. Raises `TargetExists`, `TargetRefused`."""
         ...
 
     def abandon(self) -> None:
-        """Takes everything back that `finish` has not put in its place."""
+        """Removes everything that `finish` has not put in place."""
         ...
 
 
 class StreamTarget:
-    """Standard output, or any other stream that is not ours to close."""
+    """Standard output, or another stream that the caller closes."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -80,11 +83,11 @@ class StreamTarget:
         return ()
 
     def abandon(self) -> None:
-        """What was read is read."""
+        """Does nothing: what was written cannot be taken back."""
 
 
 class FileTarget:
-    """One file at a path; what comes after it goes beside it, with its own name added."""
+    """One file at a path; further files are placed beside it, with their own name added."""
 
     def __init__(self, path: Path, *, force: bool = False) -> None:
         self._path = path
@@ -94,7 +97,7 @@ class FileTarget:
         if not force and os.path.lexists(path):
             raise TargetExists(path)
         if path.is_dir():
-            raise TargetRefused(path, tr("errors.target_refused.folder"))
+            raise TargetRefused(path, _("it is a folder"))
 
     def add(self, name: str) -> BinaryIO:
         self._complete()
@@ -121,11 +124,11 @@ class FileTarget:
 
     def abandon(self) -> None:
         if self._open is not None:
-            # What cannot be written any more is not missed.
+            # The file is discarded, so an error while closing it does not matter.
             with contextlib.suppress(OSError):
                 self._open.close()
         self._open = None
-        for part, _ in self._parts:
+        for part, _unused in self._parts:
             part.unlink(missing_ok=True)
         self._parts.clear()
 
@@ -136,8 +139,10 @@ class FileTarget:
 
 
 class FolderTarget:
-    """A folder of files. It is filled under another name beside its place; one that is there already must be
-    empty, or its files of the same names are replaced."""
+    """A folder of files, filled under another name beside its final place.
+
+    An existing folder must be empty; with `force`, its files of the same names are replaced.
+    """
 
     def __init__(self, path: Path, *, force: bool = False) -> None:
         self._path = path
@@ -145,7 +150,7 @@ class FolderTarget:
         self._names: list[str] = []
         self._open: BinaryIO | None = None
         if os.path.lexists(path) and not path.is_dir():
-            raise TargetExists(path) if not force else TargetRefused(path, tr("errors.target_refused.file"))
+            raise TargetExists(path) if not force else TargetRefused(path, _("it is a file"))
         with _told(path):
             if not force and path.is_dir() and any(path.iterdir()):
                 raise TargetExists(path)
@@ -188,8 +193,10 @@ class FolderTarget:
 
 
 class SealedTarget:
-    """One encrypted file: of one document its bytes, of several a tar archive. Until it is encrypted all
-    is in memory: nothing unencrypted touches the disk."""
+    """One encrypted file: the bytes of a single document, or a tar archive of several.
+
+    Everything is in memory until it is encrypted: nothing unencrypted touches the disk.
+    """
 
     def __init__(self, inner: Target, seal: Seal) -> None:
         self._inner = inner
@@ -228,7 +235,7 @@ def _tar(files: list[tuple[str, io.BytesIO]]) -> io.BytesIO:
 
 
 def _sync(file: BinaryIO) -> None:
-    """A file that is whole on the disk before it gets its name."""
+    """Syncs a file to disk and closes it, so that it is complete before it gets its name."""
     with file:
         file.flush()
         os.fsync(file.fileno())
@@ -239,12 +246,12 @@ def _place(part: Path, path: Path, *, force: bool) -> None:
         part.replace(path)
         return
     try:
-        # Unlike a rename, a link never replaces what came there in the meantime.
+        # Unlike a rename, a link never replaces a file that appeared in the meantime.
         os.link(part, path)
     except FileExistsError:
         raise TargetExists(path) from None
     except OSError:
-        # Some file systems know no links.
+        # Some file systems do not support links.
         if os.path.lexists(path):
             raise TargetExists(path) from None
         part.rename(path)

@@ -1,1 +1,1 @@
-"""Imports conversations: one module a format, behind one importer."""
+"""Imports conversations: one module per format, behind one importer."""

@@ -1,4 +1,4 @@
-"""ChatGPT's export: `conversations.json`, alone or in the zip archive it comes in."""
+"""Reads ChatGPT's export: `conversations.json`, alone or in its zip archive."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ from atlas_desktop.importing.json_reading import (
 )
 from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.wording import aside, attached, fenced, joined, quoted
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import _
 from memory.entities import MessageStatus
 from memory.transfer import TravellingSession
 from models.messages import Role
@@ -30,7 +30,7 @@ _EVERYBODY = ("all", "")
 
 
 def words_of(message: dict[str, Any]) -> str:
-    """Everything that a message says, the names of its attachments after it."""
+    """Returns the full text of a message, followed by the names of its attachments."""
     content = mapping(message.get("content"))
     about = mapping(message.get("metadata"))
     kind = text(content.get("content_type"))
@@ -44,7 +44,7 @@ def words_of(message: dict[str, Any]) -> str:
 
 
 def _asked(recipient: str, content: dict[str, Any], words: str) -> str:
-    """What the model asked of a tool. A document that it wrote there is shown as one."""
+    """Returns the model's request to a tool; a document written in it is shown as a document."""
     said = text(content.get("text")) or "\n".join(texts(content.get("parts")))
     try:
         given = mapping(msgspec.json.decode(said)) if said.startswith("{") else {}
@@ -66,7 +66,7 @@ def _asked(recipient: str, content: dict[str, Any], words: str) -> str:
 
 
 def _text(content: dict[str, Any]) -> str:
-    """`parts` of any kind, or `text`, or `result`: also of kinds that are not known yet."""
+    """Returns the text of `parts`, `text` and `result`; also used for unknown kinds of content."""
     parts = [_part(part) for part in sequence(content.get("parts"))]
     return joined([*parts, text(content.get("text")), text(content.get("result"))])
 
@@ -138,7 +138,7 @@ _KINDS: dict[str, Callable[[dict[str, Any]], str]] = {
 
 
 def _without_markers(words: str, about: dict[str, Any]) -> str:
-    """References to sources are private characters in the text: what they stand for takes their place."""
+    """Replaces source references, which are private-use characters in the text, with what they stand for."""
     if "\ue200" not in words:
         return words
     for one in sequence(about.get("content_references"))[:1000]:
@@ -155,15 +155,15 @@ _UNFINISHED = frozenset({"in_progress", "finished_partial_completion"})
 
 
 def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
-    """Raises `Unreadable`, `OSError`."""
+    """Yields sessions with their places. Raises `Unreadable`, `OSError`."""
     return tree.sessions(parts, note, talk_of)
 
 
 def talk_of(value: Any) -> Talk:
-    """Raises `Unreadable`."""
+    """Returns a conversation from its JSON value. Raises `Unreadable`."""
     fields = mapping(value)
     if not isinstance(fields.get("mapping"), dict):
-        raise Unreadable(tr("left_out.chatgpt"))
+        raise Unreadable(_("not a conversation: no `mapping`, where ChatGPT stores messages"))
     nodes = {key: mapping(node) for key, node in mapping(fields["mapping"]).items()}
     parents = {child: key for key, node in nodes.items() for child in sequence(node.get("children"))
                if isinstance(child, str)}  # fmt: skip
@@ -219,7 +219,7 @@ def _is_hidden(message: dict[str, Any], role: Role) -> bool:
 
 
 def _instructions(message: dict[str, Any]) -> str:
-    """The person's custom instructions, if the message holds them."""
+    """Returns the user's custom instructions, if the message contains them."""
     content = mapping(message.get("content"))
     about = mapping(mapping(message.get("metadata")).get("user_context_message_data"))
     if not about and "user_profile" not in content and "user_instructions" not in content:

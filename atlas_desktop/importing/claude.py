@@ -1,4 +1,4 @@
-"""Claude's export: `conversations.json` and `projects.json`, alone or in the zip archive."""
+"""Reads Claude's export: `conversations.json` and `projects.json`, alone or in its zip archive."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ from atlas_desktop.importing.wording import (
     quoted,
     replaced,
 )
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import _
 from memory.transfer import TravellingSession
 from models.messages import Role
 
@@ -38,7 +38,7 @@ _ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
 _PLAIN_KINDS = ("text/markdown", "text/plain", "")
 _PLAIN_ENDINGS = ("md", "txt", "")
 _WRITTEN = frozenset({"file_text", "old_str", "new_str"})
-"""What is given to the tools that write and change files."""
+"""Arguments of the tools that write and change files."""
 _LANGUAGES = {
     "text/html": "html",
     "image/svg+xml": "svg",
@@ -48,7 +48,7 @@ _LANGUAGES = {
 
 
 def words_of(message: dict[str, Any]) -> str:
-    """Everything that a message says; what was attached as text stands in it, files are named."""
+    """Returns the full text of a message, including attached text; other files are named."""
     blocks = [mapping(one) for one in sequence(message.get("content"))]
     words = joined(map(_block, blocks)) or _with_artifacts(text(message.get("text")))
     return joined((words, *_attachments(message)))
@@ -82,8 +82,7 @@ def _block(block: dict[str, Any]) -> str:
 
 
 def _asked(block: dict[str, Any]) -> str:
-    """An artifact, and a file that was written, is shown as what it is; what was asked of any other tool as
-    its JSON."""
+    """Shows artifacts and written files as their content, and other tool calls as code or JSON."""
     given = mapping(block.get("input"))
     name = text(block.get("name"))
     if name != "artifacts" and not _WRITTEN & given.keys():
@@ -116,7 +115,7 @@ def _result(block: dict[str, Any]) -> str:
     else:
         parts = [mapping(one) for one in sequence(content)]
         words = joined(text(one.get("text")) or _source(one) for one in parts)
-    # An artifact answers that it is there, which is seen anyway.
+    # An artifact's result only confirms that it exists, which is visible anyway.
     if text(block.get("name")) == "artifacts" and len(words) < 20:
         return ""
     failed = "Error" if block.get("is_error") is True else "Result"
@@ -129,7 +128,7 @@ def _source(one: dict[str, Any]) -> str:
 
 
 def _with_artifacts(words: str) -> str:
-    """Artifacts of earlier exports are elements in the text."""
+    """Formats the artifact elements that earlier exports have in the text."""
     if "<ant" not in words:
         return words
 
@@ -148,9 +147,10 @@ _ROOT = "00000000-0000-4000-8000-000000000000"
 
 
 def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
-    """Raises `Unreadable`, `OSError`."""
+    """Yields sessions with their places. Raises `Unreadable`, `OSError`."""
     names: dict[str, str] = {}
-    # Conversations name their project by its id; which files tell of projects is seen from the beginning.
+    # Conversations name their project by id, so project files, recognised by their first bytes, are read
+    # first.
     for part in parts:
         if not _holds_conversations(part):
             before = part.meter.done
@@ -164,21 +164,24 @@ def _holds_conversations(part: Part) -> bool:
 
 
 def _projects(part: Part) -> Iterator[tuple[str, str]]:
-    for _, value in objects(part, lambda _where, _why: None):
+    for _unused, value in objects(part, lambda _where, _why: None):
         fields = mapping(value)
         if "docs" in fields:
             yield identifier(fields.get("uuid")), text(fields.get("name"))
 
 
 def talk_of(value: Any, projects: dict[str, str]) -> Talk | None:
-    """None for a project without documents and instructions. Raises `Unreadable`."""
+    """Returns a conversation or project; None for a project without documents and description.
+
+    Raises `Unreadable`.
+    """
     fields = mapping(value)
     if "chat_messages" not in fields:
         if "docs" in fields or "prompt_template" in fields:
             return _project(fields)
-        raise Unreadable(tr("left_out.claude"))
+        raise Unreadable(_("not a conversation: no `chat_messages`, where Claude stores messages"))
     if not isinstance(fields["chat_messages"], list):
-        raise Unreadable(tr("left_out.claude.list"))
+        raise Unreadable(_("not a conversation: `chat_messages` is not a list"))
     said = list(_said(fields["chat_messages"]))
     project = mapping(fields.get("project"))
     known = projects.get(identifier(fields.get("project_uuid")) or identifier(project.get("uuid")), "")
@@ -219,7 +222,10 @@ def _said(messages: list[Any]) -> Iterator[Said]:
 
 
 def _project(fields: dict[str, Any]) -> Talk | None:
-    """A project as a session of its own: its instructions, and each document as a message."""
+    """Returns a project as a separate session, with its description and documents as messages.
+
+    Its instructions become the system prompt. Returns None if there are no messages.
+    """
     name = text(fields.get("name"))
     begun = moment(fields.get("created_at"))
     key = identifier(fields.get("uuid"))

@@ -1,4 +1,4 @@
-"""Detects what a file is by its content, and names files that are not an export."""
+"""Detects export formats by content, and describes files that are not an export."""
 
 import codecs
 from itertools import islice
@@ -7,34 +7,34 @@ from typing import Any
 from atlas_desktop.importing.entities import Beside, Format, Unreadable
 from atlas_desktop.importing.json_reading import decoded, mapping, objects, sequence, text
 from atlas_desktop.importing.sources import READ, Part, Source
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import _
 
 _LOOKED_AT = 64 * 1024
 _WIDE = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 
 
 def nature_of(source: Source) -> str:
-    """In words that follow its name; "" when there is nothing to say but that its format is not known.
+    """Describes what is wrong with a file, in text that follows its name; "" if only its format is unknown.
 
     Raises `OSError`.
     """
     if not source.parts:
-        # What was refused has its own reasons.
-        return "" if source.refused else tr("left_out.no_part", endings=", ".join(READ))
+        # Refused files are reported with their own reasons.
+        return "" if source.refused else _("it contains no file ending in {endings}", endings=", ".join(READ))
     if not source.size:
-        return tr("left_out.empty")
+        return _("it is empty")
     if len(source.parts) > 1:
         return ""
     head = source.parts[0].head(_LOOKED_AT)
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
-        return tr("left_out.spaces")
+        return _("it contains only spaces")
     if (wide := _WIDE.get(head[:2])) is not None:
-        return tr("left_out.wide", coding=wide)
-    return "" if _is_text(head) else tr("left_out.not_text")
+        return _("its text is {coding}, but exports are UTF-8: save it as UTF-8", coding=wide)
+    return "" if _is_text(head) else _("it is not text")
 
 
 def _is_text(head: bytes) -> bool:
-    """Whether it could go on as UTF-8. A zero byte is in no text."""
+    """Returns whether the bytes could begin UTF-8 text, which contains no zero byte."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
@@ -49,7 +49,7 @@ _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
 def format_of(part: Part) -> Format | None:
-    """None for what no importer reads. Raises `Unreadable`, `OSError`."""
+    """Returns a file's format, or None if no importer reads it. Raises `Unreadable`, `OSError`."""
     head = part.head(HEAD)
     if head.startswith(_SQLITE):
         return Format.LLM
@@ -63,10 +63,13 @@ def format_of(part: Part) -> Format | None:
 
 
 def _kind_of_objects(part: Part) -> Format | None:
-    """Where no object tells whose it is, and one is broken, that may be the reason: raises `Unreadable`."""
+    """Returns the first format found among the objects.
+
+    If there is none, a broken object may be the reason: raises `Unreadable` for it.
+    """
     broken: list[str] = []
     found = islice(objects(part, lambda _where, why: broken.append(why)), _HEAD_SIZE)
-    kind = next((kind for _, one in found if (kind := kind_of(one)) is not None), None)
+    kind = next((kind for _unused, one in found if (kind := kind_of(one)) is not None), None)
     whys = [why for why in broken if not isinstance(why, Beside)]
     if kind is None and whys:
         raise Unreadable(whys[0])
@@ -83,7 +86,7 @@ def _is_session(line: bytes) -> bool:
 
 
 def kind_of(value: Any) -> Format | None:
-    """Whose format one object is in."""
+    """Returns the format of one object, or None."""
     fields = mapping(value)
     for kind, has in _KINDS.items():
         if has(fields):

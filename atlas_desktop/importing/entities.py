@@ -1,4 +1,4 @@
-"""The values of an import: what was read, what was left out, and what it came to."""
+"""Data types of an import: what was read, what was left out, and the result."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,11 +10,11 @@ from memory.entities import MemoryMode, MessageStatus
 from models.messages import Role
 
 MOST_TOLD = 1000
-"""How many of the things that were left out are named one by one; of the rest there is the number."""
+"""Maximum number of skipped items that are listed; further ones are only counted."""
 
 
 class Format(StrEnum):
-    """Whose files they are."""
+    """The programs and formats that files can come from."""
 
     CHATGPT = "chatgpt"
     CLAUDE = "claude"
@@ -28,7 +28,7 @@ class Format(StrEnum):
 
 
 class Unreadable(Exception):
-    """Something that is not what it should be. `why` names the place in it, never its content."""
+    """Raised for invalid data; `why` names the place in it, never its content."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -36,20 +36,20 @@ class Unreadable(Exception):
 
 
 class NotJson(Unreadable):
-    """What should be JSON and is none."""
+    """Raised for data that should be JSON and is not."""
 
 
 class Beside(str):
-    """Why something is no conversation that does not look like one: no fault of the file."""
+    """Reason for skipping what does not look like a conversation; it is not a fault of the file."""
 
     __slots__ = ()
 
 
 @dataclass(slots=True)
 class Said:
-    """A message as its origin tells of it. One without content stands for a link of the tree alone.
+    """A message as given by its origin; one without content only links the tree.
 
-    `parent` may name a message that is not there, or that comes later; `created_at` may be missing.
+    `parent` may name a message that is missing or comes later; `created_at` may be missing.
     """
 
     id: str
@@ -67,7 +67,7 @@ class Said:
 
 @dataclass(slots=True)
 class Talk:
-    """A conversation as its origin tells of it, in any order and with any gaps."""
+    """A conversation as given by its origin, in any order and with any gaps."""
 
     id: str
     said: list[Said] = field(repr=False)
@@ -89,10 +89,10 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What is the same for every file. `format` None: each file is looked into.
+    """Options for all files of an import.
 
-    `project` and `memory_mode` take the place of what a file says; without `learn` nothing will be learned
-    from what comes in.
+    `format` None: each file's format is detected. `project` and `memory_mode` override what a file says.
+    Without `learn`, nothing is learned from the imported messages.
     """
 
     format: Format | None = None
@@ -104,12 +104,12 @@ class ImportOptions:
 
 @dataclass(slots=True)
 class ImportReport:
-    """Counts of what was stored; `already_there` are messages that had been stored before.
+    """Result of an import, with counts of what was stored.
 
-    `known_sessions` had been there before, `elsewhere` are left out because they are here in another way.
-    `formats` says of each file what it was taken for, `unknown` which were taken for nothing and, if that can
-    be said, what is the matter with them; `passed_over` are files beside those with conversations. `first`
-    and `last` are the times of the oldest and the newest message.
+    `already_there` counts messages and `known_sessions` sessions stored earlier. `elsewhere` counts those
+    left out because they exist in another room or form. `formats` gives the format of each file. `unknown`
+    contains files of no known format and, if known, what is wrong with them. `passed_over` are files beside
+    those with conversations. `first` and `last` are the times of the oldest and the newest message.
     """
 
     sessions: int = 0
@@ -129,14 +129,14 @@ class ImportReport:
     last: datetime | None = None
 
     def require_known(self) -> None:
-        """Raises `UnknownExport` when there was nothing to understand in any of the files."""
+        """Raises `UnknownExport` if nothing in any of the files was understood."""
         found = self.sessions or self.known_sessions or self.elsewhere or self.memories or self.known_memories
         if not found and (self.unknown or self.skipped):
             raise UnknownExport(tuple(self.unexplained), tuple(self.skipped), self.more_skipped)
 
     @property
     def unexplained(self) -> list[Skipped]:
-        """Of `unknown` those of which it is not told among `skipped` what is wrong with them."""
+        """Entries of `unknown` whose reason is not among `skipped`."""
         places = [one.where for one in self.skipped]
         return [
             Skipped(name, why)
@@ -163,9 +163,10 @@ class ImportReport:
 
 @dataclass(slots=True)
 class Meter:
-    """How far an import has come, in bytes of `total`, and in how many seconds.
+    """Progress of an import in bytes of `total`, and its duration in seconds.
 
-    Of `done`, which are read, `ahead` wait in a buffer for their turn; of `stored` everything is in the room.
+    Of the `done` bytes read, `ahead` are still buffered. Everything in the first `stored` bytes is in the
+    room.
     """
 
     total: int = 0
@@ -176,12 +177,12 @@ class Meter:
 
     @property
     def share(self) -> float:
-        """In whole hundredths, so that the last of them is said when there is nothing left."""
+        """Share stored, in whole hundredths, so that the last one is reported when nothing is left."""
         return min(100 * self.stored // self.total, 100) / 100 if self.total else 0.0
 
     @property
     def remaining(self) -> float | None:
-        """Seconds, if it goes on as fast; None as long as nothing can be said, and when nothing is left."""
+        """Seconds left at the same rate; None while unknown, and when nothing is left."""
         if self.seconds < 1 or not 0 < self.stored < self.total:
             return None
         return self.seconds * (self.total - self.stored) / self.stored

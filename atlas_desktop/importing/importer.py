@@ -1,4 +1,4 @@
-"""Takes conversations out of files of any known format into a room, many at a time."""
+"""Imports conversations from files of any known format into a room, in batches."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from atlas_desktop.importing.detecting import nature_of
 from atlas_desktop.importing.entities import Format, ImportOptions, ImportReport, Meter, Unreadable
 from atlas_desktop.importing.json_reading import Note
 from atlas_desktop.importing.sources import Part, Source, open_source
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import _
 from memory.storage.transfer import TransferStore
 from memory.transfer import Refused, TravellingMemory, TravellingSession
 
@@ -32,13 +32,13 @@ _MODULES = {
 }
 
 Told = Callable[[ImportReport, Meter], None]
-"""Is told, after each step, what the import came to and how far it has come."""
+"""Called after each step with the result so far and the progress."""
 
 
 class Reader(Protocol):
-    """What reads one format: each session with the place where it stands.
+    """Reads one format and yields each session with its place.
 
-    What cannot be understood is noted. Raises `Unreadable` for a file that cannot be read any further, and
+    Notes what cannot be understood. Raises `Unreadable` for a file that cannot be read further, and
     `OSError`.
     """
 
@@ -46,14 +46,14 @@ class Reader(Protocol):
 
 
 def reader_of(kind: Format) -> Reader:
-    """Only what is asked for is imported."""
+    """Returns the reader of a format; only its module is imported."""
     module = import_module(f"atlas_desktop.importing.{_MODULES[kind]}")
     return cast("Reader", module.read)
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A session as a reader gave it."""
+    """A session as returned by a reader."""
 
     where: str
     session: TravellingSession
@@ -61,12 +61,14 @@ class _Read:
 
 
 class Importer:
-    """Reads files into a room. A second import of the same files changes nothing; one that was cut short is
-    completed by the next. Files are read in a thread while what was read before is stored.
+    """Imports files into a room.
 
-    A conversation that is in a room of `elsewhere` stays there and is not taken in a second time. `at_once`
-    messages, more or less, are stored in one transaction: whoever else writes waits for so many. `between` is
-    awaited before each of them.
+    Importing the same files again changes nothing; an interrupted import is completed by the next one. Files
+    are read in a thread while earlier data is stored.
+
+    A conversation in a room of `elsewhere` stays there and is not imported again. About `at_once` messages
+    are stored in one transaction, during which other writers wait. `between` is awaited before each
+    transaction.
     """
 
     def __init__(
@@ -85,8 +87,10 @@ class Importer:
         self._elsewhere = elsewhere
 
     async def take(self, paths: Sequence[Path], options: ImportOptions | None = None) -> ImportReport:
-        """Takes in all that can be understood; the report names the rest. Raises `OSError`, and what the
-        store raises; what was taken in by then stays."""
+        """Imports everything that can be understood; the report names the rest.
+
+        Raises `OSError`, and what the store raises; what was stored until then is kept.
+        """
         chosen = options or ImportOptions()
         begun = time.monotonic()
         report, meter = ImportReport(), Meter()
@@ -95,14 +99,14 @@ class Importer:
         seen: set[int] | None = set() if chosen.dry_run else None
         reading = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
         try:
-            # The thread reads on when this is cancelled, and is waited for below.
+            # When this is cancelled, the thread continues; it is waited for below.
             while read := await asyncio.shield(reading):
                 batch, so_far = read
                 reading = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
                 if self._between is not None:
                     await self._between()
                 await self._store_batch(batch, chosen, report, seen)
-                # Reading is ahead by a batch and more: what it has come to is not what is done.
+                # Reading is ahead by at least a batch, so its progress is not what is stored.
                 meter.stored = so_far
                 meter.seconds = time.monotonic() - begun
                 self._told(report, meter)
@@ -110,7 +114,7 @@ class Importer:
             meter.stored = meter.total
             self._told(report, meter)
         finally:
-            # A thread that reads cannot be interrupted, and what it reads from cannot be closed before.
+            # A reading thread cannot be interrupted, and its files cannot be closed before it ends.
             await asyncio.wait({reading})
             await asyncio.to_thread(batches.close)
         return report
@@ -128,11 +132,11 @@ class Importer:
         for one, arrival in zip(batch, arrivals, strict=True):
             session = one.session
             if isinstance(arrival, Refused):
-                report.skip(one.where, tr("left_out.no_parent"))
+                report.skip(one.where, _("a parent or the head is not one of its messages"))
                 continue
             new, messages = arrival.new_session, arrival.messages
             if seen is not None and new:
-                # A trial stores nothing: what comes twice would count twice.
+                # A dry run stores nothing, so duplicates would count twice.
                 new = _first_time(session.id, seen)
                 messages = sum(_first_time((session.id, said.id), seen) for said in session.messages)
             report.sessions += new
@@ -166,13 +170,16 @@ class Importer:
                     here.append(one)
                 else:
                     report.elsewhere += 1
-                    report.skip(one.where, tr("left_out.other_room"))
+                    report.skip(one.where, _("it is already in another room"))
             batch = here
         return batch
 
     async def _not_told_otherwise(self, batch: list[_Read], report: ImportReport) -> list[_Read]:
-        """Without the transcripts of conversations that are here with ids of their own: a transcript knows
-        its messages by their words alone, and all of them would come in a second time."""
+        """Drops transcripts of conversations that are already stored under other ids.
+
+        A transcript identifies its messages by their text alone, so all of them would be imported a second
+        time.
+        """
         told = [one for one in batch if one.kind is Format.MARKDOWN]
         if not told:
             return batch
@@ -182,7 +189,7 @@ class Importer:
             if not isinstance(arrival, Refused) and not arrival.new_session and not arrival.already:
                 known.add(one.where)
                 report.elsewhere += 1
-                report.skip(one.where, tr("left_out.known"))
+                report.skip(one.where, _("the conversation already exists from another source"))
         return [one for one in batch if one.where not in known]
 
 
@@ -193,7 +200,7 @@ def _first_time(name: object, seen: set[int]) -> bool:
 
 
 class _Reading:
-    """Goes through files, in one thread, and gathers what they hold."""
+    """Reads files in one thread and collects their contents."""
 
     def __init__(
         self, paths: Sequence[Path], options: ImportOptions, report: ImportReport, meter: Meter
@@ -204,10 +211,10 @@ class _Reading:
         self._meter = meter
         self._broken: set[str] = set()
         self.memories: list[TravellingMemory] = []
-        """Stored at the end, when the messages that they rest on are here."""
+        """Stored at the end, after the messages that they are based on."""
 
     def batches(self, at_once: int) -> Generator[tuple[list[_Read], int], None, None]:
-        """What was read, and how many bytes that took from the beginning."""
+        """Yields batches of sessions, each with the number of bytes read so far."""
         batch: list[_Read] = []
         messages = size = 0
         for one in self._sessions():
@@ -250,7 +257,7 @@ class _Reading:
         for where, why in source.refused:
             self._report.skip(where, why)
         kinds = self._kinds(source)
-        # What has nothing to do with it is not read.
+        # Parts of no known format are not read.
         self._meter.total -= source.size - sum(part.size for parts in kinds.values() for part in parts)
         if not kinds:
             broken = any(part.where in self._broken for part in source.parts)
@@ -277,7 +284,7 @@ class _Reading:
                 self._report.skip(source.name, fault.why)
 
     def _kinds(self, source: Source) -> dict[Format, list[Part]]:
-        """The parts by their formats; those of none are left out."""
+        """Returns the parts by format, without those of no known format."""
         wanted = self._options.format
         if not source.size:
             return {}
@@ -286,7 +293,7 @@ class _Reading:
         kinds = self._looked_into(source)
         if wanted is None:
             return kinds
-        # Of many files those that have nothing to do with it are left alone, if that can be told.
+        # Of several files, those of other formats are left out if any is recognised as the wanted one.
         return {wanted: kinds.get(wanted) or source.parts}
 
     def _looked_into(self, source: Source) -> dict[Format, list[Part]]:

@@ -1,4 +1,4 @@
-"""Jan's threads: `thread.json` and `messages.jsonl` beside each other, in a folder or an archive of it."""
+"""Reads Jan's threads: `thread.json` and `messages.jsonl` in one folder, or an archive of it."""
 
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
@@ -19,7 +19,7 @@ from atlas_desktop.importing.json_reading import (
 from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.tree import session_of
 from atlas_desktop.importing.wording import aside, attached, fenced, joined, quoted
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import _
 from memory.entities import MessageStatus
 from memory.transfer import TravellingSession
 from models.messages import Role
@@ -29,7 +29,7 @@ _UNFINISHED = frozenset({"pending", "stopped", "error"})
 
 
 def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
-    """One folder is one thread. Raises `Unreadable`, `OSError`."""
+    """Yields sessions with their places; one folder is one thread. Raises `Unreadable`, `OSError`."""
     threads: dict[str, list[Part]] = {}
     for part in parts:
         threads.setdefault(str(PurePosixPath(part.name.replace("\\", "/")).parent), []).append(part)
@@ -38,7 +38,7 @@ def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSes
 
 
 def _threads(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
-    """The threads of one folder: as a rule one, whose messages are in another file."""
+    """Yields the threads of one folder: usually one, with its messages in another file."""
     about: dict[str, dict[str, Any]] = {}
     messages: dict[str, list[dict[str, Any]]] = {}
     places: dict[str, str] = {}
@@ -52,11 +52,11 @@ def _threads(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, Travellin
                 key = identifier(fields.get("id"))
                 about[key] = fields
             else:
-                note(where, tr("left_out.jan"))
+                note(where, _("neither a thread nor a message"))
                 continue
             places.setdefault(key, where)
     if len(about) == 1 and len(messages) == 1:
-        # Their names need not agree: what lies in one folder belongs together.
+        # The ids need not agree: files in one folder belong together.
         (key,) = about
         messages = {key: next(iter(messages.values()))}
     otherwise = max(part.changed_at for part in parts)
@@ -75,7 +75,7 @@ def _talk(key: str, thread: dict[str, Any], messages: list[dict[str, Any]]) -> T
     moments = [moment(fields.get("created_at")) for fields in messages]
     if all(one is not None for one in moments):
         # Early versions wrote the newest message first.
-        messages = [one for _, one in sorted(zip(moments, messages, strict=True), key=itemgetter(0))]
+        messages = [one for _unused, one in sorted(zip(moments, messages, strict=True), key=itemgetter(0))]
     for fields in messages:
         said.append(_said(fields, said[-1].id if said else None))
     return Talk(
@@ -114,7 +114,7 @@ def _said(fields: dict[str, Any], parent: str | None) -> Said:
 
 
 def _call(fields: dict[str, Any]) -> str:
-    """What was asked of a tool, and what it answered."""
+    """Returns a tool call and its result as text."""
     asked = mapping(mapping(fields.get("tool")).get("function"))
     answer = _content(mapping(fields.get("response")).get("content"))
     given = fenced(text(asked.get("arguments")), "json")

@@ -1,4 +1,4 @@
-"""Reads JSON of any shape and size: object by object, with values that never raise."""
+"""Reads JSON of any structure and size object by object, and accesses values without raising."""
 
 import json
 import math
@@ -13,16 +13,16 @@ import msgspec
 
 from atlas_desktop.importing.entities import Beside, NotJson, Unreadable
 from atlas_desktop.importing.sources import Part
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import _, ngettext
 
 LONGEST = 64 * 1024 * 1024
-"""Bytes of one conversation."""
+"""Maximum bytes of one conversation."""
 _CHUNK = 1024 * 1024
 _LARGEST_STEP = 16 * _CHUNK
-# Up to the next bracket that is in no string, or to a quote whose string does not end in what was read.
+# Up to the next bracket outside strings, or to a quote whose string does not end in the data read so far.
 _NEXT = re.compile(rb'[^"{}\[\]]*+(?:"(?:[^"\\]++|\\.)*+"[^"{}\[\]]*+)*+([{}\[\]"])', re.DOTALL)
 _BARE = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[^\s,"]++', re.DOTALL)
-# An object whole, as deep as nearly all are, found without a step in Python for each of its brackets.
+# A whole object, as deep as nearly all are, found without a Python step for each of its brackets.
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _DEPTH = 12
 
@@ -30,19 +30,19 @@ _DEPTH = 12
 def _whole(depth: int) -> bytes:
     plain = rb'[^"{}\[\]]*+'
     inner = plain + rb"(?:" + _STRING + plain + rb")*+"
-    for _ in range(depth):
+    for _unused in range(depth):
         inner = plain + rb"(?:(?:" + _STRING + rb"|[{\[]" + inner + rb"[}\]])" + plain + rb")*+"
     return rb"[\s,]*+(\{" + inner + rb"\})"
 
 
 _WHOLE = re.compile(_whole(_DEPTH), re.DOTALL)
 _OPENERS = {b"}": b"{", b"]": b"["}
-# How an object begins: its first key, and its second where the value of the first is plain.
+# The beginning of an object: its first key, and its second if the first value is neither object nor array.
 _KEY = rb'"(?:[^"\\]++|\\.)*+"'
 _PLAIN = rb'\s*+(?:"(?:[^"\\]++|\\.)*+"|[^\s,"{}\[\]]++)\s*+,\s*+'
 _BEGINNING = re.compile(rb"\{\s*+(" + _KEY + rb")\s*+:(?:" + _PLAIN + rb"(" + _KEY + rb")\s*+:)?", re.DOTALL)
 _READ_AGAIN = 8
-"""So many times `longest` bytes of a file are read again at most, for what begins within what is broken."""
+"""At most this many times `longest` bytes of a file are read again, for objects inside a broken one."""
 _BOM = b"\xef\xbb\xbf"
 _HEAD = 64 * 1024
 _WRAPPED = re.compile(r"(?:conversations|chats|sessions|threads)\.item")
@@ -53,12 +53,12 @@ _IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _SIGN = re.compile(rb'["{}\[\]]')
 
 Note = Callable[[str, str], None]
-"""Is told where something was left out, and why."""
+"""Called with the place and the reason of each omission."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The value of one object or array, or why it could not be had. `number` counts from 1."""
+    """The value of one object or array, or the reason it could not be read; `number` counts from 1."""
 
     number: int
     value: Any
@@ -66,10 +66,10 @@ class Piece:
 
 
 def objects(part: Part, note: Note) -> Iterator[tuple[str, Any]]:
-    """Each value of a JSON file that is an object or an array, with its place: those of an array, or those in
-    the one list that an object wraps, or those that stand one after another.
+    """Yields each object or array of a JSON file with its place.
 
-    Raises `Unreadable`, `OSError`.
+    These are the elements of an array, those of the one list that an object wraps, or values that follow one
+    another. Raises `Unreadable`, `OSError`.
     """
     wrapped = _wrapped(part.head(_HEAD))
     if wrapped is not None:
@@ -87,26 +87,28 @@ def objects(part: Part, note: Note) -> Iterator[tuple[str, Any]]:
 
 
 def _wrapped(head: bytes) -> str | None:
-    """Where an object that wraps a list of conversations has it."""
+    """Returns the path of the list of conversations that an object wraps, or None."""
     import ijson  # type: ignore[import-untyped]
 
     if not head.lstrip(_BOM + b" \t\r\n").startswith(b"{"):
         return None
     try:
-        # A little at a time: what ijson makes of deep brackets grows with the square of their number.
-        for prefix, event, _ in ijson.parse(head.removeprefix(_BOM), use_float=True, buf_size=_LOOKED_AT):
+        # Small reads: what ijson builds for nested brackets grows with the square of their number.
+        for prefix, event, _unused in ijson.parse(
+            head.removeprefix(_BOM), use_float=True, buf_size=_LOOKED_AT
+        ):
             if len(prefix) > _LOOKED_AT:
                 return None
             if event == "start_map" and _WRAPPED.fullmatch(prefix):
                 return str(prefix)
     except (ijson.JSONError, ValueError):
-        # The head ends in the middle of something, or is no JSON: then it wraps nothing.
+        # The head ends in the middle of a value, or is not JSON: no wrapped list was found.
         return None
     return None
 
 
 def streamed(part: Part, prefix: str, note: Note) -> Iterator[tuple[str, Any]]:
-    """Each value of the list that stands in an object at `prefix`, as ijson names it."""
+    """Yields each value of the list at `prefix` (in ijson's notation) of an object, with its place."""
     import ijson
 
     number = 0
@@ -116,12 +118,14 @@ def streamed(part: Part, prefix: str, note: Note) -> Iterator[tuple[str, Any]]:
                 number += 1
                 yield f"{part.where}:{number}", value
         except (ijson.JSONError, ValueError):
-            note(f"{part.where}:{number + 1}", tr("left_out.nothing_after"))
+            note(f"{part.where}:{number + 1}", _("not JSON; nothing after it can be read"))
 
 
 class _Shallow:
-    """A stream of JSON that ends with `Unreadable` where it is nested too deeply: ijson keeps the whole path
-    of each bracket that is open, and half a million of them would take all memory there is."""
+    """A stream of JSON that raises `Unreadable` where it is nested too deeply.
+
+    ijson keeps the full path of each open bracket, and half a million of them would use up all memory.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -149,20 +153,20 @@ class _Shallow:
             else:
                 self._depth += 1 if sign[0] in b"{[" else -1
                 if self._depth > _DEEPEST:
-                    raise Unreadable(tr("left_out.too_deep"))
+                    raise Unreadable(_("nested too deeply"))
         return data
 
 
 def pieces(stream: BinaryIO, longest: int | None = None) -> Iterator[Piece]:
-    """What an array holds, or, where there is none, what stands one after another.
+    """Yields the elements of an array or, if there is none, the values that follow one another.
 
-    Values of an array that are neither objects nor arrays have places too; a run of them is one piece.
+    Array elements that are neither objects nor arrays are numbered too; a run of them is one piece.
     """
     yield from _Scanner(stream, LONGEST if longest is None else longest).pieces()
 
 
 def _like(data: bytes, at: int) -> "re.Pattern[bytes] | None":
-    """What begins as the object at this place does, behind a comma or on a line of its own."""
+    """Returns a pattern for objects that begin as the one at `at`, after a comma or on a separate line."""
     begun = _BEGINNING.match(data, at)
     if begun is None:
         return None
@@ -172,19 +176,19 @@ def _like(data: bytes, at: int) -> "re.Pattern[bytes] | None":
 
 
 def decoded(data: bytes) -> Any:
-    """The value of JSON text. Raises `Unreadable`."""
+    """Returns the value of JSON text. Raises `Unreadable`."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        # The standard library's reader is slower, and knows halves of surrogate pairs and NaN.
+        # The standard library's parser is slower, but accepts lone surrogates and NaN.
         try:
             return json.loads(data.removeprefix(_BOM))
         except UnicodeDecodeError:
-            raise Unreadable(tr("left_out.not_utf8")) from None
+            raise Unreadable(_("not UTF-8")) from None
         except (ValueError, RecursionError):
-            raise NotJson(tr("left_out.not_json")) from None
+            raise NotJson(_("not JSON")) from None
     except RecursionError:
-        raise Unreadable(tr("left_out.too_deep")) from None
+        raise Unreadable(_("nested too deeply")) from None
 
 
 class _Scanner:
@@ -193,7 +197,7 @@ class _Scanner:
         self._longest = longest
         self._buffer = b""
         self._at = 0
-        # Of the object that is being read: where it begins, its open brackets, and how many of each kind.
+        # The object being read: where it begins, its open brackets, and the number of each kind.
         self._start: int | None = None
         self._open: list[bytes] = []
         self._count = {b"{": 0, b"[": 0}
@@ -205,7 +209,7 @@ class _Scanner:
 
     @property
     def ahead(self) -> int:
-        """Bytes that are read and that no piece has come of yet."""
+        """Bytes that are read but not yet part of a piece."""
         return len(self._buffer) - self._at
 
     def pieces(self) -> Iterator[Piece]:
@@ -237,15 +241,15 @@ class _Scanner:
                 return
         yield from self._bare(len(self._buffer))
         if self._open:
-            yield self._piece(None, tr("left_out.cut"))
+            yield self._piece(None, _("the file ends in the middle of it"))
 
     def _read_on(self, step: int) -> Piece | None:
-        """Reads on, unless the object that is being read takes too much, or the file has ended."""
+        """Reads more data; returns a piece if the current object is too long or the file has ended."""
         too_long = self._start is not None and len(self._buffer) - self._start > self._longest
-        if too_long and (piece := self._go_back(tr("left_out.not_json"), len(self._buffer))) is not None:
+        if too_long and (piece := self._go_back(_("not JSON"), len(self._buffer))) is not None:
             return piece
         if not self._more(step):
-            piece = None if too_long else self._go_back(tr("left_out.not_json"), len(self._buffer))
+            piece = None if too_long else self._go_back(_("not JSON"), len(self._buffer))
             self._ended = piece is None
             return piece
         if len(self._buffer) <= 2 * self._longest:
@@ -253,11 +257,16 @@ class _Scanner:
         self._ended = True
         self._open.clear()
         self._at = len(self._buffer)
-        return self._piece(None, tr("left_out.longer_all", bytes=self._longest))
+        return self._piece(
+            None, _("longer than {bytes} bytes; the rest was skipped too", bytes=self._longest)
+        )
 
     def _go_back(self, why: str, end: int) -> Piece | None:
-        """To where, within the object that is being read, another one like those before it begins: brackets
-        or quotes of it do not match, and would swallow what follows. None when there is none."""
+        """Goes back to the next object inside the current one that begins like those before it.
+
+        Brackets or quotes that do not match would otherwise swallow what follows. Returns a piece for the
+        current object, or None if there is no such object or too much would be read again.
+        """
         if self._start is None:
             return None
         like = self._like or _like(self._buffer, self._start)
@@ -271,30 +280,37 @@ class _Scanner:
         return self._piece(None, why)
 
     def _bare(self, end: int) -> Iterator[Piece]:
-        """What stands before the next bracket between two objects, unless it is but a comma."""
+        """Yields a piece for bare values before the next bracket between two objects, but not for commas."""
         if self._open or not self._in_array:
             return
-        number = sum(1 for _ in _BARE.finditer(self._buffer, self._at, end))
+        number = sum(1 for _unused in _BARE.finditer(self._buffer, self._at, end))
         if number:
-            yield self._piece(None, Beside(tr("left_out.bare", count=number)))
+            yield self._piece(
+                None,
+                Beside(
+                    ngettext(
+                        "not a conversation: a bare value", "not conversations: {count} bare values", number
+                    )
+                ),
+            )
             self._number += number - 1
 
     def _at_once(self) -> Piece | None:
-        """The next object, if it is sound and wholly in what was read."""
+        """Returns the next object if it is valid and entirely in the buffer."""
         match = _WHOLE.match(self._buffer, self._at)
         if match is None or len(match[1]) > self._longest:
             return None
         try:
             value = decoded(match[1])
         except Unreadable:
-            # Brackets that do not match may have led too far.
+            # Brackets that do not match may have extended the match too far.
             return None
         self._at = match.end()
         self._like = self._like or _like(self._buffer, match.start(1))
         return self._piece(value)
 
     def _more(self, step: int) -> bool:
-        """Reads on; what is done with is let go."""
+        """Reads more data and drops what is finished; returns False at the end of the file."""
         more = self._stream.read(step)
         if not more:
             return False
@@ -313,7 +329,7 @@ class _Scanner:
         self._count[bracket] += 1
 
     def _closes(self, opener: bytes) -> Iterator[Piece]:
-        """A bracket that closes nothing of the object is passed over."""
+        """Closes brackets and yields an object that is complete; ignores a bracket that closes nothing."""
         if not self._count[opener]:
             return
         while True:
@@ -324,7 +340,7 @@ class _Scanner:
         if self._open:
             return
         if self._start is None or self._at - self._start > self._longest:
-            yield self._piece(None, tr("left_out.longer", bytes=self._longest))
+            yield self._piece(None, _("longer than {bytes} bytes", bytes=self._longest))
             return
         try:
             value = decoded(self._buffer[self._start : self._at])
@@ -366,7 +382,7 @@ def texts(value: Any) -> list[str]:
 
 
 def number(value: Any) -> float | None:
-    """A finite number; booleans are none."""
+    """Returns a finite number, or None; booleans are not numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -377,7 +393,7 @@ def number(value: Any) -> float | None:
 
 
 def identifier(value: Any) -> str:
-    """An id as its origin wrote it; a very long one, or one that cannot be stored so, by its hash."""
+    """Returns an id as its origin wrote it, or its hash if it is very long or cannot be stored."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 64:
         return str(value)
     given = text(value)
@@ -385,7 +401,7 @@ def identifier(value: Any) -> str:
 
 
 def digest(*parts: str) -> str:
-    """An id made from what something holds, so that it is the same the next time."""
+    """Returns an id derived from content, so that it is the same the next time."""
     made = sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
@@ -394,7 +410,7 @@ def digest(*parts: str) -> str:
 
 
 def moment(value: Any) -> datetime | None:
-    """A time from seconds or smaller units since 1970, or ISO 8601 text; without an offset it is UTC."""
+    """Parses a time: seconds or smaller units since 1970, or ISO 8601 text; without an offset it is UTC."""
     if isinstance(value, str):
         given = value.strip()
         if _DIGITS.fullmatch(given):
@@ -424,17 +440,17 @@ def _iso(given: str) -> datetime | None:
 
 
 def aware(found: datetime) -> datetime:
-    """In UTC. Raises `OverflowError` at the ends of time."""
+    """Converts a time to UTC. Raises `OverflowError` at the limits of `datetime`."""
     return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def json_text(value: dict[str, Any]) -> str:
-    """JSON that any reader accepts: in ASCII, without numbers that are none, and not nested without end."""
+    """Returns JSON that any reader accepts: ASCII, with finite numbers only, and with limited nesting."""
     return json.dumps(_plain(value, _DEEPEST_VALUE)) if value else "{}"
 
 
 def readable_json(value: dict[str, Any]) -> str:
-    """As `json_text`, with the letters of every script as they are; nothing for nothing."""
+    """Returns JSON like `json_text`, with non-ASCII letters unescaped; empty for an empty mapping."""
     return json.dumps(_plain(value, _DEEPEST_VALUE), ensure_ascii=False) if value else ""
 
 

@@ -1,4 +1,4 @@
-"""Lines of this program's own: one session a line, as it is written by an export."""
+"""Reads the program's own JSON lines: one session per line, as an export writes them."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -18,15 +18,15 @@ from atlas_desktop.importing.json_reading import (
     objects,
 )
 from atlas_desktop.importing.sources import Part
+from atlas_desktop.locale import _
 from atlas_desktop.services.attachments import MOST_CHARACTERS
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.words.catalogue import tr
 from memory.entities import CategorySource, MemoryMode, MessageStatus, TitleSource
 from memory.transfer import TravellingAttachment, TravellingMessage, TravellingSession
 from models.messages import Role
 
 LONGEST_LINE = 64 * 1024 * 1024
-"""Bytes of one session."""
+"""Maximum bytes of one session."""
 
 _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 _Status = Literal["complete", "partial", "failed"]
@@ -34,7 +34,7 @@ _StopReason = Literal["stop", "length", "cancelled", "error"]
 
 
 class MessageLine(msgspec.Struct, frozen=True):
-    """A message as a line holds it. Without `parent` it answers the one before it."""
+    """A message in a line; without `parent`, it answers the one before it."""
 
     id: _Id
     role: Role
@@ -49,7 +49,7 @@ class MessageLine(msgspec.Struct, frozen=True):
 
 
 class SessionLine(msgspec.Struct, frozen=True):
-    """A session as a line holds it."""
+    """A session in a line."""
 
     id: _Id
     messages: list[dict[str, Any]]
@@ -72,7 +72,7 @@ class SessionLine(msgspec.Struct, frozen=True):
 
 
 class AttachmentLine(msgspec.Struct, frozen=True):
-    """What was read out of a file, as a line holds it."""
+    """The extracted text of a file, in a line."""
 
     name: Annotated[str, msgspec.Meta(min_length=1)]
     type: str
@@ -90,7 +90,7 @@ _ATTACHMENT_FIELDS = frozenset(AttachmentLine.__struct_fields__)
 
 
 def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
-    """The sessions of files of lines, and of documents that hold the same objects.
+    """Yields the sessions of files of lines, and of documents that contain the same objects.
 
     Raises `Unreadable`, `OSError`.
     """
@@ -111,7 +111,7 @@ def _decoded(part: Part, note: Note) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(_lines(part), start=1):
         where = f"{part.where}:{number}"
         if line is None:
-            note(where, tr("left_out.longer", bytes=LONGEST_LINE))
+            note(where, _("longer than {bytes} bytes", bytes=LONGEST_LINE))
         elif line.strip():
             try:
                 yield where, _value(line)
@@ -123,32 +123,32 @@ def _value(line: bytes) -> Any:
     try:
         return decoded(line)
     except NotJson:
-        raise Unreadable(tr("left_out.not_object")) from None
+        raise Unreadable(_("not a JSON object")) from None
 
 
 def read_line(line: bytes) -> TravellingSession:
-    """A session from one line. Fields that are not known travel in `meta`. Raises `Unreadable`."""
+    """Returns a session from one line; unknown fields are kept in `meta`. Raises `Unreadable`."""
     return session_of(_value(line))
 
 
 def session_of(raw: Any) -> TravellingSession:
-    """A session from the value of a line. Raises `Unreadable`."""
+    """Returns a session from the value of a line. Raises `Unreadable`."""
     try:
         given = msgspec.convert(_with_times(raw), SessionLine)
         rows = [msgspec.convert(_with_times(message), MessageLine) for message in given.messages]
     except msgspec.ValidationError as fault:
         raise Unreadable(_place(fault)) from None
     except UnicodeEncodeError:
-        raise Unreadable(tr("left_out.half_character")) from None
+        raise Unreadable(_("an incomplete character in a fixed value or a time")) from None
     except RecursionError:
-        raise Unreadable(tr("left_out.too_deep")) from None
+        raise Unreadable(_("nested too deeply")) from None
     created = _aware(given.created_at) or next(
         (found for row in rows if (found := _aware(row.created_at)) is not None), None
     )
     if created is None:
-        raise Unreadable(tr("left_out.no_time"))
+        raise Unreadable(_("no time: `created_at` is missing"))
     if len({row.id for row in rows}) != len(rows):
-        raise Unreadable(tr("left_out.same_id"))
+        raise Unreadable(_("two messages with the same id"))
     messages = tuple(_messages(rows, given.messages, created))
     latest = max((message.created_at for message in messages), default=created)
     attached, raw = _attached(raw)
@@ -177,12 +177,12 @@ def session_of(raw: Any) -> TravellingSession:
 
 
 def _line(text: str) -> str:
-    """A title or a name, in one line: in a list it is a row. Its spaces stay."""
+    """Returns a title or name on one line, because lists show it as a row; its inner spaces are kept."""
     return clean(text).translate(_ONE_LINE).strip()
 
 
 def _attached(raw: dict[str, Any]) -> tuple[tuple[TravellingAttachment, ...], dict[str, Any]]:
-    """What is to be attached, and the fields without it; what has no text is only known by its name."""
+    """Returns the attachments to store and the remaining fields, which only name attachments without text."""
     listed = raw.get(_ATTACHMENTS)
     if not isinstance(listed, list):
         return (), raw
@@ -203,7 +203,7 @@ def _attached(raw: dict[str, Any]) -> tuple[tuple[TravellingAttachment, ...], di
 
 
 def _with_times(fields: Any) -> Any:
-    """Times may be numbers, too, and dates alone."""
+    """Converts times that are numbers or dates alone."""
     known = {
         name: found
         for name in _TIMES & mapping(fields).keys()
@@ -239,23 +239,26 @@ def _rest(raw: dict[str, Any], known: frozenset[str]) -> str:
 
 
 def _aware(given: datetime | None) -> datetime | None:
-    """Times without an offset are taken as UTC. Raises `Unreadable` at the ends of time."""
+    """Returns a time in UTC, which is assumed without an offset.
+
+    Raises `Unreadable` at the limits of `datetime`.
+    """
     try:
         return None if given is None else aware(given)
     except OverflowError:
-        raise Unreadable(tr("left_out.no_such_time")) from None
+        raise Unreadable(_("an invalid time")) from None
 
 
 def _place(fault: msgspec.ValidationError) -> str:
-    """What is wrong and where, without the words that msgspec may quote from the line."""
-    _, _, path = str(fault).partition(" - at `")
+    """Returns what is wrong and where, without the content that msgspec may quote from the line."""
+    _unused, _unused, path = str(fault).partition(" - at `")
     expected = str(fault).split(",")[0].split(" - at ")[0]
-    said = expected if expected.startswith(("Expected", "Object missing")) else tr("left_out.not_expected")
-    return tr("left_out.at", what=said, place=path.rstrip("`")) if path else said
+    said = expected if expected.startswith(("Expected", "Object missing")) else _("Unexpected content")
+    return _("{what} at {place}", what=said, place=path.rstrip("`")) if path else said
 
 
 def _lines(part: Part) -> Iterator[bytes | None]:
-    """The lines of a file; None for one that is too long to be held."""
+    """Yields the lines of a file, or None for one that is too long."""
     with part.open() as file:
         while line := file.readline(LONGEST_LINE + 1):
             if len(line) <= LONGEST_LINE:

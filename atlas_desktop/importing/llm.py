@@ -1,5 +1,5 @@
-"""The database of the `llm` command line tool (`logs.db`), in any of its schema versions."""
-# ruff: noqa: S608  # names of columns are those of this module, and of tables too
+"""Reads the database of the `llm` command line tool (`logs.db`), in any of its schema versions."""
+# ruff: noqa: S608  # all names of columns and tables are defined in this module
 
 import sqlite3
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ from atlas_desktop.importing.json_reading import (
 from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.tree import session_of
 from atlas_desktop.importing.wording import aside, attached, fenced, joined, quoted
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import _
 from memory.transfer import TravellingSession
 from models.messages import Role
 
@@ -42,11 +42,11 @@ _COLUMNS = {
     "response": ("response",),
     "reasoning": ("reasoning",),
 }
-"""What is wanted of a row, and the columns that it has been in, the newest first."""
+"""The wanted fields of a row, and the columns that have contained them, the newest first."""
 
 
 def tables_of(conn: sqlite3.Connection) -> dict[str, set[str]]:
-    """The columns of each table. Raises `sqlite3.Error`."""
+    """Returns the columns of each table. Raises `sqlite3.Error`."""
     names = conn.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
     ).fetchall()
@@ -57,7 +57,7 @@ def tables_of(conn: sqlite3.Connection) -> dict[str, set[str]]:
 
 
 def rows_of(conn: sqlite3.Connection, table: str, tables: dict[str, set[str]]) -> Iterator[list[Row]]:
-    """The rows of each conversation, the oldest first; a row of no conversation is one by itself.
+    """Yields the rows of each conversation, oldest first; a row without a conversation forms its own.
 
     Raises `sqlite3.Error`.
     """
@@ -75,15 +75,15 @@ def rows_of(conn: sqlite3.Connection, table: str, tables: dict[str, set[str]]) -
         source += ' LEFT JOIN conversations AS c ON c.id = r."conversation_id"'
         names.append("name")
     key = f'r."{wanted["conversation"]}"' if wanted["conversation"] else "NULL"
-    # In the oldest schemas a conversation goes by the number of its first row, which does not name itself.
+    # In the oldest schemas a conversation's id is the number of its first row, whose `chat_id` is NULL.
     if wanted["conversation"] == "chat_id":
         key = f'CAST(coalesce(r.chat_id, r."{wanted["id"]}") AS TEXT)'
-    # Sorted are numbers alone: the texts of a large log are more than memory should hold.
+    # Only numbers are sorted: the text of a large log is more than should be in memory.
     for at, group in groupby(
         _places(conn, f'SELECT {key}, r.rowid FROM "{table}" AS r ORDER BY 1, 2'), key=itemgetter(0)
     ):
         gathered = []
-        for _, number in group:
+        for _unused, number in group:
             values = conn.execute(f"SELECT {chosen} FROM {source} WHERE r.rowid = ?", (number,)).fetchone()
             row = dict(zip(names, values, strict=True))
             if table != "responses":
@@ -94,7 +94,7 @@ def rows_of(conn: sqlite3.Connection, table: str, tables: dict[str, set[str]]) -
 
 
 def _places(conn: sqlite3.Connection, query: str) -> Iterator[tuple[Any, int]]:
-    """A row of no conversation has its own number for one."""
+    """Yields conversations and row numbers; a row without a conversation gets its own number as one."""
     for key, number in conn.execute(query):
         yield (f"row {number}" if key is None else key), number
 
@@ -119,7 +119,7 @@ def has_threads(tables: dict[str, set[str]]) -> bool:
 
 @dataclass(slots=True)
 class Thread:
-    """What the turns of a thread tell of it."""
+    """A thread as described by its turns."""
 
     title: str = field(default="", repr=False)
     said: list[Said] = field(default_factory=list, repr=False)
@@ -137,7 +137,7 @@ class _Message:
 
 
 class Threads:
-    """The threads of a database that `has_threads`. Its methods raise `sqlite3.Error`."""
+    """The threads of a database that `has_threads`; the methods raise `sqlite3.Error`."""
 
     def __init__(self, conn: sqlite3.Connection, tables: dict[str, set[str]]) -> None:
         self._conn = conn
@@ -152,13 +152,16 @@ class Threads:
         return (key for (one,) in rows if (key := identifier(one)))
 
     def has_turn(self, response: str) -> bool:
-        """Whether what is told of a response is told of a turn, too, and more of it."""
+        """Returns whether a response is also stored as a turn, which contains more."""
         found = self._conn.execute("SELECT 1 FROM turns WHERE id = ?", (response,)).fetchone()
         return found is not None
 
     def read(self, thread: str, after: str | None = None) -> Thread:
-        """`after` is the last message of what was said in it before there were threads, if anything was: the
-        first turn was given all that once more."""
+        """Returns a thread.
+
+        `after` is the last message from before threads existed, if there is one: the first turn repeats
+        everything up to it.
+        """
         row = self._conn.execute(
             "SELECT name, tip_message_hash, datetime_utc FROM threads WHERE id = ?", (thread,)
         ).fetchone()
@@ -178,7 +181,10 @@ class Threads:
         return reading.found
 
     def back(self, start: str, known: Container[str], until: str = "") -> tuple[list[_Message], str]:
-        """The messages that lead to one, the oldest first, and the hash in `known` that they follow on."""
+        """Returns the messages that lead to `start`, the oldest first.
+
+        Also returns the hash in `known` that they follow, or an empty string.
+        """
         found: dict[str, _Message] = {}
         at = start
         while at and at != until and at not in found and at not in known:
@@ -217,7 +223,7 @@ class Threads:
         return words
 
     def _put_together(self, pieces: list[Any]) -> str:
-        """Text of which some stands in fragments."""
+        """Returns text that is partly stored in fragments."""
         return "".join(
             text(piece.get("literal")) or self._one(self._fragment, piece.get("fragment"))
             for piece in map(mapping, pieces)
@@ -239,7 +245,7 @@ _ATTACHMENT = "SELECT coalesce(path, url, type) FROM attachments WHERE id = ?"
 
 
 class _Reading:
-    """Goes through the turns of one thread. `places` says in which message of ours one of theirs went."""
+    """Reads the turns of one thread; `places` maps hashes of its messages to ids of ours."""
 
     def __init__(self, threads: Threads, found: Thread, after: str | None) -> None:
         self.found = found
@@ -258,19 +264,22 @@ class _Reading:
         if mine:
             words = self._threads.words(mine)
             parent = self._said(Said(f"{own}:prompt", parent, Role.USER, words, when), mine)
-        made, _ = self._threads.back(answered, self.places, asked)
+        made, _unused = self._threads.back(answered, self.places, asked)
         words = self._threads.words(made)
         self._said(Said(f"{own}:response", parent, Role.ASSISTANT, words, when, model=model or None), made)
         self.found.model = model or self.found.model
 
     def history(self, tip: str) -> None:
-        """The messages that lead to the last one and are of no turn."""
+        """Adds the messages that lead to the last one and belong to no turn."""
         before, mine, parent = self._given(tip)
         self._taken([*before, *mine], parent)
 
     def _given(self, tip: str) -> tuple[list[_Message], list[_Message], str | None]:
-        """What a turn was given that is not known yet: what was said before, what was asked, and the message
-        of ours that it follows on. Instructions are no message."""
+        """Returns what a turn was given that is not known yet.
+
+        That is the earlier messages, the request, and our message that it follows. Instructions are not
+        messages.
+        """
         given, known = self._threads.back(tip, self.places)
         instructions = [one for one in given if one.role == "system"]
         self.found.system_prompt = self._threads.words(instructions) or self.found.system_prompt
@@ -305,17 +314,17 @@ _MOST_ROUNDS = 50_000
 
 
 def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
-    """Raises `Unreadable`, `OSError`."""
+    """Yields sessions with their places. Raises `Unreadable`, `OSError`."""
     for part in parts:
         if part.path is None:
-            raise Unreadable(tr("left_out.llm.archive"))
+            raise Unreadable(_("a database in an archive cannot be read: unpack it first"))
         log = part.path.with_name(part.path.name + "-wal")
         if log.is_file() and log.stat().st_size:
-            note(f"{part.where}-wal", tr("left_out.llm.log"))
+            note(f"{part.where}-wal", _("the newest entries are still in a separate log file"))
         try:
             yield from _sessions(part, note)
         except (sqlite3.Error, OverflowError) as fault:
-            raise Unreadable(tr("left_out.llm.damaged")) from fault
+            raise Unreadable(_("the database is damaged, or not from llm")) from fault
 
 
 def _sessions(part: Part, note: Note) -> Iterator[tuple[str, TravellingSession]]:
@@ -331,7 +340,7 @@ def _sessions(part: Part, note: Note) -> Iterator[tuple[str, TravellingSession]]
         conn.set_progress_handler(lambda: next(rounds, None) is None, _STEPS_AT_ONCE)
         tables = tables_of(conn)
         if not {*_TABLES, "turns"} & tables.keys():
-            raise Unreadable(tr("left_out.llm.tables"))
+            raise Unreadable(_("a database without the llm tables"))
         pace = _Pace(conn, tables, part)
         for where, talk in _talks(conn, tables, pace):
             pace.tell()
@@ -342,7 +351,7 @@ def _sessions(part: Part, note: Note) -> Iterator[tuple[str, TravellingSession]]
 
 
 class _Pace:
-    """Says how much of a file is read by how many of its rows are: where they lie in it is not known."""
+    """Reports progress by the share of rows read, because their position in the file is unknown."""
 
     def __init__(self, conn: sqlite3.Connection, tables: dict[str, set[str]], part: Part) -> None:
         kept = [name for name in (*_TABLES, "turns") if name in tables]
@@ -361,7 +370,7 @@ class _Pace:
 
 
 def _talks(conn: sqlite3.Connection, tables: dict[str, set[str]], pace: _Pace) -> Iterator[tuple[str, Talk]]:
-    """Each conversation with its place. One that was gone on with in a later version is in two tables."""
+    """Yields each conversation with its place; one continued in a later version is in two tables."""
     threads = Threads(conn, tables) if has_threads(tables) else None
     begun: set[str] = set()
     for table in _TABLES:
@@ -381,7 +390,7 @@ def _talks(conn: sqlite3.Connection, tables: dict[str, set[str]], pace: _Pace) -
 
 
 def _gone_on(talk: Talk, threads: Threads, pace: _Pace) -> Talk:
-    """With what its turns tell."""
+    """Returns a conversation with the contents of its turns added."""
     found = threads.read(talk.id, talk.said[-1].id if talk.said else None)
     pace.step(found.turns)
     said = [*talk.said, *found.said]
@@ -414,7 +423,7 @@ def _talk(conn: sqlite3.Connection, rows: list[Row], tables: dict[str, set[str]]
 
 
 def _instructions(conn: sqlite3.Connection, row: Row, tables: dict[str, set[str]]) -> str:
-    """Fragments come before what was typed, as they do in the prompt."""
+    """Returns the instructions of a row; fragments precede what was typed, as in the prompt."""
     fragments = _held(conn, _SYSTEM_FRAGMENTS, identifier(row.get("id")), tables)
     return joined((*fragments, text(row.get("system"))))
 
@@ -478,7 +487,7 @@ def _held(
     *,
     width: int = 1,
 ) -> list[Any]:
-    """What goes with a response, in a schema that has it."""
+    """Returns what belongs to a response; empty if the schema does not have it."""
     needed, query = what
     if any(not columns <= tables.get(name, set()) for name, columns in needed.items()):
         return []

@@ -1,6 +1,6 @@
-"""LM Studio's conversation files: messages in several versions, each of one step or many.
+"""Reads LM Studio's conversation files: messages in several versions, each of one or more steps.
 
-They have no ids: a conversation goes by the moment it was begun at, a message by what it says and answers.
+They contain no ids: a conversation is identified by its creation time, a message by its text and parent.
 """
 
 import re
@@ -21,7 +21,7 @@ from atlas_desktop.importing.json_reading import (
 )
 from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.wording import aside, attached, fenced, joined, quoted
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import _
 from memory.entities import MessageStatus
 from memory.transfer import TravellingSession
 from models.messages import Role
@@ -38,19 +38,19 @@ _STEP = re.compile(r"(\d{13})-")
 
 
 def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
-    """Raises `Unreadable`, `OSError`."""
+    """Yields sessions with their places. Raises `Unreadable`, `OSError`."""
     return tree.sessions(parts, note, talk_of)
 
 
 def talk_of(value: Any) -> Talk:
-    """Raises `Unreadable`."""
+    """Returns a conversation from its JSON value. Raises `Unreadable`."""
     fields = mapping(value)
     if not isinstance(fields.get("messages"), list):
-        raise Unreadable(tr("left_out.lmstudio"))
+        raise Unreadable(_("not a conversation: no `messages`, where LM Studio stores messages"))
     said: list[Said] = []
     head: str | None = None
     for one in sequence(fields["messages"]):
-        # The first versions of the format had one version of each message, and it stood there itself.
+        # Early versions of the format stored the only version of a message directly.
         versions = [mapping(version) for version in sequence(mapping(one).get("versions")) or [one]]
         made = [_said(version, head) for version in versions]
         said += made
@@ -110,7 +110,7 @@ def _step(step: dict[str, Any]) -> str:
 
 
 def _content(value: Any) -> str:
-    """Texts are put together as they came; files are named, and calls of tools told."""
+    """Joins text as it came; files are named, and tool calls are described."""
     if isinstance(value, str):
         return value
     said, remarks, names = "", [], []

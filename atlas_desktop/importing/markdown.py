@@ -1,4 +1,4 @@
-"""Transcripts in Markdown: this program's own export, and what other programs write."""
+"""Reads transcripts in Markdown: the program's own export, and those of other programs."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from atlas_desktop.importing.entities import Said, Talk, Unreadable
 from atlas_desktop.importing.json_reading import LONGEST, Note, digest, moment, text, texts
 from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.tree import session_of
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import _
 from memory.entities import MemoryMode, MessageStatus
 from memory.transfer import TravellingSession
 from models.messages import Role
@@ -21,11 +21,11 @@ _ITEM = re.compile(r"\s*-\s+(.*)")
 _QUOTED = re.compile(r'\s*("(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'|[^,\[\]]+)')
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _LONGEST = 2000
-"""Lines."""
+"""Maximum lines of front matter."""
 
 
 def front_matter(words: str) -> tuple[dict[str, Any], str]:
-    """The fields by their names in lower case, and the text after them."""
+    """Returns the front matter's fields, with lower-case names, and the text after it."""
     if not words.startswith("---\n"):
         return {}, words
     lines = words.split("\n", _LONGEST)
@@ -87,22 +87,22 @@ _FEWEST = 2
 
 
 def is_transcript(words: str) -> bool:
-    """Whether somebody speaks in the text, as far as its beginning tells."""
+    """Returns whether the beginning of a text shows a transcript with known speakers."""
     return _style_of(front_matter(words)[1].split("\n")) is not None
 
 
 def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
-    """Raises `Unreadable`, `OSError`."""
+    """Yields sessions with their places. Raises `Unreadable`, `OSError`."""
     for part in parts:
         with part.open() as stream:
             data = stream.read(LONGEST + 1)
         if len(data) > LONGEST:
-            note(part.where, tr("left_out.longer", bytes=LONGEST))
+            note(part.where, _("longer than {bytes} bytes", bytes=LONGEST))
             continue
         try:
             words = data.decode(_encoding(data))
         except UnicodeDecodeError:
-            note(part.where, tr("left_out.not_utf8"))
+            note(part.where, _("not UTF-8"))
             continue
         title = PurePosixPath(part.name.replace("\\", "/")).stem
         for number, talk in enumerate(talks_of(words.replace("\r\n", "\n"), title), start=1):
@@ -114,17 +114,17 @@ def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSes
 
 
 def beginning(data: bytes) -> str:
-    """The text of the first bytes of a file, which may end in the middle of a letter."""
+    """Returns the text of a file's first bytes, which may end in the middle of a character."""
     return data.decode(_encoding(data), "replace")
 
 
 def _encoding(data: bytes) -> str:
-    """Some shells of Windows write UTF-16, with a mark at the beginning."""
+    """Returns the encoding; some Windows shells write UTF-16 with a byte order mark."""
     return "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
 
 
 def talks_of(words: str, title: str) -> Iterator[Talk]:
-    """The conversations of a text; `title` is for one that names none."""
+    """Yields the conversations of a text; `title` is used for one without a title."""
     known, body = front_matter(words)
     lines = body.split("\n")
     style = _style_of(lines)
@@ -150,10 +150,10 @@ class _Chapter:
 
 
 def _style_of(lines: Sequence[str]) -> "re.Pattern[str] | None":
-    """The first way of naming speakers that names one who is known, twice or beside another."""
+    """Returns the first style that names a known speaker, or None; plain `Name:` lines need two of them."""
     for style in _STYLES:
         named = [
-            who for _, line in _outside_code(lines) if (found := style.fullmatch(line))
+            who for _unused, line in _outside_code(lines) if (found := style.fullmatch(line))
             and (who := _key(found["who"])) in _WHO
         ]  # fmt: skip
         if len(named) >= _FEWEST or (named and style is not _PLAIN):
@@ -175,7 +175,7 @@ def _outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _chapters(lines: Sequence[str], style: "re.Pattern[str]") -> Iterator[_Chapter]:
-    """A heading of the first level that is nobody's name begins another conversation."""
+    """Yields the conversations; a first-level heading that names no speaker begins another one."""
     outside = dict(_outside_code(lines))
     level = _level(outside.values()) if style is _HEADING else 0
     chapter = _Chapter("")
@@ -196,13 +196,13 @@ def _chapters(lines: Sequence[str], style: "re.Pattern[str]") -> Iterator[_Chapt
 
 
 def _level(lines: Any) -> int:
-    """How deep the headings are that name somebody who is known: the shallowest."""
+    """Returns the shallowest level of headings that name a known speaker."""
     found = (_HEADING.fullmatch(line) for line in lines)
     return min(len(one["level"]) for one in found if one and _key(one["who"]) in _WHO)
 
 
 def _speaks(found: "re.Match[str]", style: "re.Pattern[str]", level: int) -> bool:
-    """Whether it begins a message. Names that are not known count in headings with a time."""
+    """Returns whether a line begins a message; unknown names count only in headings with a time."""
     if style is _HEADING:
         return len(found["level"]) == level and (_key(found["who"]) in _WHO or found["when"] is not None)
     return _key(found["who"]) in _WHO
@@ -258,7 +258,7 @@ def _talk(chapter: _Chapter, known: dict[str, Any], otherwise: str) -> Talk:
 
 
 def _content(lines: list[str]) -> str:
-    """Without the empty lines and rules around it."""
+    """Returns the text without empty lines and rules around it."""
     first, end = 0, len(lines)
     while first < end and _is_frame(lines[first]):
         first += 1

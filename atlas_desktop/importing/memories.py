@@ -1,4 +1,4 @@
-"""Memories as `atlas export --memories` writes them: a line each, or a list in its JSON document."""
+"""Reads memories as `atlas export --memories` writes them: one per line, or a list in its JSON document."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -9,19 +9,19 @@ import msgspec
 from atlas_desktop.importing.entities import Unreadable
 from atlas_desktop.importing.json_reading import Note, aware, identifier, objects, streamed
 from atlas_desktop.importing.sources import Part
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.words.catalogue import tr
 from memory.memories.entities import MemoryKind, MemoryState
 from memory.transfer import TravellingEvidence, TravellingMemory
 
 LONGEST = 20_000
-"""Characters of a memory."""
+"""Maximum characters of a memory."""
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 
 class EvidenceLine(msgspec.Struct, frozen=True):
-    """The words behind a memory, as a line holds them."""
+    """The quoted text behind a memory, in a line."""
 
     session: _Id
     message: _Id
@@ -29,7 +29,7 @@ class EvidenceLine(msgspec.Struct, frozen=True):
 
 
 class MemoryLine(msgspec.Struct, frozen=True):
-    """A memory as a line holds it."""
+    """A memory in a line."""
 
     id: _Id
     kind: MemoryKind
@@ -46,13 +46,13 @@ class MemoryLine(msgspec.Struct, frozen=True):
 
 
 def read(parts: Sequence[Part], note: Note) -> Iterator[TravellingMemory]:
-    """Those of files of lines. Raises `Unreadable`, `OSError`."""
+    """Yields the memories of files of lines. Raises `Unreadable`, `OSError`."""
     for part in parts:
         yield from _read(objects(part, note), note)
 
 
 def of_document(part: Part, note: Note) -> Iterator[TravellingMemory]:
-    """Those beside the sessions of a JSON document of this program's own."""
+    """Yields the memories beside the sessions in one of the program's own JSON documents."""
     yield from _read(streamed(part, "memories.item", note), note)
 
 
@@ -65,14 +65,14 @@ def _read(values: Iterator[tuple[str, Any]], note: Note) -> Iterator[TravellingM
 
 
 def memory_of(value: Any) -> TravellingMemory:
-    """Raises `Unreadable`."""
+    """Returns a memory from the value of a line. Raises `Unreadable`."""
     try:
         line = msgspec.convert(value, MemoryLine)
         created, updated = aware(line.created_at), aware(line.updated_at)
     except (msgspec.ValidationError, UnicodeEncodeError, OverflowError):
-        raise Unreadable(tr("left_out.not_expected")) from None
+        raise Unreadable(_("Unexpected content")) from None
     if not (text := clean(line.text).strip()):
-        raise Unreadable(tr("left_out.not_expected"))
+        raise Unreadable(_("Unexpected content"))
     return TravellingMemory(
         identifier(line.id),
         line.kind,

@@ -1,6 +1,6 @@
-"""Open WebUI's export of chats: an array of records, each with its `chat`; or one `chat` alone.
+"""Reads Open WebUI's export of chats: an array of records, each with its `chat`, or a single `chat`.
 
-Messages are kept as a tree in `chat.history`; the oldest versions have a plain list instead.
+Messages form a tree in `chat.history`; the oldest versions have a plain list instead.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from atlas_desktop.importing.json_reading import (
 )
 from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.wording import Element, attached, elements, joined, quoted, replaced
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import _
 from memory.entities import MessageStatus
 from memory.transfer import TravellingSession
 from models.messages import Role
@@ -29,18 +29,20 @@ _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM,
 
 
 def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSession]]:
-    """Raises `Unreadable`, `OSError`."""
+    """Yields sessions with their places. Raises `Unreadable`, `OSError`."""
     return tree.sessions(parts, note, talk_of)
 
 
 def talk_of(value: Any) -> Talk:
-    """Raises `Unreadable`."""
+    """Returns a conversation from its JSON value. Raises `Unreadable`."""
     fields = mapping(value)
     chat = mapping(fields.get("chat")) or fields
     history = mapping(chat.get("history"))
     nodes = mapping(history.get("messages"))
     if not nodes and not isinstance(chat.get("messages"), list):
-        raise Unreadable(tr("left_out.openwebui"))
+        raise Unreadable(
+            _("not a conversation: no `history` or `messages`, where Open WebUI stores messages")
+        )
     said = [_said(key, mapping(one)) for key, one in nodes.items()] or list(
         _one_after_another(sequence(chat.get("messages")))
     )
@@ -64,7 +66,7 @@ def talk_of(value: Any) -> Talk:
 
 
 def _names(value: Any) -> list[str]:
-    """Tags are words, or in older versions objects with a name."""
+    """Returns the names of tags, which are strings or, in older versions, objects with a name."""
     return [name for one in sequence(value) if (name := text(one) or text(mapping(one).get("name")))]
 
 
@@ -109,13 +111,13 @@ def _words(fields: dict[str, Any]) -> str:
 
 
 def _without_details(words: str) -> str:
-    """What was thought is quoted; calls of tools, which are folded away too, keep their one-line summary."""
+    """Quotes reasoning; tool calls, which are folded too, keep their one-line summary."""
     if "<details" not in words:
         return words
 
     def shown(found: Element) -> str:
         summaries = list(elements(found.body, "summary"))
-        body = replaced(found.body, summaries, lambda _: "")
+        body = replaced(found.body, summaries, lambda _unused: "")
         lines = "\n".join(line.removeprefix("> ").removeprefix("&gt; ") for line in body.strip().split("\n"))
         return f"{quoted(joined((summaries[0].body if summaries else '', lines)))}\n\n"
 

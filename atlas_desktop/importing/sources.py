@@ -1,7 +1,7 @@
-"""Where exports are read from: a file, a zip archive, or a folder. Nothing is written, or unpacked to disk.
+"""Sources of exports: a file, a zip archive, or a folder; nothing is written or unpacked to disk.
 
-What an archive says of itself is looked at before anything is read: how many files, how large, how tightly
-packed. Links in archives and folders are not followed.
+An archive's directory is checked before anything is read: number of files, sizes, compression ratios. Links
+in archives and folders are not followed.
 """
 
 import io
@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from atlas_desktop.importing.entities import Meter, Unreadable
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.words.catalogue import tr
 
 MOST_MEMBERS = 100_000
 LARGEST_ARCHIVE = 16 * 1024**3
-"""Bytes of everything that is read out of one archive."""
+"""Maximum bytes read from one archive in total."""
 HIGHEST_RATIO = 200
 _SMALL = 1024 * 1024
 READ = (".json", ".jsonl", ".md", ".markdown", ".txt", ".db", ".sqlite")
@@ -31,7 +31,10 @@ _UNIX = 3
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file of an export. `name` is its path in it, `where` is for people; `changed_at` is aware."""
+    """One file of an export.
+
+    `name` is its path in the export, `where` is shown to users, `changed_at` is aware.
+    """
 
     name: str
     where: str
@@ -42,7 +45,7 @@ class Part:
     path: Path | None = None
 
     def head(self, length: int) -> bytes:
-        """Its beginning. Having a look does not count as reading."""
+        """Returns the first `length` bytes, without counting them as read."""
         done = self.meter.done
         with self.open() as stream:
             data = stream.read(length)
@@ -52,7 +55,7 @@ class Part:
 
 @dataclass(slots=True)
 class Source:
-    """The files of an export, in the order of their names, and notes of those that cannot be read."""
+    """The files of an export, sorted by name, and the reasons for those that cannot be read."""
 
     name: str
     parts: list[Part]
@@ -69,7 +72,7 @@ class Source:
 
 
 class _Counted(io.RawIOBase):
-    """A stream that tells a meter how much was read of it."""
+    """A stream that reports the bytes read to a meter."""
 
     def __init__(self, stream: BinaryIO, meter: Meter) -> None:
         self._stream = stream
@@ -84,9 +87,9 @@ class _Counted(io.RawIOBase):
         except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as fault:
             raise Unreadable(_why(fault)) from None
         except Exception as fault:
-            # What the decompressors raise has no common base but this.
+            # The decompressors' exceptions have no other common base class.
             if type(fault).__module__ in ("zlib", "bz2", "lzma", "_lzma"):
-                raise Unreadable(tr("left_out.archive_damaged")) from None
+                raise Unreadable(_("the archive is damaged")) from None
             raise
         buffer[: len(data)] = data
         self._meter.done += len(data)
@@ -99,12 +102,15 @@ class _Counted(io.RawIOBase):
 
 def _why(fault: Exception) -> str:
     if isinstance(fault, RuntimeError) and "encrypted" in str(fault):
-        return tr("left_out.encrypted")
-    return tr("left_out.archive_damaged")
+        return _("it is encrypted")
+    return _("the archive is damaged")
 
 
 def open_source(path: Path, meter: Meter) -> Source:
-    """Raises `OSError`, and `Unreadable` for an archive that is refused whole."""
+    """Opens a file, archive or folder.
+
+    Raises `OSError`, and `Unreadable` for anything else and for an archive that is refused as a whole.
+    """
     name = clean_line(path.name)
     if path.is_dir():
         source = Source(name, [], [])
@@ -112,8 +118,8 @@ def open_source(path: Path, meter: Meter) -> Source:
             source.parts.append(part)
         return source
     if path.exists() and not path.is_file():
-        # Whoever opens a pipe waits until somebody writes to it, and a device has no end.
-        raise Unreadable(tr("left_out.not_a_file"))
+        # Opening a pipe blocks until somebody writes to it, and a device has no end.
+        raise Unreadable(_("it is not a file"))
     with path.open("rb") as file:
         magic = file.read(4)
     if magic in (_MAGIC, _EMPTY):
@@ -136,7 +142,7 @@ def _counted(stream: BinaryIO, meter: Meter) -> BinaryIO:
 
 
 def _in_folder(folder: Path, name: str, meter: Meter) -> Iterator[Part]:
-    """Regular files of a folder and those below it, by name."""
+    """Yields the regular files with a known ending in a folder and below it, by name."""
     for at, folders, files in os.walk(folder, followlinks=False):
         folders.sort()
         for file in sorted(files):
@@ -150,11 +156,11 @@ def _archive(path: Path, name: str, meter: Meter) -> Source:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, UnicodeDecodeError):
-        raise Unreadable(tr("left_out.archive_damaged")) from None
+        raise Unreadable(_("the archive is damaged")) from None
     try:
         members = archive.infolist()
         if len(members) > MOST_MEMBERS:
-            raise Unreadable(tr("left_out.many_files", most=MOST_MEMBERS))
+            raise Unreadable(_("an archive with more than {most} files", most=MOST_MEMBERS))
         source = Source(name, [], [], archive)
         for member in sorted(members, key=lambda one: one.filename):
             if member.is_dir() or not member.filename.lower().endswith(READ):
@@ -166,7 +172,7 @@ def _archive(path: Path, name: str, meter: Meter) -> Source:
             else:
                 source.refused.append((where, why))
         if source.size > LARGEST_ARCHIVE:
-            raise Unreadable(tr("left_out.large_archive", most=LARGEST_ARCHIVE))
+            raise Unreadable(_("an archive larger than {most} bytes", most=LARGEST_ARCHIVE))
     except BaseException:
         archive.close()
         raise
@@ -176,13 +182,13 @@ def _archive(path: Path, name: str, meter: Meter) -> Source:
 def _refused(member: zipfile.ZipInfo) -> str | None:
     name = member.filename.replace("\\", "/")
     if name.startswith("/") or ".." in name.split("/") or name[1:2] == ":":
-        return tr("left_out.leads_out")
+        return _("its path points outside the archive")
     if member.create_system == _UNIX and stat.S_ISLNK(member.external_attr >> 16):
-        return tr("left_out.link")
+        return _("it is a link")
     if member.flag_bits & 1:
-        return tr("left_out.encrypted")
+        return _("it is encrypted")
     if member.file_size > _SMALL and member.file_size > HIGHEST_RATIO * max(member.compress_size, 1):
-        return tr("left_out.tight")
+        return _("its compression is too high for a conversation")
     return None
 
 

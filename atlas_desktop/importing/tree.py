@@ -1,4 +1,4 @@
-"""From a conversation as its origin tells of it to a tree of messages that holds together."""
+"""Converts a conversation as given by its origin into a consistent tree of messages."""
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,9 +8,9 @@ from typing import Any
 from atlas_desktop.importing.entities import Said, Talk, Unreadable
 from atlas_desktop.importing.json_reading import Note, digest, json_text, objects
 from atlas_desktop.importing.sources import Part
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.summaries import first_words
-from atlas_desktop.words.catalogue import tr
 from memory.entities import TitleSource
 from memory.transfer import TravellingMessage, TravellingSession
 from models.messages import Role
@@ -20,14 +20,14 @@ _LONGEST_TITLE = 500
 
 
 def session_of(talk: Talk, *, otherwise: datetime) -> TravellingSession:
-    """The conversation as a session. `otherwise` is its time when it tells of none (aware).
+    """Returns the conversation as a session; `otherwise` is its time if it has none (aware).
 
-    Raises `Unreadable` when nothing was said in it.
+    Raises `Unreadable` if it contains no messages.
     """
     said = _distinct(talk.said)
     kept = {one.id: one for one in said.values() if one.content.strip()}
     if not kept:
-        raise Unreadable(tr("left_out.nothing_said"))
+        raise Unreadable(_("it contains no messages"))
     tree = _Tree(_parents(said), kept)
     parents = {name: tree.nearest(tree.parents[name]) for name in kept}
     begun = talk.created_at or min(_moments(kept.values()), default=otherwise)
@@ -68,14 +68,14 @@ def session_of(talk: Talk, *, otherwise: datetime) -> TravellingSession:
         important=talk.important,
         head=head or messages[-1].id,
         meta=json_text(talk.meta),
-        # When it was done is told nowhere; at its last use at the latest is near enough to keep the order.
+        # The time of pinning or archiving is unknown; the last use is close enough to keep the order.
         pinned_at=used if talk.pinned else None,
         archived_at=used if talk.archived else None,
     )
 
 
 def _distinct(given: Iterable[Said]) -> dict[str, Said]:
-    """By id; what says something else under an id that is taken gets one of its own."""
+    """Returns the messages by id; other content under an id already taken gets a separate id."""
     found: dict[str, Said] = {}
     for one in given:
         one.content = clean(one.content)
@@ -88,7 +88,7 @@ def _distinct(given: Iterable[Said]) -> dict[str, Said]:
 
 
 def _parents(said: dict[str, Said]) -> dict[str, str | None]:
-    """The parent of each that is there, and no circles: each is cut where it is first come upon."""
+    """Returns the known parents without cycles; each cycle is cut where it is first found."""
     parents = {name: one.parent if one.parent in said else None for name, one in said.items()}
     safe: set[str] = set()
     for name in said:
@@ -104,14 +104,14 @@ def _parents(said: dict[str, Said]) -> dict[str, str | None]:
 
 
 class _Tree:
-    """Leads from any message up to the nearest that is kept."""
+    """Finds the nearest kept message above any message."""
 
     def __init__(self, parents: dict[str, str | None], kept: dict[str, Said]) -> None:
         self.parents = parents
         self._nearest: dict[str, str | None] = dict(zip(kept, kept, strict=True))
 
     def nearest(self, name: str | None) -> str | None:
-        """The message, or the nearest above it, that is kept."""
+        """Returns the message itself or its nearest ancestor that is kept."""
         passed = []
         while name is not None and name not in self._nearest:
             passed.append(name)
@@ -128,7 +128,10 @@ def _moments(said: Iterable[Said]) -> Iterable[datetime]:
 def _grown(
     kept: dict[str, Said], parents: dict[str, str | None], begun: datetime
 ) -> list[tuple[Said, datetime]]:
-    """Parents before their children, else by time and then as told; with times, which may be a parent's."""
+    """Returns messages with times: parents before their children, then by time, then in the given order.
+
+    A message without a time gets its parent's.
+    """
     children: dict[str | None, list[int]] = {}
     names = list(kept)
     for place, name in enumerate(names):
@@ -149,7 +152,7 @@ def _grown(
 
 
 def _first(messages: Iterable[TravellingMessage]) -> str:
-    """The first words of the person, or of anybody."""
+    """Returns the first message of the user, or of anyone."""
     every = list(messages)
     return next((one.content for one in every if one.role is Role.USER), every[0].content)
 
@@ -165,7 +168,7 @@ def _name(given: str) -> str:
 def sessions(
     parts: Sequence[Part], note: Note, talk_of: Callable[[Any], Talk | None]
 ) -> Iterator[tuple[str, TravellingSession]]:
-    """The sessions of files whose objects are a conversation each; `talk_of` gives None for one that is none.
+    """Yields the sessions of files with one conversation per object; `talk_of` gives None for other objects.
 
     `talk_of` may raise `Unreadable`, which is noted. Raises `Unreadable`, `OSError`.
     """

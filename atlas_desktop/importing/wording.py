@@ -1,4 +1,4 @@
-"""How what is not text becomes readable text: code, results of tools, names of files."""
+"""Formats content that is not text as readable text: code, tool results, file names."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +13,7 @@ _LONGEST_TAG = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element in a text: what its tag says, and what stands in it."""
+    """An element in a text: the attributes in its tag, its body and its position."""
 
     attributes: str = field(repr=False)
     body: str = field(repr=False)
@@ -22,11 +22,10 @@ class Element:
 
 
 def elements(text: str, name: str, *, unclosed: bool = False, spaces: bool = False) -> Iterator[Element]:
-    """The elements `<name …>…</name>`, none inside another.
+    """Yields the elements `<name …>…</name>`, none inside another.
 
-    With `unclosed` the last one may reach to the end, with `spaces` the white space behind one belongs to it.
-
-    A scan, since an expression would read to the end of the text from each tag that is never closed.
+    With `unclosed` the last one may extend to the end; with `spaces` the whitespace after one belongs to it.
+    This is a scan because a regular expression would read to the end of the text from each unclosed tag.
     """
     opening, closing = f"<{name}", f"</{name}>"
     begin, bracket = text.find(opening), -1
@@ -48,7 +47,7 @@ def elements(text: str, name: str, *, unclosed: bool = False, spaces: bool = Fal
 
 
 def replaced(text: str, found: Iterable[Element], shown: Callable[[Element], str]) -> str:
-    """The text with what `shown` makes of each element in its place."""
+    """Returns the text with each element replaced by the result of `shown`."""
     parts: list[str] = []
     at = 0
     for one in found:
@@ -58,12 +57,12 @@ def replaced(text: str, found: Iterable[Element], shown: Callable[[Element], str
 
 
 def joined(parts: Iterable[str]) -> str:
-    """What is not empty, with an empty line between."""
+    """Joins the parts that are not empty with an empty line between them."""
     return "\n\n".join(part for one in parts if (part := one.strip("\n").rstrip()))
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A code block whose fences are longer than any in it; nothing for nothing."""
+    """Returns a code block whose fences are longer than any in it; empty for empty text."""
     if not text.strip():
         return ""
     longest = max((len(found) for found in _FENCES.findall(text)), default=2)
@@ -73,17 +72,17 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def quoted(text: str) -> str:
-    """Text that was thought rather than said."""
+    """Returns text as a Markdown quote, which marks reasoning and citations."""
     return "\n".join(f"> {line}".rstrip() for line in text.strip().split("\n")) if text.strip() else ""
 
 
 def aside(kind: str, *names: str) -> str:
-    """A remark in square brackets, such as the names of attached files."""
+    """Returns a remark in square brackets, such as the names of attached files."""
     named = ", ".join(name for one in names if (name := clean_line(one)))
     return f"[{kind}: {named}]" if named else f"[{kind}]"
 
 
 def attached(names: Iterable[str]) -> str:
-    """The names of attached files; nothing when there are none."""
+    """Returns the names of attached files as a remark; empty if there are none."""
     given = [name for one in names if (name := clean_line(one))]
     return aside("Attached", *given) if given else ""

@@ -1,1 +1,1 @@
-"""The process: hardened, alone in its home, interrupted and relaunched cleanly."""
+"""The process: hardening, one instance per home, interrupts and relaunch."""

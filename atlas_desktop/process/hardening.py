@@ -1,4 +1,4 @@
-"""What the process denies itself before it touches anything."""
+"""Hardening of the process before it does anything else."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ _PR_SET_DUMPABLE = 4
 
 
 def harden() -> None:
-    """New files are for their owner alone, and a crash leaves no picture of memory on disk."""
+    """Makes new files accessible to their owner only, and prevents core dumps of memory on disk."""
     os.umask(0o077)
     _open_what_is_closed()
     if sys.platform != "win32":
@@ -21,13 +21,15 @@ def harden() -> None:
     if sys.platform == "linux":
         import ctypes
 
-        # Also keeps other processes of the same person from reading this one's memory.
+        # Also keeps other processes of the same user from reading this one's memory.
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def _open_what_is_closed() -> None:
-    """Gives a program that was started without standard input, output or error an empty one: else a room's
-    file would be opened under that number, and be written to by whatever prints."""
+    """Opens a standard input, output or error that is closed, as an empty one.
+
+    Otherwise a room's file would be opened under that number, and anything printed would be written to it.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -43,12 +45,12 @@ def _open_what_is_closed() -> None:
 
 
 def use_private_temporary_folder(paths: Paths) -> None:
-    """Temporary files of this process and its children stay inside the home, and do not outlive it."""
+    """Keeps temporary files of this process and its children inside the home; removes those of ended ones."""
     folder = paths.temporary / str(os.getpid())
     for old in paths.temporary.glob("*"):
         if old.name.isdigit() and not _runs(int(old.name)):
             shutil.rmtree(old, ignore_errors=True)
-    # Without it temporary files are refused: they are never put anywhere else.
+    # Without the folder, temporary files are refused: they are never put anywhere else.
     with nothing_to_write_to():
         folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
     for name in ("TMPDIR", "TEMP", "TMP"):

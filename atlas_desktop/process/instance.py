@@ -1,4 +1,4 @@
-"""One program per home: two would write over each other, so the second is told who holds it."""
+"""One program per home: two would overwrite each other's data, so the second is refused."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +12,7 @@ WAIT_S = 3.0
 
 
 class InstanceLock:
-    """Held as long as a room may be open. The system frees it when the process ends, however it ends."""
+    """A lock held while a room may be open. The system frees it when the process ends, however it ends."""
 
     def __init__(self, paths: Paths, *, wait_s: float = WAIT_S) -> None:
         self._path = paths.lock
@@ -24,7 +24,7 @@ class InstanceLock:
         return self._path.with_suffix(".owner")
 
     def __enter__(self) -> Self:
-        """Waits a moment for one that is just ending. Raises `AlreadyRunning`."""
+        """Waits up to `wait_s` seconds for an instance that is just ending. Raises `AlreadyRunning`."""
         import os
 
         from filelock import FileLock, Timeout
@@ -37,7 +37,7 @@ class InstanceLock:
         except Timeout:
             raise AlreadyRunning(self._holder()) from None
         self._lock = lock
-        # Only tells others who holds the lock: a full disk is no reason to read nothing any more.
+        # Only tells others who holds the lock: a full disk must not prevent reading.
         with suppress(OSError):
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
             with os.fdopen(os.open(self._owner, flags, PRIVATE_FILE), "w", encoding="ascii") as out:

@@ -1,7 +1,7 @@
-"""What Ctrl-C does before there is work to bring to an end, and after there was.
+"""Handling of Ctrl-C before there is work to clean up, and after it is done.
 
-While modules are imported, and when all is done, an exception would leave as a traceback. This module imports
-next to nothing, because it is imported first.
+During imports and at exit, an exception would end in a traceback. This module imports next to nothing,
+because it is imported first.
 """
 
 import atexit
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from typing import Never
 
 INTERRUPTED = 130
-STOPPED = "Stopped: The command was interrupted. What was saved before is saved."
+STOPPED = "Stopped: The command was interrupted. Everything saved earlier is safe."
 _is_program = False
 
 
 def as_program(work: "Callable[[], int]") -> int:
-    """The exit status of the program `atlas`, whose `work` may import what it likes."""
+    """Runs `work` as the program `atlas` and returns its exit status; `work` may import anything."""
     be_the_program()
     try:
         status: int | str | None = work()
@@ -28,29 +28,33 @@ def as_program(work: "Callable[[], int]") -> int:
         stop()
     except SystemExit as leaving:
         status = leaving.code
-    # All is said, and it stays so however often Ctrl-C comes while Python puts its things away.
+    # The work is done, and its status stays however often Ctrl-C comes during interpreter shutdown.
     code = status if isinstance(status, int) else 1
     _end_with(code)
     return code
 
 
 def be_the_program() -> None:
-    """This process is the program `atlas`, and no other that uses its modules. Ctrl-C ends it at once."""
+    """Marks this process as the program `atlas`, and not another one that uses its modules.
+
+    Ctrl-C ends it at once.
+    """
     global _is_program
     _is_program = True
     stop_at_once()
 
 
 def stop_at_once() -> None:
-    """From now on Ctrl-C ends the program, until `raise_interrupts`: while modules are imported, and when all
-    is done, an exception would leave as a traceback. Where it is ignored (`nohup`), it stays so."""
+    """Makes Ctrl-C end the program, until `raise_interrupts`. Where it is ignored (`nohup`), it stays so.
+
+    During imports and at exit, an exception would end in a traceback.
+    """
     if _is_program and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, stop)
 
 
 def raise_interrupts() -> None:
-    """From now on Ctrl-C raises KeyboardInterrupt, and cancels the work of an event loop, so that what is
-    under way is brought to an end."""
+    """Makes Ctrl-C raise KeyboardInterrupt, and cancel the work of an event loop, so that it can clean up."""
     if signal.getsignal(signal.SIGINT) is stop:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -61,15 +65,15 @@ def _end_with(status: int) -> None:
         from contextlib import suppress
 
         for stream in (sys.stdout, sys.stderr):
-            # What cannot be written is told when Python flushes it once more.
+            # Python reports what cannot be written when it flushes again.
             with suppress(OSError, ValueError, AttributeError):
                 stream.flush()
-        # The last steps go without handlers written in Python.
+        # The last steps of shutdown run without handlers written in Python.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 def stop(*_: object) -> "Never":
-    """Ends the process as Ctrl-C does."""
+    """Ends the process as Ctrl-C does, with status 130."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         os.write(2, f"{STOPPED}\n".encode())

@@ -1,4 +1,4 @@
-"""A new process in place of this one, so that nothing of what this one held is in memory any more."""
+"""Replaces this process with a new one, so that nothing it held is in memory any more."""
 
 import os
 import sys
@@ -11,7 +11,10 @@ DEMO = ("demo", "--and-back")
 
 
 def can_relaunch() -> bool:
-    """Whether a program can take this one's place and keep its terminal. Windows starts another beside it."""
+    """Returns whether a program can replace this one and keep its terminal.
+
+    Windows starts another beside it.
+    """
     return os.name == "posix" and bool(sys.executable)
 
 
@@ -23,10 +26,11 @@ def command(
     started: Sequence[str],
     arguments: Sequence[str],
 ) -> list[str]:
-    """What starts the program anew, locked: as it was started (`sys.orig_argv`), without its `arguments`.
-    With `demo` the sample conversations come first, and the locked door after them.
+    """Returns the command that starts the program again, locked.
 
-    Nothing of what is inside is in it: not even which conversation was shown, which is kept in the room.
+    It is as the program was started (`sys.orig_argv`), without its `arguments`. With `demo` the sample
+    conversations come first, and the locked screen after them. It contains nothing from the rooms, not even
+    which session was shown, which is stored in the room.
     """
     own = started[1 : len(started) - len(arguments)]
     if demo:
@@ -41,7 +45,7 @@ def relaunch_locked(home: Path, *, off_record: bool) -> NoReturn:
 
 
 def relaunch_demo(home: Path) -> NoReturn:
-    """The same, with the sample conversations; the locked door comes after them."""
+    """As `relaunch_locked`, with the sample conversations first and the locked screen after them."""
     _become(command(home, demo=True, started=sys.orig_argv, arguments=sys.argv[1:]))
 
 

@@ -1,1 +1,1 @@
-"""What the program does, without interface and without SQL."""
+"""The application's services, without interface and without SQL."""

@@ -1,4 +1,4 @@
-"""Attachments of a room's conversations: paths as typed, files read within limits, stored, embedded."""
+"""Attachments of a room's sessions: typed paths parsed, files read within limits, stored, embedded."""
 
 import asyncio
 import re
@@ -12,11 +12,10 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from atlas_desktop.errors import AttachmentRefused, Refusal
+from atlas_desktop.locale import _, formats, number
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.context import EpochService
 from atlas_desktop.services.events import Notice
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.formats import formats
 from memory.attachments import Attachment, Document, NewAttachment
 from memory.context.documents import DocumentReading, DocumentUse
 from memory.storage.store import Store
@@ -29,8 +28,7 @@ _LONGEST = 4_096
 
 
 def typed_path(text: str) -> str:
-    """The path that a text stands for: in quotes, with backslashes before spaces, as a `file:` address, or as
-    it is."""
+    """Returns the path in a text: quoted, with backslash-escaped spaces, a `file:` URL, or plain."""
     given = text.strip()
     if given.startswith("file://"):
         return unquote(urlsplit(given).path)
@@ -44,9 +42,9 @@ def typed_path(text: str) -> str:
 
 
 def pasted_file(text: str) -> Path | None:
-    """The file that a pasted text names, if it is nothing but the whole path of one that is there.
+    """Returns the file that a pasted text names, if it is only the full path of an existing file.
 
-    Looks at the disk.
+    Accesses the disk.
     """
     given = text.strip()
     if not given or "\n" in given or len(given) > _LONGEST:
@@ -58,7 +56,7 @@ def pasted_file(text: str) -> Path | None:
         path = Path(named).expanduser()
         return path if path.is_file() else None
     except (OSError, RuntimeError, ValueError):
-        # No such home, or a text that is no path on this system.
+        # There is no such home, or the text is not a path on this system.
         return None
 
 
@@ -81,7 +79,7 @@ _MEDIA_TYPES = {
     ".yaml": "application/yaml",
     ".yml": "application/yaml",
 }
-# How the system ends a process that used more processor time than it may.
+# How the system ends a process that exceeded its CPU time.
 _OUT_OF_TIME = {-signal.SIGXCPU, -signal.SIGKILL} if sys.platform != "win32" else set[int]()
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
@@ -101,9 +99,9 @@ class PdfText(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 async def read_attachment(path: str | Path) -> NewAttachment:
-    """What is to be stored of a file. Raises `AttachmentRefused`.
+    """Reads a file as an attachment to be stored. Raises `AttachmentRefused`.
 
-    Of a PDF only its text is read, by a process of its own that is ended when it takes too long.
+    Of a PDF only the text is read, by a separate process that is killed when it takes too long.
     """
     given = _path(path)
     name = clean_line(given.name) or "file"
@@ -119,7 +117,7 @@ async def read_attachment(path: str | Path) -> NewAttachment:
 
 
 def _path(given: str | Path) -> Path:
-    """`~` is the person's home; what stands for no home is a name like any other."""
+    """Expands `~` to the user's home; where there is no such home, it is a name like any other."""
     try:
         return Path(given).expanduser()
     except RuntimeError:
@@ -135,7 +133,7 @@ def _bytes_of(path: Path, name: str) -> bytes:
         if path.stat().st_size > MOST_BYTES:
             raise AttachmentRefused(name, Refusal.TOO_LARGE, MOST_BYTES)
         with path.open("rb") as file:
-            # A file that grows meanwhile is not read for ever.
+            # A file that grows meanwhile is not read without end.
             data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         # ValueError: a path that no system accepts, such as one with a null character.
@@ -157,7 +155,10 @@ def _plain_text(data: bytes, name: str) -> str:
 
 
 def _tidy(text: str, name: str) -> str:
-    """Nothing when it says nothing. Raises `AttachmentRefused` for more than a model could ever read."""
+    """Returns the cleaned text; empty if it is blank.
+
+    Raises `AttachmentRefused` for more text than a model could ever read.
+    """
     tidy = clean(text.replace("\r\n", "\n")).strip("\n")
     if len(tidy) > MOST_CHARACTERS:
         raise AttachmentRefused(name, Refusal.TOO_MUCH_TEXT, MOST_CHARACTERS)
@@ -175,7 +176,7 @@ async def _pdf_text(data: bytes, name: str) -> str:
         start_new_session=True,
     )
     try:
-        answer, _ = await asyncio.wait_for(child.communicate(data), PDF_TIME_S)
+        answer, _unused = await asyncio.wait_for(child.communicate(data), PDF_TIME_S)
     except TimeoutError:
         raise AttachmentRefused(name, Refusal.TOO_SLOW, int(PDF_TIME_S)) from None
     finally:
@@ -187,7 +188,7 @@ async def _pdf_text(data: bytes, name: str) -> str:
     except msgspec.DecodeError:
         if child.returncode in _OUT_OF_TIME:
             raise AttachmentRefused(name, Refusal.TOO_SLOW, int(PDF_TIME_S)) from None
-        # It fell over: whatever the file did, it has no text for us.
+        # The process crashed: whatever the file did, there is no text.
         raise AttachmentRefused(name, Refusal.DAMAGED) from None
     if read.refusal is not None:
         raise AttachmentRefused(name, read.refusal, _LIMITS.get(read.refusal, 0))
@@ -195,14 +196,14 @@ async def _pdf_text(data: bytes, name: str) -> str:
 
 
 class AttachmentService:
-    """Of one room. Raises as `AttachmentStore`."""
+    """The attachments of one room's sessions. Raises as `AttachmentStore`."""
 
     def __init__(self, store: Store, epochs: EpochService) -> None:
         self._store = store
         self._epochs = epochs
 
     async def attach_file(self, session_id: str, path: str | Path) -> Attachment:
-        """Raises also `AttachmentRefused`."""
+        """Reads a file and attaches it. Raises `AttachmentRefused` as well."""
         return await self.attach(session_id, await read_attachment(path))
 
     async def attach(self, session_id: str, new: NewAttachment) -> Attachment:
@@ -212,13 +213,13 @@ class AttachmentService:
         return await self._store.attachments.attached(session_id)
 
     async def documents(self) -> list[Document]:
-        """Every file that any of the room's sessions reads, by name."""
+        """Returns every file that is attached to a session of the room, by name."""
         return await self._store.attachments.documents()
 
     async def detach(self, session_id: str, ref: str) -> Attachment:
-        """Takes a file out of the session, its prompts, and what the model holds of them.
+        """Removes a file from the session, its prompts, and the model's states of them.
 
-        No reply may be under way in it.
+        No reply may be in progress in it.
         """
         gone = await self._store.attachments.detach(session_id, ref)
         await self._epochs.forget([session_id])
@@ -226,11 +227,11 @@ class AttachmentService:
 
 
 DOCUMENTS = "documents"
-"""The code of the notice that says how much is read."""
+"""The code of the notice that reports how much is read."""
 
 
 class PassageEmbedder:
-    """`memory.context.documents.PassageVectors`; `embedder` is asked for each time: it can be changed."""
+    """`memory.context.documents.PassageVectors`. `embedder` is called for each use, because it can change."""
 
     def __init__(self, embedder: Callable[[], Embedder | None]) -> None:
         self._embedder = embedder
@@ -242,7 +243,7 @@ class PassageEmbedder:
         try:
             return await embedder.embedding_fingerprint()
         except ModelsError:
-            # Words alone still find a lot; a model that is broken is told of by the work in the background.
+            # Text search alone still finds a lot. The background work reports a broken model.
             return None
 
     async def vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]] | None:
@@ -256,20 +257,26 @@ class PassageEmbedder:
 
 
 def reading_of(use: DocumentUse) -> str:
-    """How much of an attachment is read, in words."""
+    """Describes how much of an attachment is read."""
     if use.of:
         if use.reading is DocumentReading.UNREAD:
-            return tr("turn.document.none", count=use.of)
-        return tr("turn.document.part", count=use.of, passages=formats().number(use.passages))
+            return _("none of the {count} passages fit in the context", count=number(use.of))
+        return _(
+            "{passages} of {count} passages, the closest to your message",
+            count=number(use.of),
+            passages=formats().number(use.passages),
+        )
     if use.reading is DocumentReading.UNREAD:
-        return tr("turn.document.no_room")
-    return tr("turn.document.whole", count=use.tokens)
+        return _("no space left in the context")
+    return _("in full, {count} tokens", count=number(use.tokens))
 
 
 def documents_notice(uses: Sequence[DocumentUse]) -> Notice | None:
-    """What to say of the attachments of a turn; nothing when all stand in the prompt since an earlier one."""
+    """Returns the notice about a turn's attachments; None if all are in the prompt since an earlier turn."""
     told = [use for use in uses if use.reading is not DocumentReading.STANDING]
     if not told:
         return None
-    each = "; ".join(tr("turn.document", name=clean_line(use.name), reading=reading_of(use)) for use in told)
-    return Notice(DOCUMENTS, tr("turn.documents", each=each))
+    each = "; ".join(
+        _("{name} ({reading})", name=clean_line(use.name), reading=reading_of(use)) for use in told
+    )
+    return Notice(DOCUMENTS, _("Read: {each}.", each=each))

@@ -1,4 +1,4 @@
-"""The background work of one room: what can be done, when it is wanted, and whether it runs."""
+"""The background work of one room: handlers, duties and hooks, the queue, and the runner."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -16,10 +16,10 @@ from memory.jobs.runner import Duty, Handler, Held, JobRunner, RunReport, Stage
 from memory.storage.store import Store
 
 AfterReply = Callable[[Replied], Awaitable[None]]
-"""Called when a turn has ended with a reply; it queues what is to be done about it, and does nothing long."""
+"""Called when a turn has ended with a reply, to queue what follows from it. It must return quickly."""
 
 OnUserMessage = Callable[[Accepted], Awaitable[object]]
-"""Called when the user's message is stored, before it is answered; it does nothing long."""
+"""Called when the user's message is stored, before it is answered. It must return quickly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class DutyState:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Everything that waits in a room, and what comes round in it; `held` is why nothing is begun now."""
+    """All queued jobs and all duties of a room; `held` is why no job is started now."""
 
     paused: bool
     jobs: tuple[Job, ...]
@@ -40,7 +40,7 @@ class Overview:
 
 
 class BackgroundService:
-    """Give it handlers, duties and hooks with the `register…` methods; then `start` it, or `run` it once."""
+    """The jobs of one room. Register handlers, duties and hooks; then `start` it, or `run` it once."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class BackgroundService:
         *,
         power: Power | None = None,
     ) -> None:
-        """`gate` is shared by all who use the same model."""
+        """`gate` is shared by everything that uses the same model."""
         self.gate = gate
         self._store = store
         self._clock = clock
@@ -70,10 +70,10 @@ class BackgroundService:
         self._task: asyncio.Task[None] | None = None
         self._on_fault: Callable[[BaseException], None] | None = None
 
-    # --- what can be done ------------------------------------------------------------------------
+    # --- registration ----------------------------------------------------------------------------
 
     def register(self, kind: str, handler: Handler) -> None:
-        """Jobs of `kind` are done by `handler`, which awaits `gate.checkpoint()` between its steps."""
+        """Registers `handler` for jobs of `kind`. It awaits `gate.checkpoint()` between its steps."""
         if kind in self._handlers:
             raise ValueError(f"{kind} has a handler")
         self._handlers[kind] = handler
@@ -82,22 +82,22 @@ class BackgroundService:
         self._runner.add_duty(duty)
 
     def register_hook(self, hook: AfterReply) -> None:
-        """Calls `hook` after every reply."""
+        """Registers `hook`, which is called after every reply."""
         self._hooks.append(hook)
 
     def register_listener(self, listener: OnUserMessage) -> None:
-        """Calls `listener` with every message of the user."""
+        """Registers `listener`, which is called with every message of the user."""
         self._listeners.append(listener)
 
     def listen(self, listener: Callable[[Job, Stage], None]) -> None:
-        """Calls `listener` with every job that starts or ends. There is one listener."""
+        """Sets the listener that is called with every job that starts or ends. There is only one."""
         self._runner.listener = listener
 
     def listen_waiting(self, listener: Callable[[], object]) -> None:
-        """Calls `listener` when `waiting` has changed. There is one listener."""
+        """Sets the listener that is called when `waiting` has changed. There is only one."""
         self._runner.on_waiting = listener
 
-    # --- when it is wanted -----------------------------------------------------------------------
+    # --- queueing --------------------------------------------------------------------------------
 
     async def add(
         self,
@@ -117,7 +117,7 @@ class BackgroundService:
         return job
 
     async def queue_failed(self) -> int:
-        """Queues what was given up, with no attempts; returns how many jobs that were."""
+        """Queues failed jobs again, with no attempts counted; returns how many."""
         failed = [job for job in await self._store.jobs.list() if job.state is JobState.FAILED]
         for job in failed:
             await self.add(
@@ -126,7 +126,7 @@ class BackgroundService:
         return len(failed)
 
     async def message_stored(self, accepted: Accepted) -> None:
-        """Tells everybody who listens to the user's messages, before the reply."""
+        """Calls the listeners with a stored message of the user, before the reply."""
         for listener in self._listeners:
             await listener(accepted)
 
@@ -135,22 +135,22 @@ class BackgroundService:
         for hook in self._hooks:
             await hook(replied)
 
-    # --- whether it runs -------------------------------------------------------------------------
+    # --- running ---------------------------------------------------------------------------------
 
     @property
     def running(self) -> Job | None:
-        """The job under way."""
+        """The job in progress."""
         return self._runner.running
 
     @property
     def waiting(self) -> Held | None:
-        """Why work that is due is not done, while it is not."""
+        """Why due work is not done now; None when nothing holds it back."""
         return self._runner.waiting
 
     def start(self, on_fault: Callable[[BaseException], None]) -> None:
-        """Works in the background from now on, if the settings say so.
+        """Works in the background from now on, if the settings allow it.
 
-        `on_fault` is told the error that ends it: damage of the room, or a mistake in this program.
+        `on_fault` is called with the error that ends it: damage of the room, or a bug in this program.
         """
         self._on_fault = on_fault
         if self._task is None and self._settings.enabled:
@@ -158,7 +158,7 @@ class BackgroundService:
             self._task.add_done_callback(self._ended)
 
     async def stop(self) -> None:
-        """Ends the work; the job under way is queued again."""
+        """Ends the work; the job in progress is queued again."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -166,7 +166,7 @@ class BackgroundService:
 
     @asynccontextmanager
     async def stopped(self) -> AsyncIterator[None]:
-        """While inside, nothing runs; afterwards what ran before runs again."""
+        """Stops the work while inside; afterwards it runs again if it ran before."""
         was_running = self._task is not None
         await self.stop()
         try:
@@ -180,7 +180,7 @@ class BackgroundService:
         return await self._runner.run_until_empty()
 
     async def pause(self) -> None:
-        """Begins no job, in this and later runs of the program, until `resume`."""
+        """Starts no job, in this and later runs of the program, until `resume`."""
         await self._runner.set_paused(True)
 
     async def resume(self) -> None:

@@ -1,4 +1,4 @@
-"""Backups of all rooms: made while they are in use or by schedule, rotated, and restored."""
+"""Backups of all rooms: made while the rooms are in use or by schedule, rotated, and restored."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -34,11 +34,11 @@ from memory.vault.vaults import Keys, Vaults
 PREFIX = "atlas-"
 
 Unlock = Callable[[Vaults], Keys]
-"""Opens vaults with what the person gave. Raises `WrongPassphrase`, `WrongRecoveryKey`, …"""
+"""Opens vaults with what the user entered. Raises `WrongPassphrase`, `WrongRecoveryKey`, …"""
 
 
 def by_room(keys: Keys) -> dict[RoomKind, RoomKey]:
-    """The keys that are there, by their rooms."""
+    """Returns the available keys, by room."""
     found = {RoomKind.OPEN: keys.open}
     if keys.private is not None:
         found[RoomKind.PRIVATE] = keys.private
@@ -47,7 +47,7 @@ def by_room(keys: Keys) -> dict[RoomKind, RoomKey]:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a present room holds and the backup's does not: it would be gone."""
+    """What a present room contains and the backup's does not: a restore would lose it."""
 
     sessions: int
     messages: int
@@ -63,11 +63,11 @@ def _loss(now: RoomContents, then: RoomContents) -> Loss:
 
 
 class Restoration:
-    """A backup that was verified, beside the rooms that it would replace.
+    """A verified backup, beside the rooms that it would replace.
 
-    `contents` is what the backup's open room holds, `present` what the present one does: None when nothing is
-    there or when it cannot be opened; `replaces` tells which. `kept` are rooms that the backup does not hold:
-    they stay as they are. `private_loss` is None unless it was asked for and can be told.
+    `contents` is what the backup's open room contains. `present` is what the present one contains; None when
+    there is none or it cannot be opened, and `replaces` tells which. `kept` are rooms that the backup does
+    not contain: they stay as they are. `private_loss` is None unless it was asked for and is known.
     """
 
     def __init__(
@@ -91,15 +91,16 @@ class Restoration:
 
     @property
     def loss(self) -> Loss | None:
-        """None when it cannot be told."""
+        """What of the open room a restore would lose; None when unknown."""
         if self.present is None:
             return None if self.replaces else Loss(0, 0, 0)
         return _loss(self.present, self.contents)
 
     async def put_in_place(self) -> None:
-        """Makes the backup's rooms the rooms. Killed at any moment, the old ones or the new ones are there.
+        """Replaces the present rooms with the backup's.
 
-        Raises `StorageFull`: nothing changed.
+        If the process is killed at any point, either the old rooms or the new ones are there. Raises
+        `StorageFull`; then nothing has changed.
         """
         await asyncio.to_thread(self._exchange.put_in_place)
 
@@ -116,8 +117,11 @@ class BackupService:
         clock: Clock,
         program: str,
     ) -> None:
-        """`folder` says where backups are kept that are given no other place; `vaults_of` gives the vaults
-        whose keyslots are in a folder; `program` is the version that is noted in a backup."""
+        """`folder` returns the default folder of backups.
+
+        `vaults_of` returns the vaults whose keyslots are in a folder. `program` is the version recorded in a
+        backup.
+        """
         self._rooms = rooms
         self._folder = folder
         self._vaults_of = vaults_of
@@ -125,27 +129,27 @@ class BackupService:
         self._clock = clock
         self._program = program
 
-    # --- made -------------------------------------------------------------------------------------
+    # --- making -----------------------------------------------------------------------------------
 
     @property
     def folder(self) -> Path:
         return self._folder()
 
     def target(self, output: Path | None = None) -> Path:
-        """The file that a backup would be: a dated name in the folder, unless `output` names a file."""
+        """Returns the file of a new backup: a dated name in the folder, unless `output` names a file."""
         if output is not None and not output.is_dir():
             return output
         folder = self.folder if output is None else output
         name = f"{PREFIX}{self._clock.now().astimezone():%Y-%m-%d-%H%M%S}"
-        # The same time comes again when a clock is set back: no backup takes the place of another.
+        # Times repeat when a clock is set back: no backup may replace another.
         names = (f"{name}{SUFFIX}" if n == 1 else f"{name}-{n}{SUFFIX}" for n in count(1))
         return next(folder / one for one in names if not (folder / one).exists())
 
     async def make(self, keys: RoomKeys, target: Path | None = None) -> BackupMade:
         """Backs up every room. Those in `keys` are opened and checked, the others copied as they are.
 
-        It is not `verified` when it lacks a room that there should be, or that the last backup in the same
-        folder has. The rooms may be in use, here or in another process. Raises as `RoomFiles.back_up`.
+        The result is not `verified` when it lacks an expected room, or one that the last backup in the same
+        folder contains. The rooms may be in use, in this or another process. Raises as `RoomFiles.back_up`.
         """
         return await asyncio.to_thread(self._make, keys, target or self.target())
 
@@ -162,7 +166,7 @@ class BackupService:
         return replace(made, missing=tuple(dict.fromkeys((*made.missing, *gone))))
 
     def _known(self, folder: Path) -> dict[Path, BackupFacts]:
-        """The dated backups in a folder that can be read, and what they say of themselves."""
+        """Returns the readable dated backups in a folder, with what they say about themselves."""
         found = {}
         for file in folder.glob(f"{PREFIX}*{SUFFIX}"):
             with suppress(NotABackup, BackupDamaged, FutureBackup):
@@ -170,35 +174,39 @@ class BackupService:
         return found
 
     def kept(self) -> list[Path]:
-        """The dated backups in the folder, in the order in which they were made, whatever the clock said
-        then. Those that cannot be read come first."""
+        """Returns the dated backups in the folder in the order in which they were made.
+
+        The order does not depend on the clock. Unreadable ones come first.
+        """
         known = self._known(self.folder)
         unread = sorted(set(self.folder.glob(f"{PREFIX}*{SUFFIX}")) - known.keys())
         return [*unread, *sorted(known, key=lambda file: _order(known[file]))]
 
     def remove_drafts(self) -> None:
-        """Removes what backups that were killed left in the folder, if it is in the home: a start does not
-        wait for a stick or a network."""
+        """Removes the drafts of killed backups from the folder, if it is in the home.
+
+        A start must not wait for a USB stick or a network.
+        """
         if self.folder.is_relative_to(self._rooms.parent):
             self._files.remove_drafts(self.folder)
 
     def held(self, rooms: Iterable[RoomKind]) -> tuple[int, int]:
-        """How many backups there are in the folder, and how many bytes are of these rooms in them."""
+        """Returns the number of backups in the folder, and how many bytes these rooms take in them."""
         known = self._known(self.folder).values()
         return len(known), sum(one.sizes.get(room, 0) for one in known for room in rooms)
 
     def lacking(self) -> tuple[RoomKind, ...]:
-        """The rooms that older backups in the folder hold and the newest does not."""
+        """Returns the rooms that older backups in the folder contain and the newest does not."""
         known = sorted(self._known(self.folder).values(), key=_order)
         held = {room for one in known for room in one.rooms}
         return tuple(room for room in RoomKind if room in held and room not in known[-1].rooms)
 
     async def make_in_turn(self, keys: RoomKeys, keep: int) -> BackupMade:
-        """A new backup; when it has been read back, all but the newest `keep` go. Raises as `make`.
+        """Makes a backup and, once it has been read back, deletes all but the newest `keep`.
 
-        Besides, for each room the newest backup stays that holds it, and the newest whose copy of it was
-        checked: without the room's key a copy of it may be damaged, and every new one with it. What cannot be
-        read stays.
+        Raises as `make`. Also kept are, for each room, the newest backup that contains it and the newest
+        whose copy of it was checked: without the room's key a copy may be damaged, and every later one with
+        it. Unreadable backups are kept.
         """
         made = await self.make(keys)
         await asyncio.to_thread(self._drop_old, keep)
@@ -219,19 +227,19 @@ class BackupService:
         if old:
             sync_folder(self.folder)
 
-    # --- put back ---------------------------------------------------------------------------------
+    # --- restoring --------------------------------------------------------------------------------
 
     @asynccontextmanager
     async def restoring(
         self, file: Path, unlock: Unlock, *, private: bool = False
     ) -> AsyncIterator[Restoration]:
-        """Unpacks and verifies a backup; what it would mean to put it in place is then known.
+        """Unpacks and verifies a backup, so that the effect of restoring it is known.
 
-        `unlock` is asked for the keys of the backup, and of what is there now; with `private` the private
-        room is looked into as well. Leaving without `put_in_place` changes nothing.
+        `unlock` is called for the keys of the backup, and of the present rooms; with `private` the private
+        rooms are compared as well. Nothing changes without `put_in_place`.
 
-        Raises `NotABackup`, `BackupDamaged`, `FutureBackup`, `FutureSchema`,
-        `WrongBackupPassphrase`, `StorageFull`, `ExchangeUnfinished`.
+        Raises `NotABackup`, `BackupDamaged`, `FutureBackup`, `FutureSchema`, `WrongBackupPassphrase`,
+        `StorageFull`, `ExchangeUnfinished`.
         """
         exchange = AtomicRoomSwap(self._rooms)
         preparing = exchange.prepared()
@@ -285,7 +293,7 @@ class BackupService:
     def _present(
         self, vault: Vault, key: RoomKey, unlock: Callable[[], RoomKey | None]
     ) -> RoomContents | None:
-        """What the present room holds, if one of the keys at hand opens it."""
+        """Returns what the present room contains, if one of the available keys opens it."""
         candidates: tuple[Callable[[], RoomKey | None], ...] = (
             lambda: key,
             vault.unlock_with_keyring,
@@ -319,10 +327,10 @@ KIND = "backup"
 
 
 class ScheduledBackups:
-    """The duty of the open room to back up all rooms, if the settings want it.
+    """The duty of the open room to back up all rooms, if the settings ask for it.
 
-    A backup that cannot be made is in the list of jobs, and tried again later; older ones stay until a new
-    one has been verified.
+    A failed backup is in the list of jobs and is tried again later. Older backups stay until a new one has
+    been verified.
     """
 
     def __init__(
@@ -333,7 +341,7 @@ class ScheduledBackups:
         settings: Callable[[], BackupSettings],
         on_missing: Callable[[RoomKind], None] = lambda _room: None,
     ) -> None:
-        """`on_missing` is told of a room that should be in a new backup and is not."""
+        """`on_missing` is called with each room that a new backup should contain and does not."""
         self._on_missing = on_missing
         self._backups = backups
         self._key = key
@@ -343,7 +351,7 @@ class ScheduledBackups:
             background.register_duty(Duty(KIND, timedelta(days=days), KIND))
 
     async def _do(self, _job: Job) -> None:
-        # The private room is copied as it is: its key is not kept for this.
+        # The private room is copied without being opened: its key is not kept for this.
         made = await self._backups().make_in_turn({RoomKind.OPEN: self._key}, self._settings().keep)
         for room in made.missing:
             self._on_missing(room)

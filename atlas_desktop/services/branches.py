@@ -1,4 +1,4 @@
-"""The tree of a conversation's messages: the branch that is shown, page by page, and the others."""
+"""The tree of a session's messages: the displayed branch, page by page, and the others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ from memory.storage.store import Store
 from models.messages import Role
 
 EXCERPT = 120
-"""Characters of a message in the outline of its session."""
+"""Characters of each message in the outline of its session."""
 
 
 def branch_of(nodes: Sequence[Node], leaf: str | None) -> list[Node]:
-    """From the root to `leaf`; nothing without one."""
+    """Returns the nodes from the root to `leaf`; empty without one."""
     known = {node.id: node for node in nodes}
     path: list[Node] = []
     at = leaf
@@ -24,7 +24,7 @@ def branch_of(nodes: Sequence[Node], leaf: str | None) -> list[Node]:
 
 
 def newest_leaf(nodes: Sequence[Node], start: str) -> str:
-    """Where the branch ends that goes on from `start` by the newest message each time."""
+    """Returns the end of the branch that continues from `start` with the newest message each time."""
     newest: dict[str, str] = {}
     for node in nodes:
         if node.parent_id is not None:
@@ -36,7 +36,7 @@ def newest_leaf(nodes: Sequence[Node], start: str) -> str:
 
 
 def siblings(nodes: Sequence[Node], message_id: str) -> list[str]:
-    """A message and its variants: of the same role, in answer to the same message, oldest first."""
+    """Returns a message and its variants (same role, in answer to the same message), oldest first."""
     own = next((node for node in nodes if node.id == message_id), None)
     if own is None:
         return []
@@ -44,7 +44,7 @@ def siblings(nodes: Sequence[Node], message_id: str) -> list[str]:
 
 
 def places(nodes: Sequence[Node]) -> dict[str, tuple[int, int]]:
-    """Of each message that has variants, which of how many it is, counted from 1."""
+    """Returns, for each message that has variants, its position counted from 1 and their number."""
     families: dict[tuple[str | None, Role], list[str]] = {}
     for node in nodes:
         families.setdefault((node.parent_id, node.role), []).append(node.id)
@@ -57,8 +57,10 @@ def places(nodes: Sequence[Node]) -> dict[str, tuple[int, int]]:
 
 
 def numbers(nodes: Sequence[Node]) -> dict[str, int]:
-    """Of each message, its place on the branch that it is on, counted from 1. `nodes` come as they were
-    stored, parents first. Instructions are not counted: no conversation shows them."""
+    """Returns the position of each message on its branch, counted from 1.
+
+    `nodes` are in storage order, parents first. Instructions are not counted, because no session shows them.
+    """
     found: dict[str, int] = {}
     for node in nodes:
         above = found.get(node.parent_id, 0) if node.parent_id is not None else 0
@@ -68,9 +70,9 @@ def numbers(nodes: Sequence[Node]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Messages that follow one another with no other way to go on between them, and what goes on from there.
+    """A run of messages without branching, and the runs that continue from its end.
 
-    `shown` says that it is part of the branch that is shown.
+    `shown`: it is part of the displayed branch.
     """
 
     nodes: tuple[Node, ...]
@@ -79,18 +81,18 @@ class Stretch:
 
     @property
     def leaf(self) -> str:
-        """Where its newest way ends."""
+        """The id of the message at which its newest continuation ends."""
         return self.ways[-1].leaf if self.ways else self.nodes[-1].id
 
 
 def stretches(nodes: Sequence[Node], head: str | None) -> list[Stretch]:
-    """The tree of a session, with each run of messages in one piece."""
+    """Returns the tree of a session, with each run of messages in one piece."""
     below: dict[str | None, list[Node]] = {}
     for node in nodes:
         below.setdefault(node.parent_id, []).append(node)
     shown = {node.id for node in branch_of(nodes, head)}
-    # Children are stored after their parents, so going backwards finds them made already. No recursion: a
-    # conversation may be longer than the stack is deep.
+    # Children are stored after their parents, so going backwards finds them already made. No recursion: a
+    # session may be longer than the stack is deep.
     runs: dict[str, tuple[list[Node], tuple[Stretch, ...]]] = {}
 
     def whole(start: Node) -> Stretch:
@@ -107,9 +109,9 @@ def stretches(nodes: Sequence[Node], head: str | None) -> list[Stretch]:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A session, the ids of the messages of the branch that is shown, and the last of these messages.
+    """A session, the message ids of its displayed branch, and the newest of these messages.
 
-    `places` tells of those that have variants which of how many they are, counted from 1.
+    `places` gives the position, counted from 1, and the number of variants for each message that has any.
     """
 
     session: Session
@@ -119,13 +121,13 @@ class Branch:
 
 
 class BranchService:
-    """Of one room. Raises as `Store`."""
+    """The branches of one room's sessions. Raises as `Store`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def open(self, ref: str, *, newest: int) -> Branch:
-        """The branch that is shown, of which only the `newest` messages are read."""
+        """Returns the displayed branch, of which only the `newest` messages are read."""
         session = await self._store.get_session(ref)
         nodes = await self._store.outline(session.id)
         ids = tuple(n.id for n in branch_of(nodes, session.head_id) if n.role is not Role.SYSTEM)
@@ -133,7 +135,7 @@ class BranchService:
         return Branch(session, ids, tuple(last), places(nodes))
 
     async def page(self, session_id: str, last: str, number: int) -> list[Message]:
-        """The `number` messages that end with `last`, oldest first; fewer at the beginning."""
+        """Returns the `number` messages that end with `last`, oldest first; fewer at the beginning."""
         found = await self._store.branch(session_id, last, newest=number)
         return [message for message in found if message.role is not Role.SYSTEM]
 
@@ -141,11 +143,11 @@ class BranchService:
         return await self._store.outline(session_id, excerpt=excerpt)
 
     async def variants(self, message_id: str) -> list[Message]:
-        """The message and its siblings, oldest first."""
+        """Returns the message and its siblings, oldest first."""
         return await self._store.variants(message_id)
 
     async def go_to(self, session_id: str, message_id: str) -> Session:
-        """Shows the branch that a message is on: its newest one, if the message is on several.
+        """Displays the branch that a message is on; the newest one, if it is on several.
 
         Raises `MessageNotFound`.
         """
@@ -155,5 +157,5 @@ class BranchService:
         return await self._store.set_head(session_id, newest_leaf(nodes, message_id))
 
     async def mark(self, message_id: str, *, important: bool) -> Message:
-        """Marked messages stay word for word in the model's sight longest."""
+        """Marks a message as important or not. Marked messages stay verbatim in the context the longest."""
         return await self._store.update_message(message_id, MessagePatch(important=important))

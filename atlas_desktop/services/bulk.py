@@ -1,4 +1,4 @@
-"""What is done to many sessions at once, whichever open room each of them is in."""
+"""Operations on many sessions at once, whichever open room each is in."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was changed, by room: `Bulk.put_back` undoes it."""
+    """What was changed, by room; `Bulk.put_back` undoes it."""
 
     by_room: tuple[tuple[RoomKind, tuple[Organised, ...]], ...]
 
@@ -30,18 +30,21 @@ class Done:
 
 
 class Bulk:
-    """Of one desk. A `ref` is an id, a unique prefix of one, or `last`; raises `SessionNotFound`,
-    `AmbiguousId` before anything is changed. What is in one room is changed in one step."""
+    """Bulk operations of one desk. The sessions of one room are changed in one step.
+
+    A `ref` is an id, a unique prefix of one, or `last`. Raises `SessionNotFound`, `AmbiguousId` before
+    anything is changed.
+    """
 
     def __init__(self, desk: "AppContext") -> None:
         self._desk = desk
 
     async def apply(self, refs: Sequence[str], patch: MarksPatch) -> Done:
-        """Raises ValueError for a tag, category or project that is empty or too long."""
+        """Applies a patch. Raises ValueError for a tag, category or project that is empty or too long."""
         return await self._apply(await self.grouped(refs), patch)
 
     async def apply_to(self, sessions: "Sequence[Session]", patch: MarksPatch) -> Done:
-        """As `apply`, to sessions of open rooms that were just read: none of them is looked for again."""
+        """As `apply`, to sessions of open rooms that were just read: they are not looked up again."""
         ids: dict[RoomKind, list[str]] = {}
         for session in sessions:
             ids.setdefault(session.room, []).append(session.id)
@@ -55,7 +58,7 @@ class Bulk:
         return Done(tuple(made))
 
     async def put_back(self, done: Done) -> Done:
-        """Undoes it, in the rooms that still are open."""
+        """Undoes the changes, in the rooms that are still open."""
         kept = dict(done.by_room)
         return Done(
             tuple(
@@ -68,7 +71,7 @@ class Bulk:
         )
 
     async def undo_last(self) -> Done:
-        """Undoes the last change that still stands, in all the open rooms in which it was made."""
+        """Undoes the last change not undone yet, in all open rooms in which it was made."""
         while times := [
             (at, room)
             for room in self._desk.open_rooms
@@ -91,13 +94,13 @@ class Bulk:
         if len(groups) != 1:
             raise CannotMerge("room")
         ((room, ids),) = groups
-        # A session that was named twice is not merged with itself in silence.
+        # A session that was named twice is not silently merged with itself.
         if len(ids) != len(others) + 1:
             raise CannotMerge("same")
         return await room.organising.merge(ids[0], ids[1:])
 
     async def grouped(self, refs: Sequence[str]) -> "list[tuple[RoomServices, list[str]]]":
-        """Full ids by room, each once, in the order given."""
+        """Returns full ids by room, each once, in the order given."""
         found: dict[RoomKind, tuple[RoomServices, list[str]]] = {}
         for ref in refs:
             room, session = await self._desk.rooms.find(ref)

@@ -1,7 +1,7 @@
-"""One way in for text from outside: models, documents, file names, imports.
+"""Cleaning of untrusted text: from models, documents, file names, imports.
 
-Textual hands ESC and OSC sequences through to the terminal (an OSC 52 even writes the clipboard), so nothing
-from outside may keep them. Characters are dropped one by one, which makes cleaning a stream the same as
+Textual passes ESC and OSC sequences through to the terminal (an OSC 52 even writes the clipboard), so no
+untrusted text may keep them. Characters are dropped one by one, so cleaning a stream gives the same result as
 cleaning the whole text, wherever the stream is cut.
 """
 
@@ -25,11 +25,11 @@ _UNCLEAN = re.compile(f"[{''.join(map(re.escape, map(chr, _TABLE)))}]")
 
 
 def clean(text: str) -> str:
-    """`text` without control characters (newline and tab stay), bidi overrides and lone surrogates."""
-    # Most text holds none of them, and looking is five times as fast as translating.
+    """Returns `text` without control characters (except newline and tab), bidi overrides, surrogates."""
+    # Most text contains none of them, and searching is five times as fast as translating.
     return text.translate(_TABLE) if _UNCLEAN.search(text) else text
 
 
 def clean_line(text: str) -> str:
-    """`clean` for titles and names: one line, single spaces."""
+    """Returns `text` cleaned, as one line with single spaces, for titles and names."""
     return " ".join(clean(text).split())

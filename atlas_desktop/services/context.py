@@ -1,4 +1,4 @@
-"""The context of a conversation: its next epoch, where it ends and resumes, and a meter by tier."""
+"""The context of a session: epochs and model states, where it ends and resumes, and a meter by tier."""
 
 import asyncio
 from collections import OrderedDict
@@ -7,12 +7,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from atlas_desktop.locale import N_, _, formats, ngettext, plural
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.branches import branch_of
 from atlas_desktop.services.events import Replied
 from atlas_desktop.settings.schema import SessionSettings
-from atlas_desktop.words.catalogue import texts, tr
-from atlas_desktop.words.formats import formats
 from memory.clock import Clock
 from memory.context.boundaries import (
     Boundary,
@@ -38,16 +37,35 @@ from models.ports import Embedder, PrefixKeeper
 
 if TYPE_CHECKING:
     from memory.storage.snapshots import SnapshotStore
+_METER_TEXTS = {
+    "system": N_("instructions"),
+    "profile": N_("profile"),
+    "pinned": N_("kept word for word"),
+    "summary": N_("summaries"),
+    "document": N_("documents"),
+    "recent": N_("recent, verbatim"),
+    "recall": N_("recalled"),
+    "user": N_("latest message"),
+}
+_METER_COUNT_COUNTS = {
+    "profile": plural("1 memory", "{count} memories"),
+    "pinned": plural("1 message", "{count} messages"),
+    "summary": plural("1 summary", "{count} summaries"),
+    "document": plural("1 file", "{count} files"),
+    "recent": plural("1 message", "{count} messages"),
+    "recall": plural("1 passage", "{count} passages"),
+}
 
 
 _WIDTH = 24
 
 
 def meter(view: ContextView) -> str:
-    """One line in all and one for each tier, with bars that share one scale."""
+    """Returns one line in total and one for each tier, with bars on one scale."""
     number, limit = formats().number, view.budget.limit
-    in_all = tr(
-        "meter.in_all",
+    in_all = _(
+        "{tokens} of {limit} tokens ({share:.0%}), plus {reply} for the reply. Above {working}, "
+        "older messages are summarised down to {target}.",
         tokens=number(view.tokens),
         limit=number(limit),
         share=view.tokens / limit if limit else 0.0,
@@ -60,47 +78,49 @@ def meter(view: ContextView) -> str:
 
 
 def tier_name(tier: TierUse) -> str:
-    """A tier as people call it."""
+    """Returns a tier's name as shown to the user."""
     if tier.tier == "recall" and not tier.ids:
-        # What is told with a turn stands in one place with the day and the hour.
-        return tr("meter.time")
-    return tr(f"meter.{tier.tier}") if tier.tier in texts("meter") else tier.tier
+        # The recall tier also contains the date and time, which are all that it has when nothing is recalled.
+        return _("date and time")
+    return _(_METER_TEXTS[tier.tier]) if tier.tier in _METER_TEXTS else tier.tier
 
 
 def tier_line(tier: TierUse, most: int) -> str:
-    """A tier's tokens, its bar (as long as its part of `most`), and how many things are in it."""
+    """Returns a tier's tokens, its bar (as long as its share of `most`), and how many items it has."""
     filled = max(1, round(_WIDTH * tier.tokens / most))
-    counted = tier.ids and f"{tier.tier}.count.one" in texts("meter")
-    count = f"  {tr(f'meter.{tier.tier}.count', count=len(tier.ids))}" if counted else ""
+    counted = tier.ids and tier.tier in _METER_COUNT_COUNTS
+    count = f"  {ngettext(*_METER_COUNT_COUNTS[tier.tier], len(tier.ids))}" if counted else ""
     return f"{tier_name(tier):<19}{formats().number(tier.tokens):>8}  {'█' * filled}{count}"
 
 
 def next_prompt(view: ContextView) -> str:
-    """The exact messages that the model is given before the person's next words."""
+    """Returns the exact messages that the model is given before the user's next message."""
     return "\n\n".join(f"[{message.role}]\n{message.content}" for message in view.messages)
 
 
 def compact(tiers: Sequence[TierUse]) -> str:
-    """All tiers in one line: `system 38 · summary 410 · recent 1,204`."""
+    """Returns all tiers in one line: `system 38 · summary 410 · recent 1,204`."""
     return " · ".join(f"{tier.tier} {tier.tokens:,}" for tier in tiers if tier.tokens)
 
 
 _LOOKED_AT = 12
-"""Newest messages that the topic is made from, replies included (of them the newest alone is looked at)."""
+"""Newest messages that the topic is made from, replies included (of these only the newest is used)."""
 _REMEMBERED = 256
 _OF_A_REPLY = 1000
-"""Characters of a reply that tell what it is about."""
+"""Characters of a reply that determine its topic."""
 _OF_A_MESSAGE = 4000
-"""Characters of a message that tell what it is about; an embedding model reads less."""
+"""Characters of a message that determine its topic; an embedding model reads fewer."""
 _SETTLED = 2
-"""Turns after which a new conversation is offered for another topic: whoever introduces themselves tells many
-things, and is not asked about it."""
+"""Turns after which a new session is offered for another topic.
+
+Users who introduce themselves mention many things, and are not asked about it.
+"""
 _PATIENCE_S = 1.5
-"""A message waits no longer than this to learn whether its topic is new."""
+"""Seconds that a message waits at most to learn whether its topic is new."""
 
 
 class ContinuityService:
-    """Of one room. Without an embedder only pauses and lengths are noticed."""
+    """Session boundaries and reminders in one room. Without an embedder only pauses and lengths count."""
 
     def __init__(
         self,
@@ -118,11 +138,11 @@ class ContinuityService:
 
     @property
     def automatic(self) -> bool:
-        """Whether a new session is begun without asking."""
+        """Whether a new session is started without asking."""
         return self._settings().new_session == "automatic"
 
     async def boundary(self, session: Session, text: str) -> Boundary | None:
-        """Whether `text`, said now, begins something new; None also when nobody wants to know.
+        """Returns why `text`, sent now, starts something new; None if it does not, or detection is off.
 
         `session` is as it was before `text` was stored.
         """
@@ -147,14 +167,14 @@ class ContinuityService:
         return boundary(rules, now=now, last=session.updated_at, turns=turns, similarity=similarity)
 
     async def reminder(self, session: Session) -> Reminder | None:
-        """What to say when a session is taken up again after a pause; None when there is nothing to say."""
+        """Returns what to say when a session is resumed after a pause; None when there is nothing to say."""
         settings = self._settings()
         if not settings.reminder:
             return None
         now, after = self._clock.now(), timedelta(minutes=settings.after_minutes)
         if session.head_id is None or now - session.updated_at < after:
             return None
-        # However long the session is, its first and its last words are enough.
+        # The first and the last messages are enough, however long the session is.
         path = branch_of(await self._store.outline(session.id), session.head_id)
         ends = await self._store.branch(session.id, newest=_LOOKED_AT)
         own = [node.id for node in path if node.role is Role.USER]
@@ -167,9 +187,9 @@ class ContinuityService:
         return None if found is None else replace(found, turns=max(found.turns, len(own)))
 
     async def _turns(self, session: Session, head_id: str, length: int) -> int:
-        """The turns of its branch; of a session that cannot have `length` yet about half of its messages.
+        """Returns the turns on the session's branch; if it cannot have `length` yet, about half its messages.
 
-        Other answers to a message, and what stood in its place before an edit, are messages and no turns.
+        Variants of replies and replaced messages count as messages, but not as turns.
         """
         if session.message_count < length:
             return session.message_count // 2
@@ -179,10 +199,10 @@ class ContinuityService:
     async def _similarity(
         self, text: str, said: Sequence[Message], replied: Message | None, enough: float
     ) -> float | None:
-        """The cosine between `text` and what was talked about; None when there is no saying in time.
+        """Returns the cosine between `text` and the topic; None when it cannot be computed in time.
 
-        Who asks about something that the newest reply brought up goes on with it: where what was `said` is
-        not `enough` like the text, the reply may be.
+        A question about something in the newest reply continues the topic: if the similarity to what was
+        `said` is less than `enough`, that to the reply counts as well.
         """
         embedder = self._embedder()
         if embedder is None:
@@ -210,16 +230,16 @@ class ContinuityService:
 
 EPOCH = "epoch"
 WORTH_KEEPING = 256
-"""Tokens. Less is read again sooner than it is fetched."""
+"""Tokens. Fewer are evaluated again sooner than they are loaded."""
 REST_S = 20.0
-"""So long after a reply its state is kept, unless the talk goes on."""
+"""Seconds after a reply until its state is saved, unless the session continues."""
 
 
 class EpochService:
-    """Of one room. `engine` and `model` are asked for each time: the model can be changed.
+    """Epochs and saved model states of one room.
 
-    `model` gives None when the model in use cannot be read ahead; `snapshots` is None in a room that leaves
-    nothing behind.
+    `engine` and `model` are called for each use, because the model can change. `model` returns None when the
+    model in use cannot prefill; `snapshots` is None in a room that stores nothing.
     """
 
     def __init__(
@@ -243,10 +263,10 @@ class EpochService:
         background.register(EPOCH, self._prepare)
         background.register_hook(self._after_reply)
 
-    # --- a resumed session ------------------------------------------------------------------------
+    # --- resuming a session -----------------------------------------------------------------------
 
     async def bring_back(self, session_id: str) -> bool:
-        """Gives the model what it held of a session, once in a run; returns whether anything was.
+        """Restores the model's saved state of a session, once in a run; returns whether there was any.
 
         Raises `models.errors.ModelsError`.
         """
@@ -260,7 +280,7 @@ class EpochService:
         return await self._load(session_id, model, await model.render(messages))
 
     async def warm(self, session_id: str) -> None:
-        """Has the model read a session that was opened, beside and behind any chat, before anybody asks."""
+        """Prefills an opened session before the first message, at lower priority than any chat."""
         await self.bring_back(session_id)
         model = self._model()
         messages = await self._engine().resting(session_id)
@@ -283,7 +303,7 @@ class EpochService:
         try:
             await model.load_state(state)
         except StateRefused:
-            # It belongs to other settings of the model: what it holds is read again.
+            # It belongs to other settings of the model: its text is evaluated again.
             await self._snapshots.drop_session(session_id)
             return False
         return True
@@ -291,9 +311,9 @@ class EpochService:
     # --- after a reply ----------------------------------------------------------------------------
 
     async def summarise_now(self, session_id: str) -> Compaction | None:
-        """Summarises all but the newest messages; None when nothing has been said.
+        """Summarises all but the newest messages; returns None for an empty session.
 
-        The result serves once the model has read it, which is left to the background.
+        The result is used once the model has read it, which happens in the background.
         """
         engine = self._engine()
         made = await engine.next_epoch(session_id, force=True)
@@ -310,14 +330,14 @@ class EpochService:
         self._worth_keeping(session, replied.completion.held_hash, replied.completion.held_tokens)
 
     def _worth_keeping(self, session: Session, held_hash: str, tokens: int) -> None:
-        """Has the state kept whose tokens have this hash, if it is long enough for that."""
+        """Schedules saving the state whose tokens have this hash, if it is long enough."""
         if self._snapshots is None or session.memory_mode is MemoryMode.OFF or tokens < WORTH_KEEPING:
             return
         self._held[session.id] = held_hash
         self._keep_soon()
 
     async def _prepare(self, job: Job) -> None:
-        """Makes the next epoch, has it read, and lets it serve from the next turn on."""
+        """Makes the next epoch, has the model read it, and lets it be used from the next turn on."""
         engine, session_id = self._engine(), job.session_id
         assert session_id is not None
         try:
@@ -332,12 +352,12 @@ class EpochService:
         except SessionNotFound:
             return
         except ModelsError:
-            # Nothing is read any more; the new beginning is the shorter one to read.
+            # Nothing is read ahead any more; the new epoch is the shorter one to read.
             engine.ready(session_id)
             raise
 
     async def _read_ahead(self, session_id: str) -> None:
-        """Reads what the next turn begins with, again when a turn has come in between."""
+        """Prefills what the next turn begins with, again if a turn came in between."""
         model = self._model()
         if model is None:
             return
@@ -352,15 +372,17 @@ class EpochService:
             session = await self._store.get_session(session_id)
             if session.head_id == head:
                 engine.ready(session_id)
-                # Whoever comes back later begins from here, and not from what the last reply was given.
+                # A later resume begins from here, and not from the prompt of the last reply.
                 self._worth_keeping(session, read.held_hash, min(read.tokens, read.evaluated))
                 return
 
     # --- snapshots --------------------------------------------------------------------------------
 
     def _keep_soon(self) -> None:
-        """Keeps states once nothing has been said for a while. What the model holds does not outlive this
-        run, so it is no job for the queue."""
+        """Saves states once there has been no message for a while.
+
+        The model's states do not outlive this run, so this is not a job for the queue.
+        """
         if self._keeping is not None:
             self._keeping.cancel()
         self._keeping = asyncio.create_task(self._keep_later(), name="snapshots")
@@ -371,7 +393,7 @@ class EpochService:
         await self._keep_held()
 
     async def keep(self, session_id: str) -> bool:
-        """Keeps what the model holds of a session, if it still does; returns whether it was kept."""
+        """Saves the model's state of a session, if it still has it; returns whether it was saved."""
         held, model = self._held.get(session_id), self._model()
         if held is None or model is None or self._snapshots is None:
             return False
@@ -380,16 +402,18 @@ class EpochService:
             await self._snapshots.drop_other_models(state.model)
             kept = await self._snapshots.put(session_id, state)
         except ModelsError:
-            # A snapshot only saves time: without one the words are read again.
+            # A snapshot only saves time: without one the text is evaluated again.
             kept = False
         if self._held.get(session_id) == held:
             del self._held[session_id]
         return kept
 
     async def forget(self, session_ids: Sequence[str]) -> int:
-        """Gives up what is kept of these sessions, and all that the model holds; returns how many states.
+        """Deletes the saved states of these sessions, and drops all states of the model.
 
-        Raises `StorageFull` when the disk does not let go of them, `models.errors.ModelsError`.
+        Returns how many saved states were deleted.
+
+        Raises `StorageFull` when they cannot be removed from the disk, `models.errors.ModelsError`.
         """
         gone = 0
         for session_id in session_ids:
@@ -402,7 +426,7 @@ class EpochService:
         return gone
 
     async def close(self) -> None:
-        """Keeps every session's state that is not kept yet."""
+        """Saves every session's state that is not saved yet."""
         task, self._keeping = self._keeping, None
         if task is not None:
             task.cancel()

@@ -1,5 +1,7 @@
-"""A throw-away home with sample conversations, to look around in without giving anything away. What is known
-from them has been learned from them, as from what anybody says."""
+"""A temporary home with sample conversations, to try the program without personal data.
+
+Its memories are learned from the samples, as from any message.
+"""
 
 import json
 import secrets
@@ -21,11 +23,11 @@ from models.messages import Role
 
 _MINUTE = timedelta(minutes=1)
 _LOOKED_AT_DAYS = 3
-"""What was learned so long ago has been accepted in the inbox."""
+"""Memories of samples at least this many days old are already accepted in the inbox."""
 
 
 class PastClock:
-    """Tells the moment that it was last set to, a little later each time."""
+    """A clock that returns the moment it was last set to, 20 seconds later with each call."""
 
     def __init__(self) -> None:
         self.moment = datetime.now(UTC)
@@ -51,7 +53,7 @@ class Sample:
 
 
 def demo_home(paths: Paths) -> Paths:
-    """An empty home in the cache, which shares the models of the real one."""
+    """Creates an empty home in the cache, which shares the models of the real one."""
     home = Paths(paths.cache / "demo")
     shutil.rmtree(home.home, ignore_errors=True)
     home.home.mkdir(mode=0o700, parents=True)
@@ -61,7 +63,7 @@ def demo_home(paths: Paths) -> Paths:
 
 
 def demo_passphrase() -> str:
-    """Nobody needs to know it: the home ends with the program."""
+    """Returns a random passphrase. The user never needs it: the home ends with the program."""
     return secrets.token_urlsafe(24)
 
 

@@ -1,4 +1,4 @@
-"""What an interface needs, in one object: settings, vault, models, and the rooms that are open."""
+"""Everything an interface needs, in one object: settings, vault, models, and the open rooms."""
 
 import asyncio
 import time
@@ -41,25 +41,26 @@ _LAST = "last"
 
 
 async def _in_mode(store: "Store", session_id: str, mode: MemoryMode) -> "Session":
-    """The session in another memory mode."""
-    # No first screen needs it.
+    """Changes the memory mode of a session and returns the session."""
+    # Imported late: the first screen does not need it.
     from memory.entities import SessionPatch
 
     return await store.update_session(session_id, SessionPatch(memory_mode=mode))
 
 
 class RoomsService:
-    """Of one desk. While the private room is closed it is as if it were not there.
+    """The private room, sessions off the record, and moves between the rooms of one desk.
 
-    `busy` says whether somebody is at work in the private room; `on_closing` is awaited before it closes, by
-    itself or because somebody wants it to. `now` counts seconds.
+    A closed private room is treated as absent. `busy` returns whether the private room is at work.
+    `on_closing` is awaited before it closes, whether on request or because it was idle. `now` returns
+    seconds.
     """
 
     def __init__(self, desk: "AppContext", now: Callable[[], float] = time.monotonic) -> None:
         self.busy: Callable[[], bool] = lambda: desk.gate.busy
         self.on_closing: Callable[[], Awaitable[None]] = _nothing
         self.stuck = 0
-        """How many sessions on their way `complete` found that nothing opens any more; they stay there."""
+        """Sessions in transit that `complete` could not open because their key is lost. They stay there."""
         self._desk = desk
         self._now = now
         self._used_at = 0.0
@@ -68,7 +69,7 @@ class RoomsService:
 
     @property
     def forgetting(self) -> "RoomsForgetting":
-        """Forgetting in all rooms that are open."""
+        """Forgetting in all open rooms."""
         from atlas_desktop.services.forgetting_in_rooms import RoomsForgetting
 
         return RoomsForgetting(lambda: self._desk.open_rooms)
@@ -77,14 +78,14 @@ class RoomsService:
 
     @property
     def private(self) -> "RoomServices | None":
-        """The private room, while it is open."""
+        """The private room; None while it is closed."""
         return self._find(RoomKind.PRIVATE)
 
     async def enter_both(self, passphrase: str) -> "RoomServices":
         """Opens the open room and the private one with one passphrase; returns the private one.
 
         Raises `WrongPassphrase`, also when the passphrase opens the open room alone; `KeyslotsMissing` or
-        `KeyslotsDamaged` when it is the private room's key file that fails.
+        `KeyslotsDamaged` when the private room's key file fails.
         """
         keys = await self._desk.vault.unlock_both(passphrase)
         private = keys.private or await self._desk.vault.unlock_private(passphrase)
@@ -99,7 +100,7 @@ class RoomsService:
         return await self.enter_private_with(await self._desk.vault.unlock_private(passphrase))
 
     async def enter_private_with(self, key: "RoomKey") -> "RoomServices":
-        """As `enter_private`, with the key that its passphrase has given."""
+        """As `enter_private`, with the key that the passphrase has unlocked."""
         async with self._at_the_door:
             room = self.private or await self._desk.enter(key, RoomKind.PRIVATE)
             self.used()
@@ -107,7 +108,7 @@ class RoomsService:
         return room
 
     async def leave_private(self) -> None:
-        """Closes the private room, if it is open. What fails, or is cancelled, does not leave it open."""
+        """Closes the private room, if it is open. An error or a cancellation does not leave it open."""
         self.stop_watching()
         await unbroken(self._leave_private())
 
@@ -121,13 +122,13 @@ class RoomsService:
                 await self._desk.leave(room)
 
     def used(self) -> None:
-        """Somebody is there: the private room stays open for another while."""
+        """Notes activity: the private room stays open for another idle period."""
         self._used_at = self._now()
 
     def watch(self, failed: Callable[[BaseException], None] | None = None) -> None:
-        """From now on closes the private room when it has not been used for as long as the settings say.
+        """Starts to watch the private room, and closes it after the idle time in the settings.
 
-        `failed` is told of what did not work when it closed by itself.
+        `failed` is called with the error if that closing fails.
         """
         if self._watching is None or self._watching.done():
             self.used()
@@ -148,13 +149,13 @@ class RoomsService:
         await self.leave_private()
 
     def _left(self) -> float:
-        """Seconds until the private room closes by itself."""
+        """Returns the seconds until the idle private room closes."""
         return self._used_at + 60 * self._desk.settings.sessions.private_idle_minutes - self._now()
 
     # --- finding ----------------------------------------------------------------------------------
 
     async def find(self, ref: str) -> "tuple[RoomServices, Session]":
-        """The session of an id, a prefix of one, or `last`, and the open room that it is in.
+        """Returns a session (by id, a prefix of one, or `last`) and the open room that contains it.
 
         Raises `SessionNotFound`, `AmbiguousId`.
         """
@@ -175,11 +176,11 @@ class RoomsService:
     # --- moving -----------------------------------------------------------------------------------
 
     async def move(self, ref: str, destination: RoomKind) -> "Session":
-        """Moves a session to a room that is open, with all that was made from it and from nothing else.
+        """Moves a session to an open room, with everything that was made from it alone.
 
-        Killed at any moment it is whole in one of the rooms, or on its way, where nobody sees it, until
-        `complete`. No reply may be under way in it. Raises `RoomClosed`, and what the store raises; then
-        nothing has moved.
+        If the process is killed at any point, the session is complete in one of the rooms, or in transit and
+        hidden until `complete`. No reply may be in progress in it. Raises `RoomClosed`, and what the store
+        raises; then nothing has moved.
         """
         return await unbroken(self._move(ref, destination))
 
@@ -192,7 +193,7 @@ class RoomsService:
             await _in_mode(source.store, session.id, MemoryMode.NORMAL)
         sealer = await self._sealer(source, target)
         moves = source.store.moves
-        # A job in mid-work could write down once more what has just gone.
+        # A running job could store again what has just been moved.
         async with source.background.stopped():
             await source.epochs.forget([session.id])
             departure = await moves.depart(session.id, destination, sealer)
@@ -201,13 +202,13 @@ class RoomsService:
             except Exception:
                 await moves.take_back(session.id, sealer)
                 raise
-            # The model has read its words in the prompts of other sessions, too.
+            # The model has also read its text in the prompts of other sessions.
             await source.epochs.forget([session.id, *departure.recalled_in])
         await target.recall.remember(session.id)
         return await target.store.get_session(session.id)
 
     async def keep(self, ref: str, mode: MemoryMode = MemoryMode.NORMAL) -> "Session":
-        """Saves a session that is off the record to the open room; one that is saved stays as it is."""
+        """Saves an off-the-record session to the open room; a saved session stays as it is."""
         room, session = await self.find(ref)
         if room.store.room is not RoomKind.OFF_RECORD:
             return session
@@ -216,7 +217,7 @@ class RoomsService:
         return await self.move(session.id, RoomKind.OPEN)
 
     async def complete(self) -> int:
-        """Ends the moves that were cut short between rooms that are open now; returns how many."""
+        """Completes interrupted moves between rooms that are open now; returns how many."""
         done = self.stuck = 0
         for source in self._desk.open_rooms:
             for move in await source.store.moves.waiting():
@@ -226,7 +227,7 @@ class RoomsService:
                 try:
                     await self._deliver(source, target, move.session_id, await self._sealer(source, target))
                 except ParcelUnreadable:
-                    # The key to it was lost with a damaged room: nobody is kept out of what is sound.
+                    # Its key was lost with a damaged room. That must not keep anyone out of what is sound.
                     self.stuck += 1
                     continue
                 await target.recall.remember(move.session_id)
@@ -241,7 +242,10 @@ class RoomsService:
         await source.store.moves.delivered(session_id)
 
     async def _sealer(self, source: "RoomServices", target: "RoomServices") -> "Sealer":
-        """The private room's, if it is one of them: what waits is as private as what is inside."""
+        """Returns the private room's sealer if it is one of the two rooms, else the source's.
+
+        What is in transit is as private as what is inside.
+        """
         private = target if target.store.room is RoomKind.PRIVATE else source
         return await private.store.moves.sealer()
 
@@ -251,15 +255,15 @@ class RoomsService:
     # --- off the record ---------------------------------------------------------------------------
 
     async def off_record(self) -> "RoomServices":
-        """The room in memory, made when first asked for."""
+        """Returns the room in memory, which is made on first use."""
         return self._find(RoomKind.OFF_RECORD) or await self._desk.enter(None, RoomKind.OFF_RECORD)
 
     async def off_the_record(self, ref: str) -> "Session":
-        """A copy of a session in the room in memory, to go on in; the session itself stays as it is."""
+        """Copies a session into the room in memory, to continue there; the session itself stays as it is."""
         return await unbroken(self._off_the_record(ref))
 
     async def _off_the_record(self, ref: str) -> "Session":
-        # No first screen needs it.
+        # Imported late: the first screen does not need it.
         from memory.attachments import NewAttachment
 
         source, session = await self.find(ref)
@@ -272,15 +276,16 @@ class RoomsService:
         for one in await source.store.attachments.attached(session.id):
             file = NewAttachment(one.name, one.media_type, one.size, one.text)
             await room.store.attachments.attach(taken.id, file)
-        # The copy has ids of its own: kept one day, it lies beside the session that it was made from.
+        # The copy has its own ids: if it is saved later, it can exist beside the original.
         fork = await room.store.fork_session(taken.id, taken.head_id)
         await room.store.erase_session(taken.id)
         return await _in_mode(room.store, fork.id, MemoryMode.OFF)
 
     async def set_mode(self, ref: str, mode: MemoryMode) -> "Session":
-        """The memory mode of a session from now on; what that does to what is there: `modes.consequence`.
+        """Sets the memory mode of a session from now on.
 
-        Off the record it goes on as a copy in memory; from there any other mode saves it to the open room.
+        `phrases.rooms.of_mode` describes the effect on existing content. Off the record, the session
+        continues as a copy in memory; from there, any other mode saves it to the open room.
         """
         room, session = await self.find(ref)
         off = room.store.room is RoomKind.OFF_RECORD
@@ -290,7 +295,7 @@ class RoomsService:
             return await self.keep(session.id, mode)
         changed = await _in_mode(room.store, session.id, mode)
         if mode is MemoryMode.NORMAL and session.memory_mode is not MemoryMode.NORMAL:
-            # What was said while nothing was to be learned is passed over.
+            # Messages from the time when nothing was to be learned are skipped.
             for one in await room.store.memories.unlearned(session=session.id):
                 await room.store.memories.mark_learned(one.session_id, one.seq)
         return changed
@@ -302,7 +307,7 @@ def _tell(task: "asyncio.Task[None]", failed: Callable[[BaseException], None]) -
 
 
 async def _nothing() -> None:
-    """Nobody is concerned."""
+    """Does nothing."""
 
 
 T = TypeVar("T")
@@ -310,13 +315,14 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class AppContext:
-    """The program without a face. What opens, starts and watches is given by the composition root.
+    """The program without an interface. The composition root supplies what opens, starts and watches.
 
-    `chosen_model` names a model other than the default. `watch_models` takes what to call (in a thread of its
-    own) with each model file that is put into the folder of models, and returns how to end the watching.
-    `on_stale` is told of a room that is older than it was when it was last used, or may be, or is missing;
-    `on_held_back` of what is not erased for its age because the clock may have been set ahead.
-    `gate` keeps the background work of every room behind the turns; `power` tells it of the battery.
+    `chosen_model` names a model other than the default. `watch_models` takes a callback, which it calls in a
+    separate thread with each model file put into the models folder, and returns a function that stops the
+    watching. `on_stale` is called with a room that is, or may be, older than when it was last used, or is
+    missing. `on_held_back` is called with what is not erased for its age because the clock may have been set
+    ahead. `gate` makes the background work of every room yield to turns; `power` reports whether the computer
+    is on battery.
     """
 
     paths: Paths
@@ -348,7 +354,7 @@ class AppContext:
 
     @property
     def models(self) -> "ModelService":
-        """The models of the home. Made when first asked for: no first screen needs their catalogue."""
+        """The models of the home. Made on first use: the first screen does not need their catalogue."""
         if self._models is None:
             self._models = self.make_models()
         return self._models
@@ -361,13 +367,13 @@ class AppContext:
 
     @property
     def model(self) -> "Model":
-        """The model's process is started by the first use of the model, not by this."""
+        """The model. Its process is started by its first use, not by this property."""
         if self._model is None:
             self._model = self.start_model(self.settings, self.chosen_model)
         return self._model
 
     async def enter(self, key: RoomKey | None, room: RoomKind = RoomKind.OPEN) -> "RoomServices":
-        """Opens a room with its key (none for one that lives in memory only). The first one is `room`."""
+        """Opens a room with its key (None for the room in memory). The first one becomes `room`."""
         store = await self.open_store(key, room)
         try:
             snapshots = None if key is None else await self.open_snapshots(key, room)
@@ -399,12 +405,12 @@ class AppContext:
 
     async def _look_at_clock(self, room: "RoomServices") -> None:
         room.retention.on_held_back = lambda held: self.on_held_back(room.store.room, held)
-        # A disk that takes nothing must not keep anyone out.
+        # A disk that cannot be written to must not keep anyone out.
         with suppress(StorageFull, StorageBusy):
             await room.retention.tell_held_back()
 
     async def leave(self, room: "RoomServices") -> None:
-        """Closes one of several rooms. What the model still holds of it goes too."""
+        """Closes one of several rooms, and drops the model's states."""
         self._rooms.remove(room)
         if self.room is room:
             self.room = self._rooms[0] if self._rooms else None
@@ -416,11 +422,11 @@ class AppContext:
 
     @property
     def open_rooms(self) -> "tuple[RoomServices, ...]":
-        """In the order in which they were opened."""
+        """The open rooms, in the order in which they were opened."""
         return tuple(self._rooms)
 
     async def of_each(self, ask: "Callable[[RoomServices], Awaitable[T]]", nothing: T) -> list[T]:
-        """What each room that is open answers, in their order; `nothing` for one that closes meanwhile."""
+        """Returns the answers of all open rooms, in their order; `nothing` for one that closes meanwhile."""
         return [await self._answer(room, ask, nothing) for room in self.open_rooms]
 
     async def _answer(
@@ -434,7 +440,7 @@ class AppContext:
             return nothing
 
     def at(self, kind: RoomKind) -> "RoomServices":
-        """Raises `RoomClosed`."""
+        """Returns the open room of this kind. Raises `RoomClosed`."""
         for room in self._rooms:
             if room.store.room is kind:
                 return room
@@ -442,13 +448,13 @@ class AppContext:
 
     @property
     def rooms(self) -> "RoomsService":
-        """The private room, what is off the record, and moves between them."""
+        """The private room, sessions off the record, and moves between rooms."""
         if self._rooms_service is None:
             self._rooms_service = RoomsService(self)
         return self._rooms_service
 
     def _parts(self) -> "RoomFactory":
-        # What a room is made of takes a while to import, and no first screen needs it.
+        # Imported late: the parts of a room take a while, and the first screen does not need them.
         from atlas_desktop.services.room import RoomFactory
 
         tuning = self.tuning
@@ -463,7 +469,7 @@ class AppContext:
         )
 
     def turn_options(self) -> "TurnOptions":
-        """How the settings, and the makers of the model in use, would have a turn made."""
+        """Returns the options of a turn by the settings and the recommendations of the model's makers."""
         from atlas_desktop.services.turns import TurnOptions
         from models.messages import GenerationParams
 
@@ -488,11 +494,11 @@ class AppContext:
         try:
             return self.models.default("chat").id
         except NoModel:
-            # The turn will say so, once it has saved what the person said.
+            # The turn reports this, after it has saved the user's message.
             return ""
 
     async def switch_model(self) -> None:
-        """Lets go of the running model; the next turn starts the one that is chosen by then."""
+        """Closes the running model; the next turn starts the one that is chosen by then."""
         parts = self._parts()
         async with AsyncExitStack() as stack:
             for room in self._rooms:
@@ -502,7 +508,7 @@ class AppContext:
                 await old.close()
             for room in self._rooms:
                 room.chat = parts.chat(room.store, room.background, room.recall, room.continuity, room.epochs)
-                # A better model may find the words that an older one did not.
+                # A better model may succeed at summaries that an older one failed at.
                 await room.summaries.improve()
 
     async def close(self) -> None:
@@ -512,7 +518,7 @@ class AppContext:
         while self._rooms:
             await self._rooms.pop().close()
         if self._model is not None:
-            # Let go of when it is closed: who comes after one that was cut short here closes the rest.
+            # Cleared only once closed: after a cancellation here, the next call closes the rest.
             await self._model.close()
             self._model = None
         self.room = None

@@ -1,4 +1,4 @@
-"""Checks that need no passphrase: is everything in place, private, and able to work?"""
+"""Checks that need no passphrase: whether everything is in place, private and working."""
 
 import asyncio
 import shutil
@@ -10,17 +10,38 @@ from functools import partial
 from pathlib import Path
 
 from atlas_desktop.error_table import explain
-from atlas_desktop.errors import size
+from atlas_desktop.errors import room_name, size
+from atlas_desktop.locale import N_, _, ngettext
 from atlas_desktop.paths import Paths
+from atlas_desktop.phrases.rooms import freshness_text, spoilt, unknown_variable
 from atlas_desktop.services.backup import BackupService
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.settings.file import SettingsFile, unknown_variables
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.phrases import freshness_text, spoilt, unknown_variable
 from memory.kinds import RoomKind
 from memory.vault.status import VaultStatus
 from models.errors import ModelDamaged
+
+_UNCONFINED_TEXTS = {
+    "neither": N_(
+        "This kernel has neither Landlock nor system call filters (seccomp). The processes that "
+        "run models and read PDFs do not have your keys, but could read your files and use the "
+        "network."
+    ),
+    "files": N_(
+        "This kernel has no Landlock. The processes that run models and read PDFs do not have "
+        "your keys and cannot write, use the network or start programs, but could read your other "
+        "files."
+    ),
+    "calls": N_(
+        "This kernel has no system call filters (seccomp). The processes that run models and read "
+        "PDFs do not have your keys and cannot read your other files, but could use the network."
+    ),
+    "system": N_(
+        "The processes that run models and read PDFs do not have your keys, but this system does "
+        "not sandbox them: they could read your files and use the network."
+    ),
+}
 
 LOW_DISK = 1_000_000_000
 _OTHERS = 0o077
@@ -34,7 +55,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: what was found and, unless it is good, how to mend it."""
+    """One check: its result and, unless it is good, how to fix it."""
 
     check: str
     verdict: Verdict
@@ -43,7 +64,7 @@ class Finding:
 
 
 class Doctor:
-    """Looks at everything and changes nothing."""
+    """Checks everything and changes nothing."""
 
     def __init__(
         self,
@@ -71,7 +92,7 @@ class Doctor:
     def _guarded(self, check: str, look: Callable[[], Finding]) -> Finding:
         try:
             return look()
-        except Exception as error:  # noqa: BLE001 - a check that fails is a finding, with its words
+        except Exception as error:  # noqa: BLE001 - a check that fails is a finding, with its text
             words = explain(error)
             return Finding(check, Verdict.BAD, f"{words.title}: {words.message}", words.next_step)
 
@@ -82,26 +103,44 @@ class Doctor:
         return Finding("program", Verdict.GOOD, text)
 
     def _model_process(self) -> Finding:
-        """Which of their rights the processes that read files from outside can be made to give up here."""
+        """Checks which rights processes that read untrusted files can be made to give up on this system."""
         from models.confinement import available
 
         denied = available()
         if denied.complete:
-            return Finding("model process", Verdict.GOOD, tr("doctor.confined"))
+            return Finding(
+                "model process",
+                Verdict.GOOD,
+                _(
+                    "The processes that run models and read PDFs cannot read your other files, use the "
+                    "network, start programs or access other processes."
+                ),
+            )
         lacking = "files" if denied.calls else "calls" if denied.files else "neither"
         linux = sys.platform == "linux"
         return Finding(
             "model process",
             Verdict.WARNING,
-            tr(f"doctor.unconfined.{lacking}" if linux else "doctor.unconfined.system"),
-            tr("doctor.landlock" if linux else "doctor.no_landlock"),
+            (
+                _(_UNCONFINED_TEXTS[lacking])
+                if linux
+                else _(
+                    "The processes that run models and read PDFs do not have your keys, but this system does "
+                    "not sandbox them: they could read your files and use the network."
+                )
+            ),
+            (
+                _("Use Linux 5.13 or later with Landlock and seccomp. Everything also works without them.")
+                if linux
+                else _("Use only models and files you trust. On Linux, these processes are sandboxed.")
+            ),
         )
 
     def _home(self) -> list[Finding]:
         home = self._paths.home
         if not home.is_dir():
-            text = tr("doctor.no_home", home=home)
-            return [Finding("home", Verdict.WARNING, text, tr("doctor.begin"))]
+            text = _("{home} does not exist yet.", home=home)
+            return [Finding("home", Verdict.WARNING, text, _("Run `atlas` for the guided setup."))]
         found = [self._privacy(home)]
         free = shutil.disk_usage(home).free
         low = free < LOW_DISK
@@ -109,15 +148,15 @@ class Doctor:
             Finding(
                 "disk",
                 Verdict.WARNING if low else Verdict.GOOD,
-                tr("doctor.free", size=size(free)),
-                tr("doctor.free_some") if low else "",
+                _("{size} free.", size=size(free)),
+                _("Free up some space: on a full disk, nothing new can be saved.") if low else "",
             )
         )
         return found
 
     def _privacy(self, home: Path) -> Finding:
         if sys.platform == "win32":
-            return Finding("privacy", Verdict.GOOD, tr("doctor.profile"))
+            return Finding("privacy", Verdict.GOOD, _("The home folder is in your private user profile."))
         open_to_others = [
             path
             for folder in (home, self._paths.rooms, self._paths.logs, self._paths.cache)
@@ -126,11 +165,15 @@ class Doctor:
             if _open_to_others(path)
         ]
         if not open_to_others:
-            return Finding("privacy", Verdict.GOOD, tr("doctor.private"))
+            return Finding("privacy", Verdict.GOOD, _("Only you can read the home folder."))
         return Finding(
             "privacy",
             Verdict.WARNING,
-            tr("amounts.open_to_others", count=len(open_to_others)),
+            ngettext(
+                "Others can access a file or folder in the home folder.",
+                "Others can access {count} files or folders in the home folder.",
+                len(open_to_others),
+            ),
             f"chmod -R go= {home}",
         )
 
@@ -138,13 +181,27 @@ class Doctor:
         self._settings.load()
         if strange := unknown_variables(self._settings.environ):
             text = " ".join(unknown_variable(name, near) for name, near in strange.items())
-            return Finding("settings", Verdict.WARNING, text, tr("doctor.variables"))
+            return Finding(
+                "settings",
+                Verdict.WARNING,
+                text,
+                _("`atlas config list --json` lists the variable of every setting."),
+            )
         there = self._paths.config.exists()
-        return Finding("settings", Verdict.GOOD, tr("doctor.settings" if there else "doctor.defaults"))
+        return Finding(
+            "settings", Verdict.GOOD, (_("config.toml is valid.") if there else _("All defaults."))
+        )
 
     async def _vault_findings(self) -> list[Finding]:
         if not await self._vault.exists():
-            return [Finding("vault", Verdict.WARNING, tr("doctor.no_vault"), tr("errors.no_vault.next"))]
+            return [
+                Finding(
+                    "vault",
+                    Verdict.WARNING,
+                    _("There is no vault yet."),
+                    _("Run `atlas` for guided setup, or `atlas vault create`."),
+                )
+            ]
         rooms: list[VaultStatus] = []
         for vault in self._vault.rooms:
             try:
@@ -155,29 +212,61 @@ class Doctor:
                 found = f"{vault.room.value}.keys: {words.title}: {words.message}"
                 return [Finding("vault", Verdict.BAD, found, words.next_step)]
         if await self._vault.private_missing() and not any(room.room is RoomKind.PRIVATE for room in rooms):
-            return [Finding("vault", Verdict.BAD, freshness_text("private", "missing"), tr("doctor.restore"))]
+            return [
+                Finding(
+                    "vault",
+                    Verdict.BAD,
+                    freshness_text("private", "missing"),
+                    _("Restore a backup: `atlas vault restore`."),
+                )
+            ]
         if spoilt := [finding for room in rooms if (finding := _spoilt(room)) is not None]:
             return spoilt
         if not all(room.copies_sound for room in rooms):
-            return [Finding("vault", Verdict.WARNING, tr("doctor.copy"), tr("doctor.unlock"))]
+            return [
+                Finding(
+                    "vault",
+                    Verdict.WARNING,
+                    _("One copy of a key file is damaged."),
+                    _("Unlock once to repair the damaged copy from the other."),
+                )
+            ]
         kinds = ", ".join(slot.kind for slot in rooms[0].slots)
-        return [Finding("vault", Verdict.GOOD, tr("doctor.sound", kinds=kinds))]
+        return [
+            Finding(
+                "vault",
+                Verdict.GOOD,
+                _(
+                    "The key files are intact and the room files start correctly. Opens with {kinds}. The "
+                    "contents were not checked: run `atlas vault verify` (asks for the passphrase).",
+                    kinds=kinds,
+                ),
+            )
+        ]
 
     def _backup_findings(self) -> list[Finding]:
-        """Whether the newest dated backup holds every room that an older one does."""
+        """Checks whether the newest dated backup contains every room that an older one does."""
         try:
             lacking = () if self._backups is None else self._backups.lacking()
         except Exception as error:  # noqa: BLE001 - as above
             words = explain(error)
             return [Finding("backups", Verdict.BAD, f"{words.title}: {words.message}", words.next_step)]
         return [
-            Finding("backups", Verdict.BAD, tr("doctor.lacking", room=room), tr("doctor.restore_older"))
+            Finding(
+                "backups",
+                Verdict.BAD,
+                _(
+                    "The latest backup does not include the {room} room, but an older one does.",
+                    room=room_name(room),
+                ),
+                _("If you need that room, restore the older backup: `atlas vault restore FILE`."),
+            )
             for room in lacking
         ]
 
     def _model_findings(self) -> list[Finding]:
         found = [self._guarded(f"{role} model", partial(self._model, role)) for role in ("chat", "embed")]
-        # What another model stands in for is damaged all the same.
+        # A damaged model is reported even where another one replaces it.
         for model, flaw in self._models.damaged():
             words = explain(ModelDamaged(str(model.roles[0]), model.id, model.path, flaw.detail))
             if not any(words.next_step == one.next_step for one in found):
@@ -187,12 +276,12 @@ class Doctor:
 
     def _model(self, role: str) -> Finding:
         model = self._models.sound_default(role)
-        text = tr("doctor.model", model=model.id, size=size(model.bytes))
+        text = _("{model} ({size}) is ready.", model=model.id, size=size(model.bytes))
         return Finding(f"{role} model", Verdict.GOOD, text)
 
 
 def _open_to_others(path: Path) -> bool:
-    """Whether other people of this computer may do something with it; what has just gone is open to none."""
+    """Returns whether other users of this computer have access; False if the file has just been removed."""
     try:
         return not path.is_symlink() and bool(path.stat().st_mode & _OTHERS)
     except FileNotFoundError:

@@ -1,10 +1,9 @@
-"""What a turn tells whoever shows it, in the order in which it happens."""
+"""The events of a turn, in the order in which they happen."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.formats import formats
+from atlas_desktop.locale import _, formats
 
 if TYPE_CHECKING:
     from memory.context.documents import DocumentUse
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The person's message is durable. `reply` is the row that the answer will grow in."""
+    """The user's message is durable. `reply` is the row that the reply will be written to."""
 
     session: "Session"
     message: "Message"
@@ -26,14 +25,14 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """The next piece of the answer: whole characters, already cleaned of control sequences."""
+    """The next piece of the reply: whole characters, already cleaned of control sequences."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the person should know while the turn goes on (`code` is stable, for scripts)."""
+    """Something the user should know during the turn (`code` is stable, for scripts)."""
 
     code: str
     text: str
@@ -43,9 +42,9 @@ class Notice:
 class Replied:
     """The end of a turn: what was stored, how it ended, and what the prompt was made of.
 
-    `due` says that the working memory is full: the session's next epoch is to be prepared. `prepare_ms` went
-    by before the model was asked (to load it, to recall, to bring its state back). `documents` says how much
-    of each attachment stood in the prompt.
+    `due`: the context is full, and the session's next epoch has to be prepared. `prepare_ms` passed before
+    the model was asked (to load it, to recall, to restore its state). `documents` says how much of each
+    attachment was in the prompt.
     """
 
     session: "Session"
@@ -59,9 +58,11 @@ class Replied:
 
 
 def compaction_notice(compaction: "Compaction") -> Notice:
-    """That older turns were summarised, in one line with the sizes before and after."""
+    """Returns the notice that older turns were summarised, with the tokens before and after."""
     before, after = formats().number(compaction.before), formats().number(compaction.after)
-    return Notice("compacted", tr("turn.compacted", before=before, after=after))
+    return Notice(
+        "compacted", _("Older messages summarised: {before} → {after} tokens.", before=before, after=after)
+    )
 
 
 TurnEvent = Accepted | Delta | Notice | Replied

@@ -1,4 +1,4 @@
-"""Removing for good, with everything that was made from what is removed, and saying what went."""
+"""Permanent deletion of content and everything derived from it, with a receipt."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,8 +16,10 @@ from models.messages import Role
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What went: rows of the room, states of the model. `rewritten` summaries were made anew without it;
-    `verified` says that nothing was found afterwards."""
+    """What was erased: rows of the room, and saved states of the model (`snapshots`).
+
+    `rewritten` counts summaries that were remade without it. `verified`: nothing was found afterwards.
+    """
 
     erased: Erased
     snapshots: int
@@ -26,10 +28,10 @@ class Receipt:
 
 
 class ForgettingService:
-    """Of one room. `compactor` is asked for each time: the model can be changed.
+    """Forgetting in one room. `compactor` is called for each use, because the model can change.
 
-    Everything raises what the store raises, `StorageFull` when the disk does not let go of a kept state (then
-    nothing was forgotten), and `models.errors.ModelsError`. What was interrupted is done again: nothing is
+    All methods raise what the store raises, `models.errors.ModelsError`, and `StorageFull` when a saved state
+    cannot be removed from the disk; then nothing was forgotten. After an interruption, call again: nothing is
     half forgotten.
     """
 
@@ -48,17 +50,17 @@ class ForgettingService:
         self._compactor = compactor
 
     async def preview(self, target: Target) -> Affected:
-        """What would go; nothing is changed."""
+        """Returns what would be erased; changes nothing."""
         return await self._store.forget(target, dry_run=True)
 
     async def forget(self, target: Target, *, previewed: Affected | None = None) -> Receipt:
-        """Erases what is meant; no reply may be under way in it. Raises ValueError when nothing is meant.
+        """Erases the target; no reply may be in progress in it. Raises ValueError for an empty target.
 
-        `previewed` is what `preview` said of the same target, if it was asked.
+        `previewed` is the result of `preview` for the same target, if there is one.
         """
         if target.empty:
             raise ValueError("it is not said what to forget")
-        # A job in mid-work could write down once more what has just gone.
+        # A running job could store again what has just been erased.
         async with self._background.stopped():
             before = previewed or await self.preview(target)
             snapshots = await self._epochs.forget(_sessions(before))
@@ -71,12 +73,12 @@ class ForgettingService:
         return Receipt(receipt.erased, receipt.snapshots, receipt.verified, rewritten)
 
     async def erase_session(self, ref: str) -> Receipt:
-        """Erases a session, in the bin or not. No reply may be under way in it."""
+        """Erases a session, in the bin or not. No reply may be in progress in it."""
         session = await self._store.get_session(ref)
         async with self._background.stopped():
             snapshots = await self._epochs.forget([session.id])
             erased = await self._store.erase_session(session.id)
-            # The model has read its words in the prompts of other sessions, too.
+            # The model has also read its text in the prompts of other sessions.
             return await self._without_states(erased, [session.id, *erased.recalled_in], snapshots)
 
     async def _without_states(self, erased: Erased, sessions: Sequence[str], gone: int) -> Receipt:
@@ -85,9 +87,11 @@ class ForgettingService:
         return Receipt(erased, snapshots, erased.verified and left == 0)
 
     async def _rewrite(self, stale: Sequence[str]) -> int:
-        """Makes emptied summaries anew from what is left, at once and without asking the model's opinion.
+        """Remakes emptied summaries at once from what is left, without asking the model.
 
-        Where not even that can be done they stay empty until they are improved.
+        Returns how many.
+
+        Where even that fails, they stay empty until they are improved.
         """
         made = 0
         for session_id in await self._sessions_of(stale):
@@ -103,7 +107,7 @@ class ForgettingService:
         return list(dict.fromkeys(one.session_id for one in found))
 
     async def _title(self, untitled: Sequence[str]) -> None:
-        """Calls sessions by the first words that are left in them."""
+        """Titles sessions by the first words that are left in them."""
         for session_id in untitled:
             said = [m for m in await self._store.branch(session_id) if m.role is Role.USER and m.content]
             patch = SessionPatch(
@@ -113,5 +117,5 @@ class ForgettingService:
 
 
 def _sessions(affected: Affected) -> list[str]:
-    """Those whose states hold something of it."""
+    """Returns the sessions whose model states contain any of it."""
     return list(dict.fromkeys([*affected.touched, *affected.erased.recalled_in]))

@@ -1,4 +1,4 @@
-"""Forgets in every open room: finds what is meant in each, and gives one plan and one receipt."""
+"""Forgets in every open room: finds the target in each, with one plan and one receipt."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -19,7 +19,7 @@ _REFS = ("ids", "messages", "sessions", "memories")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What of a target is in one room, and what that comes to."""
+    """The part of a target that is in one room, and what it affects."""
 
     room: "RoomServices"
     target: Target
@@ -28,7 +28,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class ForgettingPlan:
-    """What would go, room by room and, as `affected`, together."""
+    """What would be erased, room by room and, as `affected`, in total."""
 
     shares: tuple[Share, ...]
 
@@ -38,23 +38,26 @@ class ForgettingPlan:
 
 
 class RoomsForgetting:
-    """`ForgettingService` for all rooms that are open now; a closed one is as if it were not there.
+    """`ForgettingService` for all rooms that are open now; a closed one is treated as absent.
 
-    Everything raises what that does. Interrupted between two rooms, it is asked for again.
+    Raises as `ForgettingService`. After an interruption between two rooms, call again.
     """
 
     def __init__(self, rooms: "Callable[[], Sequence[RoomServices]]") -> None:
         self._rooms = rooms
 
     async def preview(self, target: Target) -> ForgettingPlan:
-        """What would go; nothing is changed. What is named by its id is in one room, the rest in any."""
+        """Returns what would be erased; changes nothing.
+
+        Content named by id is in one room, the rest in any.
+        """
         shares = []
         for room, share in await self._divided(target):
             shares.append(Share(room, share, await room.forgetting.preview(share)))
         return ForgettingPlan(tuple(shares))
 
     async def forget(self, plan: ForgettingPlan) -> Receipt:
-        """Erases what was previewed; no reply may be under way in it."""
+        """Erases what was previewed; no reply may be in progress in it."""
         receipts = [
             await share.room.forgetting.forget(share.target, previewed=share.affected)
             for share in plan.shares
@@ -67,8 +70,11 @@ class RoomsForgetting:
         )
 
     async def _divided(self, target: Target) -> "list[tuple[RoomServices, Target]]":
-        """What of the target is to be looked for in each room. Raises ValueError when nothing is meant, and
-        `ProjectNotFound`: who is told that nothing is left of a project must not have misspelt it."""
+        """Returns the part of the target to look for in each room.
+
+        Raises ValueError when the target is empty, and `ProjectNotFound`: a misspelt project must not be
+        reported as one of which nothing is left.
+        """
         if target.empty:
             raise ValueError("it is not said what to forget")
         rooms = list(self._rooms())
@@ -93,7 +99,7 @@ class RoomsForgetting:
 
 
 async def _where(rooms: "Sequence[RoomServices]", kind: str, ref: str) -> int:
-    """The room in which something has this id. Raises what one room does, and `AmbiguousId`."""
+    """Returns the index of the room in which something has this id. Raises as one room, and `AmbiguousId`."""
     found: list[int] = []
     missing: MemoryNotFound | MessageNotFound | SessionNotFound = MemoryNotFound(ref)
     wanted: Any = {kind: (ref,)}
@@ -112,7 +118,7 @@ async def _where(rooms: "Sequence[RoomServices]", kind: str, ref: str) -> int:
 
 
 async def newest_words(room: "RoomServices", session_id: str) -> tuple[str, ...]:
-    """The person's newest message of a session, and what was answered to it; none when nothing was said."""
+    """Returns the ids of the user's newest message and the replies to it; empty if there is none."""
     said = (await room.sessions.view(session_id)).messages
     own = [at for at, message in enumerate(said) if message.role is Role.USER and message.content]
     return tuple(message.id for message in said[own[-1] :]) if own else ()
@@ -130,7 +136,7 @@ def _together(parts: Sequence[Affected]) -> Affected:
 
 
 def _sum(parts: "Sequence[Erased]") -> "Erased":
-    """Numbers are added, lists put together; verified is what all are."""
+    """Adds numbers and joins lists; `verified` only if all are."""
     total = parts[0]
     for part in parts[1:]:
         changes: dict[str, Any] = {

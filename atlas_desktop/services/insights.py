@@ -1,4 +1,4 @@
-"""A person's own statistics: computed here from what is open, kept nowhere."""
+"""The user's own statistics: computed locally from the open rooms, never stored."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memory.storage.store import Store
 
 CLUSTERED = 300
-"""Sessions that groups are looked for in, the latest used ones."""
+"""Sessions that are searched for clusters, the most recently used ones."""
 _DEPTH = 4
 _TIMED = 4000
 _MOST = 10
@@ -27,8 +27,11 @@ _MOST = 10
 
 @dataclass(frozen=True, slots=True)
 class Insights:
-    """Of the rooms that were open. `days` and `weeks` are without those on which nothing was said; a week is
-    named by its Monday. Topics are tags, projects and categories, the most frequent first, and clusters."""
+    """Statistics of the rooms that were open.
+
+    `days` and `weeks` omit those without messages; a week is named by its Monday. Topics are tags, projects
+    and categories, the most frequent first, and clusters.
+    """
 
     rooms: tuple[RoomKind, ...]
     since: datetime | None
@@ -52,9 +55,11 @@ async def insights(
     backups: "BackupService | None" = None,
     clusters: bool = True,
 ) -> Insights:
-    """Everything of these rooms together, by the days of `zone` (None: this computer's). `home` and `backups`
-    are looked at for what lies beside the rooms, but for what is of other rooms; without `clusters` no groups
-    are looked for."""
+    """Returns the statistics of these rooms together, by the days of `zone` (None: this computer's).
+
+    `home` and `backups` are searched for data beside the rooms, except that of other rooms. Without
+    `clusters`, sessions are not clustered.
+    """
     began = time.perf_counter()
     each = [await _of(store, zone, since, clusters=clusters) for store in stores]
     days = _days(one for found in each for one in found.days)
@@ -93,7 +98,7 @@ class _Room:
 
 async def _of(store: "Store", zone: tzinfo | None, since: datetime | None, *, clusters: bool) -> _Room:
     told = store.insights
-    # What takes longest is read on a thread of its own, beside the rest.
+    # The slowest query runs in its own thread, beside the rest.
     async with asyncio.TaskGroup() as tasks:
         days = tasks.create_task(told.days(zone, since))
         found = tasks.create_task(_clusters(store, zone, since)) if clusters else None
@@ -108,7 +113,7 @@ async def _of(store: "Store", zone: tzinfo | None, since: datetime | None, *, cl
 
 
 async def _clusters(store: "Store", zone: tzinfo | None, since: datetime | None) -> list[Topic]:
-    """Groups by meaning, by the vectors that there are: no model has to be started for this."""
+    """Clusters sessions by meaning, from existing vectors: no model has to be started for this."""
     model = await store.insights.vector_model()
     if model is None:
         return []
@@ -137,11 +142,11 @@ async def _clusters(store: "Store", zone: tzinfo | None, since: datetime | None)
     ]
 
 
-# --- putting rooms together ------------------------------------------------------------------------
+# --- merging rooms ---------------------------------------------------------------------------------
 
 
 def _days(counts: Iterable[DayCount]) -> tuple[DayCount, ...]:
-    """Counts of one day added up. A session of two days counts in both."""
+    """Adds up the counts of each day. A session of two days counts in both."""
     found: dict[date, DayCount] = {}
     for one in counts:
         known = found.get(one.day)
@@ -224,7 +229,7 @@ def _storage(stored: Sequence[Stored]) -> tuple[Stored, ...]:
 
 
 def _growth(each: Sequence[Sequence[Growth]]) -> tuple[Growth, ...]:
-    """The total of a room in a week in which nothing was learned there is that of its week before."""
+    """Merges the rooms' growth. In a week without new memories, a room's total is that of the week before."""
     weeks = sorted({one.week for found in each for one in found})
     merged = [Growth(week, 0, 0) for week in weeks]
     for found in each:
@@ -239,7 +244,7 @@ def _growth(each: Sequence[Sequence[Growth]]) -> tuple[Growth, ...]:
 
 
 def _beside(home: Path, rooms: Sequence[RoomKind]) -> list[Stored]:
-    """What lies beside these rooms' own files, by kind."""
+    """Returns the files beside these rooms' own, by kind."""
     found = []
     for kind, folder, patterns in (
         ("snapshots", "rooms", [f"{room}-states.db*" for room in rooms]),

@@ -1,15 +1,15 @@
-"""Learning in one room: at once what the person asks to be remembered, the rest when there is time."""
+"""Learning in one room: explicit requests at once, the rest in the background."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.events import Accepted, Replied
 from atlas_desktop.services.memories import LONGEST, rules_of
 from atlas_desktop.settings.schema import MemorySettings
-from atlas_desktop.words.catalogue import tr
 from memory.clock import Clock
 from memory.jobs.queue import Job, Priority
 from memory.jobs.runner import Duty
@@ -32,7 +32,10 @@ _DAILY = timedelta(days=1)
 
 
 class LearningService:
-    """`model` and `settings` are asked for each time; `changed` is called when there is text to embed."""
+    """Learns from the messages of one room.
+
+    `model` and `settings` are called for each use; `changed` is called when there is text to embed.
+    """
 
     def __init__(
         self,
@@ -57,7 +60,7 @@ class LearningService:
         background.register_listener(self.heard)
 
     async def heard(self, accepted: Accepted) -> list[Memory]:
-        """Keeps at once what a message asks to be remembered, before it is answered."""
+        """Stores what a message asks to be remembered, before it is answered."""
         message, session = accepted.message, accepted.session
         if self._settings().learn == "off" or not may_learn(session.memory_mode):
             return []
@@ -70,14 +73,14 @@ class LearningService:
     async def remember(
         self, text: str, *, project: str | None = None, session_id: str | None = None
     ) -> Memory:
-        """Keeps what the person wants remembered, in her own words. With the session in which that is said it
-        moves to another room.
+        """Stores what the user wants remembered, in the user's own words.
 
-        Raises ValueError when nothing is said or it is too long.
+        With the session in which it is said, it moves to another room. Raises ValueError when it is empty or
+        too long.
         """
         wanted = clean(text).strip()
         if not wanted or len(wanted) > LONGEST:
-            raise ValueError(tr("memory.nothing_said"))
+            raise ValueError(_("the text is empty or too long"))
         made = await self._ledger().remember(wanted, project=project, session_id=session_id)
         await self._changed()
         return made
@@ -91,7 +94,7 @@ class LearningService:
             await self._background.add(DIGEST, session.id, session_id=session.id, priority=Priority.LOW)
 
     async def everything(self) -> None:
-        """Queues the learning of all that nothing was learned from yet."""
+        """Queues learning from everything that was not learned from yet."""
         if await self._store.memories.unlearned(limit=1):
             await self._background.add(LEARN, ALL, priority=Priority.LOW)
 
@@ -100,13 +103,13 @@ class LearningService:
         await self._background.add(DIGEST, session_id, session_id=session_id, priority=Priority.LOW)
 
     async def skip(self, session_id: str) -> None:
-        """Nothing will be learned from what has been said in a session up to now."""
+        """Excludes the messages of a session so far from learning."""
         for one in await self._store.memories.unlearned(session=session_id):
             await self._store.memories.mark_learned(one.session_id, one.seq)
 
     async def _learn(self, job: Job) -> None:
         if self._settings().learn == "off":
-            # What is said while nothing is to be learned stays unlearned for good.
+            # Messages sent while learning is off are never learned from.
             while waiting := await self._store.memories.unlearned(session=job.session_id):
                 for one in waiting:
                     await self._store.memories.mark_learned(one.session_id, one.seq)
@@ -114,7 +117,7 @@ class LearningService:
         try:
             made = await self._learner(with_model=self._settings().learn == "on").learn(job.session_id)
         except ModelsError:
-            # Patterns alone still find most; the chat tells of a model that is missing or broken.
+            # Patterns alone still find most. The chat reports a missing or broken model.
             made = await self._learner(with_model=False).learn(job.session_id)
         if made:
             await self._changed()

@@ -1,4 +1,4 @@
-"""Personas and templates across rooms: those of the open room serve in the others, never the reverse."""
+"""Personas and templates across rooms: those of the open room work in the others, never the reverse."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,13 @@ from memory.personas import Persona, Template
 
 
 def lenders(here: "RoomServices", rooms: "Sequence[RoomServices]") -> "list[RoomServices]":
-    """The room itself and the open one: nothing goes from the private room into another."""
+    """Returns the room itself and the open one: nothing is lent from the private room to another."""
     others = [room for room in rooms if room is not here and room.store.room is RoomKind.OPEN]
     return [here, *others]
 
 
 async def personas_for(here: "RoomServices", rooms: "Sequence[RoomServices]") -> list[Persona]:
-    """Those that can be taken up here, by name; the room's own go before others of the same name."""
+    """Returns the personas usable here, by name; the room's own replace others of the same name."""
     known: dict[str, Persona] = {}
     for room in lenders(here, rooms):
         for one in await room.personas.personas():
@@ -24,7 +24,7 @@ async def personas_for(here: "RoomServices", rooms: "Sequence[RoomServices]") ->
 
 
 async def persona_for(here: "RoomServices", rooms: "Sequence[RoomServices]", ref: str) -> Persona:
-    """Raises `PersonaNotFound`, `AmbiguousId`."""
+    """Returns a persona usable here. Raises `PersonaNotFound`, `AmbiguousId`."""
     for room in lenders(here, rooms):
         try:
             return await room.personas.persona(ref)
@@ -34,7 +34,7 @@ async def persona_for(here: "RoomServices", rooms: "Sequence[RoomServices]", ref
 
 
 async def templates_for(here: "RoomServices", rooms: "Sequence[RoomServices]") -> list[Template]:
-    """As `personas_for`."""
+    """Returns the templates usable here, as `personas_for`."""
     known: dict[str, Template] = {}
     for room in lenders(here, rooms):
         for one in await room.personas.templates():
@@ -43,7 +43,7 @@ async def templates_for(here: "RoomServices", rooms: "Sequence[RoomServices]") -
 
 
 async def template_for(here: "RoomServices", rooms: "Sequence[RoomServices]", ref: str) -> Template:
-    """Raises `TemplateNotFound`, `AmbiguousId`."""
+    """Returns a template usable here. Raises `TemplateNotFound`, `AmbiguousId`."""
     for room in lenders(here, rooms):
         try:
             return await room.personas.template(ref)
@@ -55,7 +55,7 @@ async def template_for(here: "RoomServices", rooms: "Sequence[RoomServices]", re
 async def temperature_for(
     here: "RoomServices", rooms: "Sequence[RoomServices]", system: str | None
 ) -> float | None:
-    """The variety that the persona asks for whose words these instructions are, if any does."""
+    """Returns the temperature of the persona that has these instructions; None if it sets none."""
     if not system:
         return None
     known = await personas_for(here, rooms)
@@ -65,7 +65,7 @@ async def temperature_for(
 async def persona_of(
     here: "RoomServices", rooms: "Sequence[RoomServices]", session: Session
 ) -> Persona | None:
-    """The persona whose words a session goes by, if it still is what it was."""
+    """Returns the persona that has the instructions of a session, if it was not changed since."""
     if not session.system_prompt:
         return None
     known = await personas_for(here, rooms)

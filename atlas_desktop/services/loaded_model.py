@@ -1,4 +1,4 @@
-"""The model that is loaded, with what belongs to it."""
+"""The loaded model and what belongs to it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from models.ports import ChatModel, Embedder, PrefixKeeper, TokenCounter
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A chat model with what goes with it, and how to let go of all of it.
+    """A chat model with its token counter, optional parts, and `close`, which releases all of them.
 
-    `prefixes` reads prompts ahead and keeps states, `embedder` turns text into vectors; either may be
-    missing. `damaged` says that there is no embedder because its file is damaged.
+    `prefixes` prefills prompts and saves states, `embedder` turns text into vectors; either may be None.
+    `damaged` is set when there is no embedder because its file is damaged.
     """
 
     chat: ChatModel

@@ -1,14 +1,14 @@
-"""Memories as the interfaces see them: browsed, added, corrected, accepted, pinned, kept in order."""
+"""Memory operations for the interfaces: browse, add, correct, accept, pin, maintain."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.settings.schema import MemorySettings, Settings
-from atlas_desktop.words.catalogue import tr
 from memory.clock import Clock
 from memory.entities import Message
 from memory.errors import AmbiguousId, ChangeNotFound, MessageNotFound, SessionNotFound
@@ -50,7 +50,7 @@ from models.ports import ChatModel
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """The words behind a memory, with the message that they are in; None when it cannot be found any more."""
+    """The text behind a memory, with the message that contains it; None if that cannot be found any more."""
 
     source: MemorySource
     message: Message | None
@@ -58,7 +58,7 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True)
 class MemoryView:
-    """A memory with where it comes from, its weight now (without a floor), and how fast it fades."""
+    """A memory with its sources, its current weight (without a floor), and how fast it fades."""
 
     memory: Memory
     sources: tuple[SourceView, ...]
@@ -78,14 +78,14 @@ class MemoryDetails:
 
 
 LONGEST = 4000
-"""Characters of a memory."""
+"""Maximum characters of a memory."""
 _SUBJECT = 200
 _LOG = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a person says of a memory that she adds; None leaves it to the words and the rules."""
+    """What the user specifies about a memory to add; None leaves it to the text and the rules."""
 
     kind: MemoryKind | None = None
     subject: str | None = None
@@ -99,9 +99,10 @@ class Wish:
 
 
 class KnowledgeService:
-    """Of one room. A `ref` is an id or a unique prefix of one; raises `MemoryNotFound`, `AmbiguousId`.
+    """The memories of one room.
 
-    `changed` is called after something was put into other words: it has no vector yet.
+    A `ref` is an id or a unique prefix of one; raises `MemoryNotFound`, `AmbiguousId`. `changed` is called
+    after a text has changed: it has no vector yet.
     """
 
     def __init__(
@@ -117,21 +118,21 @@ class KnowledgeService:
         self._settings = settings
         self._changed = changed
 
-    # --- looking ----------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------------------
 
     async def select(
         self, wanted: MemoryFilter | None = None, *, limit: int | None = None, offset: int = 0
     ) -> list[Memory]:
-        """Pinned ones first, then the latest changed first."""
+        """Returns pinned memories first, then the most recently changed first."""
         return await self._memories.select(wanted, limit=limit, offset=offset)
 
     async def inbox(self, *, limit: int | None = None) -> list[Memory]:
-        """What was learned and not looked at yet."""
+        """Returns what was learned and not reviewed yet."""
         wanted = MemoryFilter(states=frozenset({MemoryState.INBOX}))
         return await self._memories.select(wanted, limit=limit)
 
     async def views(self, memories: Sequence[Memory]) -> list[MemoryView]:
-        """The same memories with what an interface shows of them."""
+        """Returns the memories with what an interface shows of them."""
         known: dict[str, Message | None] = {}
         return [await self._view(memory, known) for memory in memories]
 
@@ -147,7 +148,7 @@ class KnowledgeService:
         )
 
     async def profile(self) -> list[Memory]:
-        """What the model is told of the person, as far as it fits: in the order of the page."""
+        """Returns the memories of the user's profile, in its order; the model is given as many as fit."""
         settings, now = self._settings(), self._clock.now()
         known = await self._memories.select()
         found = await asyncio.to_thread(
@@ -159,7 +160,7 @@ class KnowledgeService:
         return await self._memories.counts()
 
     async def changes(self, *, limit: int = 50) -> list[MemoryChange]:
-        """The latest first."""
+        """Returns the latest changes first."""
         return await self._memories.changes(limit=limit)
 
     async def _view(self, memory: Memory, known: dict[str, Message | None]) -> MemoryView:
@@ -175,16 +176,16 @@ class KnowledgeService:
         try:
             found = await self._store.branch(source.session_id, source.message_id, newest=1)
         except (MessageNotFound, SessionNotFound):
-            # Forgotten between two reads: the source goes with it.
+            # Forgotten between two reads: the source is deleted too.
             return None
         return found[-1] if found else None
 
     # --- changing ---------------------------------------------------------------------------------
 
     async def add(self, text: str, wish: Wish | None = None) -> Memory:
-        """What the person wants remembered as she says, whatever else is known: kept at once.
+        """Stores what the user wants remembered. It is kept at once, whatever else is known.
 
-        Raises ValueError when nothing is said or it is too long, and `TimesOutOfOrder`.
+        Raises ValueError when the text is empty or too long, and `TimesOutOfOrder`.
         """
         wanted, worded = wish or Wish(), _worded(text)
         understood = understand(worded)
@@ -218,9 +219,10 @@ class KnowledgeService:
         return made
 
     async def edit(self, ref: str, patch: MemoryPatch) -> Memory:
-        """Corrects a memory. Another tier brings its own end, unless the patch gives one.
+        """Corrects a memory. Another tier sets its own expiry, unless the patch gives one.
 
-        What the person has worded is no guess any more: it is kept. Raises ValueError as `add`.
+        A memory in the inbox is kept, because what the user has worded is no guess any more. Raises
+        ValueError as `add`.
         """
         memory = await self._memories.get(ref)
         patch.require_order(memory)
@@ -241,7 +243,10 @@ class KnowledgeService:
         return made
 
     async def accept(self, refs: Sequence[str]) -> list[Memory]:
-        """Keeps them; what was rejected, archived, superseded or over is in use again, with time anew."""
+        """Keeps memories. Rejected, archived, superseded or expired ones are in use again.
+
+        Expired ones get a new expiry.
+        """
         now, rules = self._clock.now(), rules_of(self._settings())
 
         def kept(memory: Memory) -> MemoryPatch:
@@ -252,19 +257,21 @@ class KnowledgeService:
         return await self._change(refs, kept, "accept")
 
     async def accept_all(self) -> list[Memory]:
-        """Keeps everything in the inbox, in one step that can be undone as one."""
+        """Keeps everything in the inbox, as one change that can be undone."""
         return await self.accept([memory.id for memory in await self.inbox()])
 
     async def reject(self, refs: Sequence[str]) -> list[Memory]:
-        """Never used, and never learned from the same words again."""
-        return await self._change(refs, lambda _: MemoryPatch(state=MemoryState.REJECTED), "reject")
+        """Rejects memories: they are never used, and never learned from the same text again."""
+        return await self._change(refs, lambda _unused: MemoryPatch(state=MemoryState.REJECTED), "reject")
 
     async def pin(self, refs: Sequence[str], *, pinned: bool = True) -> list[Memory]:
-        """What is pinned is always told to the model, and neither fades nor expires."""
-        return await self._change(refs, lambda _: MemoryPatch(pinned=pinned), "pin" if pinned else "unpin")
+        """Pins or unpins memories. Pinned ones are always given to the model, and never fade or expire."""
+        return await self._change(
+            refs, lambda _unused: MemoryPatch(pinned=pinned), "pin" if pinned else "unpin"
+        )
 
     async def pin_latest(self, ref: str = "") -> Memory | None:
-        """Pins the memory that is named, else the one that was learned last; None when there is none."""
+        """Pins the given memory, else the one that was learned last; returns None when there is none."""
         if ref and ref != "last":
             return (await self.pin([ref]))[0]
         found = await self._memories.select(MemoryFilter(pinned=False))
@@ -273,11 +280,11 @@ class KnowledgeService:
         return (await self.pin([max(found, key=lambda one: (one.created_at, one.id)).id]))[0]
 
     async def rescue(self, refs: Sequence[str]) -> list[Memory]:
-        """What is fading, or was archived, is kept for good."""
+        """Keeps fading or archived memories permanently."""
         return await self._change(refs, rescued, "rescue")
 
     async def undo(self, ref: str) -> MemoryChange:
-        """Takes back a change, or with `last` the newest that is not undone.
+        """Undoes a change; with `last`, the newest one that is not undone.
 
         Raises `ChangeNotFound`, `AmbiguousId`, `CannotUndo`.
         """
@@ -294,7 +301,7 @@ class KnowledgeService:
         return undone
 
     async def end_project(self, project: str, at: datetime | None) -> list[Memory]:
-        """What is remembered of a project that has ended goes some time after it; None: it goes on."""
+        """Makes the episodic memories of a project expire some time after its end; None: it continues."""
         wanted = MemoryFilter(states=None, tiers=frozenset({MemoryTier.EPISODIC}), project=project)
         end = None if at is None else at + timedelta(days=self._settings().episodic_days)
         found = [one for one in await self._memories.select(wanted) if one.project == project]
@@ -321,12 +328,16 @@ class KnowledgeService:
 def _worded(text: str) -> str:
     told = clean(text).strip()
     if not told or len(told) > LONGEST:
-        raise ValueError(tr("memory.too_long", most=LONGEST) if told else tr("memory.blank"))
+        raise ValueError(
+            _("a memory has at most {most} characters", most=LONGEST)
+            if told
+            else _("a memory needs at least one visible character")
+        )
     return told
 
 
 def rules_of(settings: MemorySettings) -> Retention:
-    """The settings as the rules' own values."""
+    """Returns the settings as retention rules."""
     return Retention(
         working_hours=settings.working_hours,
         short_term_hours_min=settings.short_term_hours_min,
@@ -349,7 +360,7 @@ PROMOTE, CONSOLIDATE, COLLECT = "promote", "consolidate", "collect"
 
 
 class UpkeepService:
-    """Of one room. `complete` makes the vectors that are missing."""
+    """The maintenance of one room's memories. `complete` makes the missing vectors."""
 
     def __init__(
         self,
@@ -383,7 +394,7 @@ class UpkeepService:
         return await self._upkeep.promote()
 
     async def consolidate(self, *, dry_run: bool = False) -> list[Merger]:
-        """As `Upkeep.consolidate`, once everything that is remembered has its vector."""
+        """As `Upkeep.consolidate`, once every memory has its vector."""
         await self._complete()
         made = await self._upkeep.consolidate(dry_run=dry_run)
         if any(one.made is not None for one in made):
@@ -394,7 +405,7 @@ class UpkeepService:
         return await self._upkeep.collect(dry_run=dry_run)
 
     async def fading(self) -> list[Expiry]:
-        """What goes before long, or has become faint: the first to go first."""
+        """Returns memories that expire before long or have become faint, the first to expire first."""
         return await self._upkeep.fading()
 
     def _reword(self) -> Rewording | None:

@@ -1,4 +1,4 @@
-"""The models of a home: what there is, what suits this computer, fetching, importing, measuring."""
+"""The models of a home: listing, recommending, downloading, importing, measuring."""
 
 import asyncio
 import contextlib
@@ -36,8 +36,10 @@ from models.tuning.results import TunedStore, tuned_words
 
 @dataclass(frozen=True, slots=True)
 class ModelSummary:
-    """One line of a list: a model that is installed, or that could be. `memory_needed` are the bytes that it
-    takes with the usual context."""
+    """One line of a list: a model that is installed, or could be.
+
+    `memory_needed` is in bytes, with the usual context.
+    """
 
     id: str
     name: str
@@ -67,7 +69,7 @@ class ModelDetails:
 
 
 class ModelViews:
-    """The models of a home and of the catalogue, as they are told of."""
+    """Views of the installed models and of the catalogue."""
 
     def __init__(
         self, library: ModelLibrary, catalog: Catalog, tuned: TunedStore, machine: Callable[[], Machine]
@@ -78,7 +80,7 @@ class ModelViews:
         self._machine = machine
 
     def summaries(self, *, everything: bool = False) -> tuple[ModelSummary, ...]:
-        """The installed models and, with `everything`, then those of the catalogue that are not."""
+        """Returns the installed models and, with `everything`, then the others of the catalogue."""
         machine = self._machine()
         installed = self._library.installed()
         there = {model.id for model in installed}
@@ -89,7 +91,10 @@ class ModelViews:
         return tuple(found)
 
     def info(self, ref: str) -> ModelDetails:
-        """All about an installed model or one of the catalogue. Raises `UnknownModel` or `ModelFileError`."""
+        """Returns all about an installed model or one of the catalogue.
+
+        Raises `UnknownModel` or `ModelFileError`.
+        """
         machine = self._machine()
         entry = self._catalog.find(ref)
         try:
@@ -106,7 +111,7 @@ class ModelViews:
         return ModelDetails(summary, entry, model, header, needed, sources)
 
     def _used(self) -> dict[ModelRole, str]:
-        """The id of the model that each role uses now."""
+        """Returns the id of the model that each role uses now."""
         used: dict[ModelRole, str] = {}
         for role in ModelRole:
             with contextlib.suppress(NoModel):
@@ -143,7 +148,7 @@ class ModelViews:
         )
 
     def _tuned_words(self, model_id: str) -> str:
-        """What tuning brought a model on this machine; empty where nothing is in use."""
+        """Describes what tuning gained for a model on this machine; empty if no result is in use."""
         found = self._tuned.result(model_id)
         return tuned_words(found) if found is not None and found.kept else ""
 
@@ -170,7 +175,7 @@ _TEXTS = 32
 
 
 class BenchHost(Protocol):
-    """A model in its process: chat, embeddings, and an end."""
+    """A model in its process: chat, embeddings, and closing."""
 
     async def info(self) -> ModelInfo: ...
 
@@ -188,7 +193,7 @@ HostFactory = Callable[[InstalledModel], BenchHost]
 
 @dataclass(frozen=True, slots=True)
 class BenchResult:
-    """Milliseconds, and tokens or texts a second; None where the model does not do that."""
+    """Measurements: milliseconds, and tokens or texts per second; None where the model does not do that."""
 
     model: str
     load_ms: float
@@ -203,7 +208,7 @@ class BenchResult:
 async def bench(
     model: InstalledModel, host_factory: HostFactory, clock: Callable[[], float] = time.perf_counter
 ) -> BenchResult:
-    """Loads the model in a process of its own, has it work, and ends the process. Raises `ModelsError`.
+    """Loads the model in a separate process, measures it, and ends the process. Raises `ModelsError`.
 
     A chat model reads about 500 tokens that it has never seen and writes 64; an embedding model embeds 32
     sentences.
@@ -221,7 +226,7 @@ async def _chat(model: InstalledModel, host: BenchHost, clock: Callable[[], floa
     begun = clock()
     await host.info()
     loaded = clock()
-    # The first evaluation maps the weights into memory; it is not what a conversation feels like.
+    # The first evaluation maps the weights into memory, which is not typical of a conversation.
     await _complete(host, "Hello.", 1)
     done = await _complete(host, f"Go on with this list for as long as you can: {_words()}", _TOKENS)
     timings = done.timings
@@ -273,7 +278,7 @@ class ModelProbe(Protocol):
 
 
 class ModelService:
-    """`person` is the person's own home folder, where other programs keep their models."""
+    """Model operations. `person` is the user's own home folder, where other programs keep their models."""
 
     def __init__(
         self,
@@ -298,17 +303,17 @@ class ModelService:
         self._views = ModelViews(library, catalog, self._tuned, machine)
 
     def machine(self) -> Machine:
-        """What this computer has."""
+        """Returns what this computer has."""
         return self._machine()
 
-    # --- what is there ----------------------------------------------------------------------------
+    # --- queries ----------------------------------------------------------------------------------
 
     def installed(self) -> tuple[InstalledModel, ...]:
-        """The installed models, those of the catalogue first."""
+        """Returns the installed models, those of the catalogue first."""
         return self._library.installed()
 
     def installed_model(self, ref: str) -> InstalledModel:
-        """An installed model. Raises `UnknownModel`, `ModelNotInstalled` for one of the catalogue."""
+        """Returns an installed model. Raises `UnknownModel`; `ModelNotInstalled` if in the catalogue."""
         try:
             return self._library.get(ref)
         except UnknownModel:
@@ -317,58 +322,61 @@ class ModelService:
             raise ModelNotInstalled(entry.id) from None
 
     def default(self, role: str) -> InstalledModel:
-        """The model that is used for `chat` or `embed`. Raises `NoModel`."""
+        """Returns the model that is used for `chat` or `embed`. Raises `NoModel`."""
         return self._library.default(ModelRole(role))
 
     def sound_default(self, role: str) -> InstalledModel:
-        """As `default`, once its file was looked into. Raises `NoModel`, `ModelDamaged`."""
+        """As `default`, after the header of its file was read. Raises `NoModel`, `ModelDamaged`."""
         return self._library.sound_default(ModelRole(role))
 
     def damaged(self) -> tuple[tuple[InstalledModel, ModelFileError], ...]:
-        """The models whose files are there and cannot be read as models any more, and why."""
+        """Returns the models whose files exist but cannot be read as models any more, and why."""
         return self._library.damaged()
 
     def sampling(self, ref: str) -> dict[str, int | float]:
-        """What a model's makers recommend, by the names of the chat settings; empty when not known."""
+        """Returns what a model's makers recommend, by the names of the chat settings; empty when unknown."""
         entry = self._catalog.find(ref)
         return dict(entry.sampling) if entry else {}
 
     async def chat_model(self) -> str | None:
-        """The id of the chat model that is used, or None."""
+        """Returns the id of the chat model that is used, or None."""
         try:
             return (await asyncio.to_thread(self.default, "chat")).id
         except NoModel:
             return None
 
     def summaries(self, *, everything: bool = False) -> tuple[ModelSummary, ...]:
-        """The installed models and, with `everything`, then those of the catalogue that are not."""
+        """Returns the installed models and, with `everything`, then the others of the catalogue."""
         return self._views.summaries(everything=everything)
 
     def info(self, ref: str) -> ModelDetails:
-        """All about an installed model or one of the catalogue. Raises `UnknownModel` or `ModelFileError`."""
+        """Returns all about an installed model or one of the catalogue.
+
+        Raises `UnknownModel` or `ModelFileError`.
+        """
         return self._views.info(ref)
 
     def recommend(self, role: str = "chat") -> tuple[Recommendation, ...]:
-        """The catalogue's models of a role, the best for this machine first."""
+        """Returns the catalogue's models of a role, the best for this machine first."""
         return recommend(self._machine(), self._catalog, ModelRole(role))
 
     def discover(self) -> tuple[FoundModel, ...]:
-        """Model files of other programs, which `import_file` can copy or link."""
+        """Returns model files of other programs, which `import_file` can copy or link."""
         return discover(self._person, self._environment)
 
-    # --- what can be done -------------------------------------------------------------------------
+    # --- actions ----------------------------------------------------------------------------------
 
     def defaults(self) -> tuple[CatalogEntry, ...]:
-        """The catalogue's first model of each role: what a new home starts with."""
+        """Returns the catalogue's first model of each role: what a new home starts with."""
         return tuple(self._catalog.of_role(role)[0] for role in ModelRole)
 
     def licence(self, ref: str) -> tuple[str, bool] | None:
-        """A catalogue model's licence and whether it is an open-source one; None for other models."""
+        """Returns a catalogue model's licence and whether it is open source; None for other models."""
         entry = self._catalog.find(ref)
         return (entry.licence, entry.licence_open) if entry else None
 
     def host(self, ref: str) -> str:
-        """The hub that a catalogue model is fetched from first; empty when it comes from elsewhere."""
+        """Returns the hub that a catalogue model is downloaded from first; empty for another source."""
         from models.library.hub import hub_host
 
         entry = self._catalog.find(ref)
@@ -383,8 +391,7 @@ class ModelService:
         model_id: str | None = None,
         choose: bool = False,
     ) -> InstalledModel:
-        """Fetches a model by its id or `hf:owner/repo/file.gguf`; `choose` then uses it for what it is made
-        for.
+        """Downloads a model by its id or `hf:owner/repo/file.gguf`; with `choose`, it is used for its roles.
 
         `progress` is called from a thread. Raises what `ModelFetcher.pull` raises.
         """
@@ -404,7 +411,7 @@ class ModelService:
         link: bool = False,
         model_id: str | None = None,
     ) -> InstalledModel:
-        """Takes a GGUF file in, by copy or link, once its header and llama.cpp agree that it is a model.
+        """Imports a GGUF file, by copy or link, once its header and llama.cpp confirm that it is a model.
 
         Raises what `ModelLibrary.import_file` and the probe raise.
         """
@@ -421,7 +428,7 @@ class ModelService:
         return await _in_thread(work, cancelled)
 
     def use(self, ref: str, role: str | None = None) -> InstalledModel:
-        """Chooses a model for `role`, or for all that it is made for. Raises `UnknownModel`, `NoModel`."""
+        """Chooses a model for `role`, or for all its roles. Raises `UnknownModel`, `NoModel`."""
         model = self.installed_model(ref)
         for chosen in (ModelRole(role),) if role else model.roles:
             model = self._library.choose(chosen, model.id)
@@ -446,7 +453,7 @@ class ModelService:
         return await _in_thread(work, cancelled)
 
     async def try_out(self, ref: str, host_factory: HostFactory) -> None:
-        """Loads a model once in a process of its own. Raises a `ModelsError` when it does not run here."""
+        """Loads a model once in a separate process. Raises a `ModelsError` when it does not run here."""
         model = self.installed_model(ref)
         host = host_factory(model)
         try:
@@ -458,12 +465,12 @@ class ModelService:
             await host.close()
 
     async def bench(self, ref: str, host_factory: HostFactory) -> BenchResult:
-        """Measures a model in a process of its own. Raises `UnknownModel` or another `ModelsError`."""
+        """Measures a model in a separate process. Raises `UnknownModel` or another `ModelsError`."""
         return await bench(self.installed_model(ref), host_factory)
 
 
 async def _in_thread(work: Callable[[Cancelled], T], cancelled: Cancelled) -> T:
-    """Runs blocking work in a thread; a cancelled task tells the work so, and waits for its end."""
+    """Runs blocking work in a thread. On cancellation it signals the work to stop, and waits for its end."""
     stop = threading.Event()
     task = asyncio.ensure_future(asyncio.to_thread(work, lambda: stop.is_set() or cancelled()))
     try:

@@ -1,4 +1,4 @@
-"""Keeps conversations in order: suggested tags and categories, marks, merging."""
+"""Organises sessions: suggested tags and categories, marks, merging."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.context import EpochService
 from atlas_desktop.services.events import Replied
 from atlas_desktop.services.projects import tidy_name
 from atlas_desktop.settings.schema import SessionSettings
-from atlas_desktop.words.catalogue import tr
 from memory.entities import CategorySource, MemoryMode, MessageStatus, RoomKind, Session
 from memory.jobs.queue import Job, Priority
 from memory.jobs.runner import Duty
@@ -27,18 +27,19 @@ if TYPE_CHECKING:
 KIND = "file"
 ALL = "all"
 BATCH = 50
-"""Sessions that are looked at between two turns."""
+"""Sessions processed without a pause for turns."""
 MOST_TAGGED = 1000
-"""Tagged sessions that are learned from, the latest used ones."""
+"""Tagged sessions to learn from, the most recently used ones."""
 LATEST = 500
 """Sessions for which tags are suggested once a day."""
 _PASSAGE = 1200
 
 
 class FilingService:
-    """Of one room. `embedder` is asked for each time; without one nothing is filed, and tags go by words.
+    """Suggests tags and categories in one room.
 
-    `complete` makes the vectors that are missing.
+    `embedder` is called for each use; without one no category is set, and tags are suggested by text alone.
+    `complete` makes the missing vectors.
     """
 
     def __init__(
@@ -56,13 +57,13 @@ class FilingService:
         self._complete = complete
         self._categories: tuple[str, Mapping[str, Sequence[Sequence[float]]]] | None = None
         background.register(KIND, self._file)
-        # What is off the record has no tomorrow.
+        # An off-the-record session never lives until the next daily run.
         if store.room is not RoomKind.OFF_RECORD:
             background.register_duty(Duty("categories and tags", timedelta(days=1), KIND))
             background.register_hook(self.after_reply)
 
     async def after_reply(self, replied: Replied) -> None:
-        """Looks at a session when it begins, and again each time it has grown to twice its length."""
+        """Queues a session when it begins, and again each time it has doubled in length."""
         session = replied.session
         if not self._wanted or replied.message.status is not MessageStatus.COMPLETE:
             return
@@ -115,7 +116,7 @@ class FilingService:
         from memory.organising.suggestions import nearest
 
         vector = await self._vector(filed)
-        # One without a word is not looked at again until it has grown.
+        # A session without text is looked at again only when it has grown.
         category = "" if vector is None else nearest(np.frombuffer(vector, dtype="<f4"), known)
         await self._store.organising.file(filed.session_id, category)
 
@@ -128,7 +129,7 @@ class FilingService:
             await self._store.organising.suggest(one.session_id, suggested)
 
     async def _tagger(self) -> "Tagger | None":
-        """What has been learned of the person's own tags; None when there are none."""
+        """Returns a tagger trained on the user's own tags; None if there are none."""
         if not self._settings().suggest_tags:
             return None
         from memory.organising.suggestions import Tagger
@@ -143,7 +144,7 @@ class FilingService:
         return await asyncio.to_thread(Tagger, tagged) if tagged else None
 
     async def _vector(self, filed: Filed) -> bytes | None:
-        """The session's; of one whose messages have none yet, that of its first words."""
+        """Returns the session's vector; if its messages have none yet, that of its first words."""
         embedder = self._embedder()
         if filed.vector is not None or embedder is None or not filed.words.strip():
             return filed.vector
@@ -152,7 +153,7 @@ class FilingService:
         return packed((await embedder.embed([filed.words[:_PASSAGE]]))[0])
 
     async def _known_categories(self) -> tuple[str, Mapping[str, Sequence[Sequence[float]]]] | None:
-        """The embedding model's fingerprint, and the examples of each category as vectors."""
+        """Returns the embedding model's fingerprint, and the examples of each category as vectors."""
         embedder = self._embedder()
         if embedder is None or not self._settings().categories:
             return None
@@ -170,16 +171,16 @@ class FilingService:
 
 
 LONGEST_TAG = 40
-"""Characters of a tag, or of a category."""
+"""Maximum characters of a tag or category."""
 
 Told = Callable[[str], Awaitable[object]]
-"""Called with the id of a session."""
+"""Called with a session id."""
 
 
 class OrganisingService:
-    """Of one room. `remember` is told of sessions that hold something new, `important` of those that became
-    so.
+    """Marks, tags, categories and merging in one room.
 
+    `remember` is called with sessions that have new content, `important` with those that became important.
     Ids are full ones. Raises `SessionNotFound`, with nothing changed.
     """
 
@@ -201,8 +202,10 @@ class OrganisingService:
     async def apply(
         self, session_ids: Sequence[str], patch: MarksPatch, *, at: datetime | None = None
     ) -> list[Organised]:
-        """Changes all of them in one step; `put_back` undoes it. Raises ValueError for a tag, category or
-        project that is empty or too long. `at` as in `OrganisingStore.apply`."""
+        """Changes all sessions in one step, which `put_back` undoes. `at` as in `OrganisingStore.apply`.
+
+        Raises ValueError for a tag, category or project that is empty or too long.
+        """
         made = await self._store.organising.apply(session_ids, tidy(patch), at=at)
         for one in made:
             if one.after.important and not one.before.important:
@@ -210,51 +213,54 @@ class OrganisingService:
         return made
 
     async def put_back(self, changes: Sequence[Organised]) -> list[Organised]:
-        """Undoes changes where nobody has changed the same mark since. Returns what was changed."""
+        """Undoes changes, except for marks that were changed since. Returns what was changed."""
         return await self._store.organising.put_back(changes)
 
     async def last_changed(self) -> datetime | None:
-        """When the last change was made; None when nothing is remembered."""
+        """Returns when the last change was made; None if none is stored."""
         return await self._store.organising.last_changed()
 
     async def undo_last(self) -> list[Organised]:
-        """Undoes the last change, whoever made it; empty when nothing is remembered."""
+        """Undoes the last change, whoever made it. Returns an empty list if none is stored."""
         return await self._store.organising.undo_last()
 
     async def tags(self) -> list[TagCount]:
-        """The most used first."""
+        """Returns all tags, the most used first."""
         return await self._store.organising.tags()
 
     async def suggestions(self, ref: str | None = None) -> list[TagSuggestion]:
-        """What waits for an answer, of a session or of all."""
+        """Returns the pending tag suggestions, of one session or of all."""
         session = None if ref is None else (await self._store.get_session(ref)).id
         return await self._store.organising.suggestions(session)
 
     async def accept(self, session_id: str, tags: Collection[str] = ()) -> list[Organised]:
-        """Gives the session suggested tags: these, or all that wait."""
+        """Gives the session suggested tags: these, or all pending ones."""
         found = tuple(one.tag for one in await self._store.organising.suggestions(session_id))
         wanted = tuple(one for one in found if not tags or one in tags)
         return await self._store.organising.apply([session_id], MarksPatch(add_tags=wanted))
 
     async def reject(self, session_id: str, tags: Collection[str] = ()) -> int:
-        """Takes suggestions away for good: these, or all that wait. Returns how many."""
+        """Rejects suggestions permanently: these, or all pending ones. Returns how many."""
         wanted = tags or [one.tag for one in await self._store.organising.suggestions(session_id)]
         return await self._store.organising.reject(session_id, wanted)
 
     async def categorise_again(self, session_ids: Sequence[str]) -> None:
-        """Gives categories back to the program, which looks for one when there is time."""
+        """Lets the program choose the category of these sessions again, in the background."""
         for session_id in session_ids:
             session = await self._store.get_session(session_id)
             if session.category_source is CategorySource.PERSON:
                 await self._store.organising.release(session.id)
 
     async def merge(self, ref: str, others: Sequence[str]) -> tuple[Session, Merged]:
-        """Appends other sessions, the earliest begun first, to one. Restoring one of them from the bin takes
-        its messages out again. No reply may be under way in any. Raises `CannotMerge`."""
+        """Appends other sessions to one, the earliest created first.
+
+        Restoring one of them from the bin takes its messages out again. No reply may be in progress in any of
+        them. Raises `CannotMerge`.
+        """
         target = await self._store.get_session(ref)
         found = [await self._store.get_session(one) for one in others]
         ordered = [one.id for one in sorted(found, key=lambda one: (one.created_at, one.id))]
-        # A job in mid-work could write down what it has read of a session that is empty by then.
+        # A running job could store what it has read of a session that is empty by then.
         async with self._background.stopped():
             await self._epochs.forget([target.id, *ordered])
             merged = await self._store.organising.merge(target.id, ordered)
@@ -263,11 +269,11 @@ class OrganisingService:
 
 
 def tidy(patch: MarksPatch) -> MarksPatch:
-    """The patch with its words cleaned. Raises ValueError for a word that is empty or too long."""
+    """Returns the patch with its text cleaned. Raises ValueError for text that is empty or too long."""
     return replace(
         patch,
         add_tags=tuple(map(tidy_tag, patch.add_tags)),
-        # A tag that came in from elsewhere may be anything; whatever it is, it can be taken away.
+        # An imported tag may be anything, and must be removable as it is.
         remove_tags=tuple(
             tag for given in patch.remove_tags for tag in (given, clean_line(given).lstrip("#"))
         ),
@@ -277,8 +283,8 @@ def tidy(patch: MarksPatch) -> MarksPatch:
 
 
 def tidy_tag(text: str) -> str:
-    """One line without the # that others write in front. Raises ValueError when empty or too long."""
+    """Returns one line without a leading #. Raises ValueError when it is empty or too long."""
     tag = clean_line(text).lstrip("#").strip()
     if not tag or len(tag) > LONGEST_TAG:
-        raise ValueError(tr("history.tag.length", most=LONGEST_TAG))
+        raise ValueError(_("a tag or category has 1 to {most} characters", most=LONGEST_TAG))
     return tag

@@ -1,8 +1,8 @@
 """The process that reads PDFs: `python -m atlas_desktop.services.pdf_child`.
 
-A PDF comes from outside and can be made to take for ever, or all memory there is. So it is read by a process
-that has neither a key nor a network, may open no file, is bounded, and ends with the program: the bytes of
-one PDF on standard input, one answer on standard output.
+A PDF is untrusted and can be crafted to take unlimited time or memory. So this process has neither a key nor
+a network, may open no file but installed code, has limits on time and memory, and ends with the program. It
+reads the bytes of one PDF from standard input and writes one answer to standard output.
 """
 
 import os
@@ -21,7 +21,7 @@ _PER_PAGE = "\n\n"
 
 def main() -> None:
     begin_child()
-    # Whatever the reader prints must not get into the answer.
+    # Output of the PDF library must not get into the answer.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out, open(os.devnull, "wb") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
         _bound()
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _bound() -> None:
-    """Less than all memory, less than for ever, and nothing but what is installed."""
+    """Limits memory and CPU time, and denies access to everything but installed code."""
     import pypdf  # noqa: F401 - everything is imported before files are denied
 
     if os.name == "posix":
@@ -43,20 +43,20 @@ def _bound() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
         resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-    # Codecs and fonts' tables are read when they are first needed: installed code may be read.
+    # Codecs and font tables are read when first needed, so installed code stays readable.
     paths = sysconfig.get_paths()
     confine([Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")])
 
 
 def read(data: bytes) -> PdfText:
-    """The text of a PDF, page by page, or why it has none. Raises MemoryError."""
+    """Returns the text of a PDF, page by page, or why it has none. Raises MemoryError."""
     import io
 
     from pypdf import PdfReader
 
     try:
         reader = PdfReader(io.BytesIO(data))
-        # Many files are encrypted with an empty password, only to say what may be done with them.
+        # Many files are encrypted with an empty password, only to state usage restrictions.
         if reader.is_encrypted and not reader.decrypt(""):
             return PdfText(refusal=Refusal.ENCRYPTED)
         if len(reader.pages) > MOST_PAGES:

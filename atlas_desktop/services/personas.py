@@ -1,4 +1,4 @@
-"""Personas and templates of prompts: kept, found in the rooms that may lend them, and put to use."""
+"""Personas and prompt templates of a room: stored, filled in, and used as a session's instructions."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,13 +12,13 @@ _VARIABLE = re.compile(r"\{\{|\}\}|\{([^{}\n]{1,60})\}")
 
 
 def variables(text: str) -> list[str]:
-    """The `{words in braces}` of a template, each once, in their order. `{{` and `}}` are braces."""
+    """Returns the `{variables}` of a template, each once, in order. `{{` and `}}` are literal braces."""
     found = (match.group(1) for match in _VARIABLE.finditer(text))
     return list(dict.fromkeys(" ".join(name.split()) for name in found if name and name.strip()))
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
-    """A template with its variables replaced; one without a value stays as it is written."""
+    """Returns a template with its variables replaced; one without a value stays as it is written."""
 
     def value(match: re.Match[str]) -> str:
         if match.group(1) is None:
@@ -29,10 +29,10 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 
 
 class PersonaService:
-    """Of one room. Raises as `PersonaStore`."""
+    """The personas and templates of one room. Raises as `PersonaStore`."""
 
     def __init__(self, store: Store, default_system: Callable[[], str]) -> None:
-        """`default_system` returns the instructions of sessions that have none of their own."""
+        """`default_system` returns the instructions of sessions that have none themselves."""
         self._store = store
         self._default_system = default_system
 
@@ -46,7 +46,7 @@ class PersonaService:
         return await self._store.personas.add_persona(_cleaned(new))
 
     async def change(self, ref: str, new: NewPersona) -> Persona:
-        """Sessions that took it up keep the words that they have."""
+        """Changes a persona. Sessions that already use it keep their text."""
         return await self._store.personas.change_persona(ref, _cleaned(new))
 
     async def remove(self, ref: str) -> Persona:
@@ -71,7 +71,7 @@ class PersonaService:
     # --- the instructions of a session ------------------------------------------------------------
 
     async def instruct(self, session_id: str, text: str | None) -> Session:
-        """Gives a session other instructions, None for the usual ones; its next turn begins a new epoch."""
+        """Sets a session's instructions, with None the default ones; its next turn begins a new epoch."""
         system = self._default_system() if text is None else clean(text).strip()
         return await self._store.update_session(session_id, SessionPatch(system_prompt=system))
 

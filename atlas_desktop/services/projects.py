@@ -1,4 +1,4 @@
-"""Projects of a room, as the interfaces see them."""
+"""Project operations of a room, for the interfaces."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from memory.memories.entities import Memory
 
 LONGEST = 100
-"""Characters of a name."""
+"""Maximum characters of a name."""
 
 
 class ProjectEnds(Protocol):
-    """Who is told that a project has ended, or goes on (`at` is None)."""
+    """Called when a project has ended, or continues (`at` is None)."""
 
     async def end_project(self, project: str, at: datetime | None) -> "list[Memory]": ...
 
 
 class ProjectService:
-    """Of one room. A `ref` is a name in any capitals, an id or a unique prefix of one.
+    """The projects of one room. A `ref` is a name in any case, an id or a unique prefix of one.
 
     Raises `ProjectNotFound`, `AmbiguousId`, `ProjectExists`.
     """
@@ -33,30 +33,30 @@ class ProjectService:
         self._clock = clock
 
     async def list(self, *, archived: bool | None = None) -> list[Project]:
-        """By name; None: all, True: archived ones alone, False: the others."""
+        """Returns projects by name; with `archived`, only the archived ones (True) or the others (False)."""
         return await self._projects.list(archived=archived)
 
     async def get(self, ref: str) -> Project:
         return await self._projects.get(ref)
 
     async def spelt(self, name: str) -> str | None:
-        """How the project of this name, in any capitals, is written here; None when there is none."""
+        """Returns the spelling here of a project name in any case; None when there is no such project."""
         known = [one.name for one in await self.list()]
         wanted = name.strip().casefold()
         return name if name in known else next((one for one in known if one.casefold() == wanted), None)
 
     async def create(self, name: str) -> Project:
-        """Raises ValueError when the name is empty or too long."""
+        """Creates a project. Raises ValueError when the name is empty or too long."""
         return await self._projects.create(tidy_name(name))
 
     async def rename(self, ref: str, name: str) -> Project:
-        """Raises ValueError when the name is empty or too long."""
+        """Renames a project. Raises ValueError when the name is empty or too long."""
         return await self._projects.rename(ref, tidy_name(name))
 
     async def archive(self, ref: str) -> Project:
-        """Ends it: what is remembered of it goes some time after this, unless it is reopened.
+        """Archives a project: its memories expire some time after this, unless it is reopened.
 
-        Cut short between the two steps, archiving it once more does the rest.
+        If this is interrupted between the two steps, archiving it again does the rest.
         """
         project = await self._projects.archive(ref)
         await self._knowledge.end_project(project.name, project.archived_at)
@@ -68,14 +68,14 @@ class ProjectService:
         return project
 
     async def delete(self, ref: str, *, with_sessions: bool = False) -> ProjectDeleted:
-        """Ends it and takes it away. Its sessions stay without one, or go to the bin."""
+        """Ends and deletes a project. Its sessions stay without one, or are moved to the bin."""
         project = await self._projects.get(ref)
         await self._knowledge.end_project(project.name, project.archived_at or self._clock.now())
         return await self._projects.delete(project.id, with_sessions=with_sessions)
 
 
 def tidy_name(text: str) -> str:
-    """One line of visible characters. Raises ValueError when there are none, or too many."""
+    """Returns one line of visible characters. Raises ValueError when it is empty or too long."""
     name = clean_line(text)
     if not name or len(name) > LONGEST:
         raise ValueError(f"a name has 1 to {LONGEST} characters")

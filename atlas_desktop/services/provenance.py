@@ -1,5 +1,4 @@
-"""Why something is known, was told to the model, or was not: from what is stored, and from what else was
-said."""
+"""Why something is known, was given to the model, or was not, from stored records and other mentions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,15 +17,17 @@ from models.messages import Role
 MENTIONS = 5
 _LOOKED_AT = 30
 _NEAR, _NEAR_BY_WORDS = 0.5, 0.4
-"""From this cosine on, or with this share of its words, something else speaks of the same."""
+"""From this cosine on, or with this share of its words, a passage counts as about the same subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that was looked at for a reply, with its words as they are now; `text` is empty when it is
-    not in this room any more. `session` and `said` are where it comes from: a message itself, the first
-    message that a memory was learned from, the conversation of a summary; empty and None where nothing of
-    that is left, or there never was any."""
+    """An item that was considered for a reply, with its current text.
+
+    `text` is empty when the item is not in this room any more. `session` and `said` are where it comes from:
+    a message itself, the first message that a memory was learned from, or the session of a summary. They are
+    empty and None where nothing of that is left, or there never was any.
+    """
 
     considered: RecallDecision
     text: str
@@ -36,7 +37,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A reply for which something was looked at, and what became of it."""
+    """A reply for which something was considered, and the outcome."""
 
     reply: str
     considered: RecallDecision
@@ -44,14 +45,14 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """`kind` is memory, message or reply.
+    """Where a memory, message or reply comes from; `kind` says which it is.
 
-    `sources` are the person's words behind a memory, `memories` what was learned from a message, `mentions`
-    the best passage of each other session that speaks of the same. `looked` are replies for which it was
-    looked at, `uses` those in which it served. `told` and `left_out` are what a reply's prompt was given of
-    memory and what was looked at besides; `profile` are the memories of the page about the person that it
-    began with, and `shown` is how many messages stood in it word for word. `hidden` says why it is not found
-    any more, empty when it is.
+    `sources` are the user's messages behind a memory, `memories` what was learned from a message, `mentions`
+    the best passage of each other session about the same subject. `looked` are replies for which it was
+    considered, `uses` those in which it was used. `told` and `left_out` are what a reply's prompt contained
+    from memory, and what else was considered. `profile` are the memories of the profile that the prompt began
+    with, and `shown` is how many messages were in it verbatim. `hidden` says why a memory is not found any
+    more; empty when it is.
     """
 
     id: str
@@ -72,7 +73,7 @@ class Why:
 
 
 class ProvenanceService:
-    """Of one room."""
+    """Provenance of the content of one room."""
 
     def __init__(self, store: Store, recall: RecallService, clock: Clock) -> None:
         self._store = store
@@ -80,9 +81,9 @@ class ProvenanceService:
         self._clock = clock
 
     async def why(self, ref: str) -> Why:
-        """Of a memory, a message or a reply, by its id or a unique prefix of one.
+        """Returns the provenance of a memory, a message or a reply, by its id or a unique prefix of one.
 
-        Raises `MemoryNotFound` when there is nothing of that id, `AmbiguousId`, and as the store.
+        Raises `MemoryNotFound` when nothing has that id, `AmbiguousId`, and as the store.
         """
         try:
             return await self._of_memory(await self._store.memories.get(ref))
@@ -90,7 +91,7 @@ class ProvenanceService:
             return await self._of_message(await self._message(ref))
 
     async def of_last_reply(self, session: str) -> Why:
-        """Raises `MessageNotFound` when nothing was answered yet."""
+        """Returns the provenance of a session's last reply. Raises `MessageNotFound` when there is none."""
         branch = await self._store.branch((await self._store.get_session(session)).id)
         reply = next((one for one in reversed(branch) if one.role is Role.ASSISTANT), None)
         if reply is None:
@@ -150,7 +151,7 @@ class ProvenanceService:
         )
 
     async def _mentions(self, text: str, but: Sequence[str]) -> tuple[Hit, ...]:
-        """The best message of each other session that speaks of the same."""
+        """Returns the best message about the same subject from each other session."""
         hits = await self._recall.recall(RecallQuery(text, k=_LOOKED_AT, exclude_sessions=but))
         best: dict[str | None, Hit] = {}
         for hit in hits:
@@ -190,7 +191,7 @@ class ProvenanceService:
         return None
 
     def _hidden(self, memory: Memory) -> str:
-        """superseded, archived, rejected, expired or unapproved; empty when it is found."""
+        """Returns superseded, archived, rejected, expired or unapproved; empty when the memory is found."""
         if memory.state in {MemoryState.SUPERSEDED, MemoryState.ARCHIVED, MemoryState.REJECTED}:
             return memory.state.value
         if memory.expires_at is not None and memory.expires_at <= self._clock.now():

@@ -1,4 +1,4 @@
-"""Recall for one room: embeds what was said, finds it by words and meaning, notes what was useful."""
+"""Recall for one room: embeds messages, finds them by text and meaning, and records which memories helped."""
 
 import asyncio
 import time
@@ -26,17 +26,20 @@ from models.ports import Embedder
 
 
 class UsefulnessService:
-    """Of one room. Being brought back alone strengthens nothing."""
+    """Records how the memories of one room are used. Being recalled alone strengthens none."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # What the newest reply of each session cited; who agrees with the next words confirms it.
+        # What the newest reply of each session cited. Agreement in the next message confirms it.
         self._cited: dict[str, tuple[str, list[str]]] = {}
 
     async def after_reply(self, replied: Replied) -> None:
-        """Raises what storage raises."""
+        """Records which memories a reply recalled and cited, and which of the last reply were confirmed.
+
+        Raises what the store raises.
+        """
         recalled = [hit.id for hit in replied.recalled if hit.kind == "memory"]
-        # What stands in the profile is in every prompt; it serves when it is cited.
+        # The profile is in every prompt; a memory in it counts as used only when cited.
         profile = [one for part in replied.context if part.tier == "profile" for one in part.ids]
         if not recalled and not profile and replied.session.id not in self._cited:
             return
@@ -60,7 +63,7 @@ class UsefulnessService:
             await self._note(used, replied, UseKind.CITED)
 
     async def opened(self, memory_id: str, reply: Message) -> None:
-        """The person went from a reply to a memory that was told for it. Raises what storage raises."""
+        """Records that the user went from a reply to a memory given to it. Raises what the store raises."""
         await self._use([memory_id], reply.id, reply.session_id, UseKind.OPENED)
 
     async def _asked(self, replied: Replied) -> str:
@@ -82,18 +85,18 @@ class UsefulnessService:
 KIND = "embed"
 ALL = "all"
 RETRY_S = 30.0
-"""How long a model that could not embed is left alone."""
+"""Seconds before an embedding model that failed is tried again."""
 
 
 class QueryEmbedder:
-    """`memory.recall.entities.QueryVectors` by the embedding model in use, while there is one that works."""
+    """`memory.recall.entities.QueryVectors` by the current embedding model, while one works."""
 
     def __init__(self, embedder: Callable[[], Embedder | None]) -> None:
         self._embedder = embedder
         self._failed_at: float | None = None
 
     async def model(self) -> str | None:
-        """The fingerprint of the model in use."""
+        """Returns the fingerprint of the current model; None without a working one."""
         embedder = self._usable()
         if embedder is None:
             return None
@@ -111,7 +114,7 @@ class QueryEmbedder:
             model = await embedder.embedding_fingerprint()
             return QueryVector(model, tuple((await embedder.embed([text]))[0]))
         except ModelsError:
-            # Words alone still find a lot; the background work tells of a model that is broken.
+            # Text search alone still finds a lot. The background work reports a broken model.
             self._failed_at = time.monotonic()
             return None
 
@@ -122,7 +125,7 @@ class QueryEmbedder:
 
 
 class WorkingEmbedder:
-    """`memory.summaries.summarise.Vectors` by an embedding model: one that fails is as good as none."""
+    """`memory.summaries.summarise.Vectors` by an embedding model; a failing model counts as none."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -135,10 +138,10 @@ class WorkingEmbedder:
 
 
 class RecallService:
-    """`memory.recall.entities.Recall` for the application, with the work that keeps it complete.
+    """`memory.recall.entities.Recall` for the application, with the jobs that keep its index complete.
 
-    `index` is called with the first need of vectors, with how many there are. Nothing is embedded before
-    `remember` or a reply asks for it; until `prepare` is through, recall goes by words alone.
+    `index` is called when vectors are first needed, with the number of passages. Nothing is embedded before
+    `remember` or a reply asks for it. Until `prepare` has finished, recall uses text search alone.
     """
 
     def __init__(
@@ -152,7 +155,7 @@ class RecallService:
         *,
         damaged: Callable[[], ModelsError | None] = lambda: None,
     ) -> None:
-        """`damaged` tells why there is no embedder although its file is there."""
+        """`damaged` returns why there is no embedder although its file exists; else None."""
         self._store = store
         self._embedder = embedder
         self._index = index
@@ -168,7 +171,7 @@ class RecallService:
             ask_first=lambda: settings().ask_first,
             span=lambda: Span(settings().session_hours, settings().session_turns),
         )
-        # Finding is the engine's alone; this service keeps it complete.
+        # The engine does the searching. This service keeps it complete.
         self.recall = self._engine.recall
         self.answer = self._engine.answer
         self.messages = self._engine.messages
@@ -182,24 +185,24 @@ class RecallService:
 
     @property
     def damaged(self) -> ModelsError | None:
-        """Why nothing is found by its meaning although there is a model for it."""
+        """Why nothing is found by meaning although a model for it exists; else None."""
         return self._damaged()
 
-    # --- being complete ---------------------------------------------------------------------------
+    # --- indexing ---------------------------------------------------------------------------------
 
     async def prepare(self) -> None:
-        """`load`, with what only some questions need. Queues the making of the vectors that are missing."""
+        """Queues the missing embeddings, then does `load` and loads what only some queries need."""
         await self.remember()
         await self.load()
         await self.warm_wordings()
 
     async def load(self) -> None:
-        """Reads the room and fills the index with the vectors that there are. Raises what storage raises."""
-        # Side by side: what is read of one is taken up while the database reads for the other.
+        """Reads the room and fills the index with the existing vectors. Raises what the store raises."""
+        # Run concurrently: rows of one are processed while the database reads for the other.
         await asyncio.gather(self._engine.warm(), self._load_vectors())
 
     def start(self, on_fault: Callable[[BaseException], None]) -> None:
-        """Prepares in the background; `on_fault` is told the error that ends it, and of a damaged model."""
+        """Runs `prepare` in the background. `on_fault` gets the error that ends it, or a damaged model's."""
         if self._preparing is None:
             if (damaged := self._damaged()) is not None:
                 on_fault(damaged)
@@ -209,16 +212,16 @@ class RecallService:
             )
 
     async def stop(self) -> None:
-        """Ends a preparation under way."""
+        """Cancels a running `prepare`."""
         task, self._preparing = self._preparing, None
         if task is not None:
             task.cancel()
             await asyncio.wait({task})
 
     async def remember(self, session_id: str | None = None) -> None:
-        """Queues the embedding of what has no vector yet, in one session or in all.
+        """Queues the embedding of everything that has no vector, in one session or in all.
 
-        Without an embedding model words alone are searched, and nothing is queued.
+        Without an embedding model, recall uses text search alone, and nothing is queued.
         """
         if self._embedder() is None:
             return
@@ -231,13 +234,13 @@ class RecallService:
         )
 
     async def catch_up(self) -> None:
-        """Queues the embedding of what has no vector of the model in use, where there is any of that."""
+        """Queues the embedding of content without a vector of the current model, if there is any."""
         model = await self._vectors.model()
         if model is not None and await self._store.vectors.unembedded(model, limit=1):
             await self.remember()
 
     async def complete(self) -> None:
-        """Makes the vectors that are missing, now, if there is an embedding model that works."""
+        """Makes the missing vectors now, if there is a working embedding model."""
         embedder = self._embedder()
         if embedder is not None and await self._vectors.model() is not None:
             await VectorMaker(self._store.vectors, embedder).make_missing(
@@ -254,13 +257,13 @@ class RecallService:
             return
         model = await embedder.embedding_fingerprint()
         if self._mirror is None or self._mirror.model != model:
-            # The first work of a room also makes what there is already findable by its meaning.
+            # The first job of a room also makes the existing vectors searchable.
             await self._fill(model)
         session = job.payload.get("session")
         await VectorMaker(self._store.vectors, embedder).make_missing(
             session=session, between=self._background.gate.checkpoint
         )
-        # The index is taken up here and not with the next question: the first vector of a room loads it.
+        # Updated here and not by the next query: the first vector of a room loads the index.
         if self._mirror is not None:
             await self._mirror.follow()
         await self._engine.warm_questions()

@@ -1,4 +1,4 @@
-"""What a conversation has to do with others, and what was said of a topic in the course of time."""
+"""How sessions are related, and what was said about a topic over time."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,24 +16,27 @@ if TYPE_CHECKING:
     from memory.memories.entities import Memory
 
 ASKED = 400
-"""Characters of what the session is about that are looked for elsewhere."""
+"""Characters of the session's text that are searched for elsewhere."""
 MENTIONED = "mentioned"
-"""How a session is linked that speaks of the same."""
+"""The kind of link to a session about the same subject."""
 _HITS = 60
 _CANDIDATES = 40
 LEAST = 0.25
-"""Below this score sessions have nothing to do with each other."""
+"""Sessions with a lower score are not related."""
 _MEANING, _WORDS, _SHARED, _TAGS = 0.6, 0.4, 0.3, 0.1
 _TOLD = 6
 MOST = 400
-"""Messages of a timeline."""
+"""Maximum messages of a timeline."""
 _COSINE, _SHARE = 0.35, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another session, and why: `parts` are meaning (the cosine of what both are about), words, memories and
-    tags, each 0 … 1; `words` are those that both have, the rarest first."""
+    """A related session, and why.
+
+    `parts` are meaning (the cosine of both subjects), words, memories and tags, each 0 … 1; `words` are those
+    that both contain, the rarest first.
+    """
 
     session: Session
     score: float
@@ -45,7 +48,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """What was said of a topic in a month, such as 2026-03: how often, in which sessions, the best of it."""
+    """What was said about a topic in a month, such as 2026-03: messages, sessions, and the best hits."""
 
     month: str
     messages: int
@@ -55,7 +58,7 @@ class Month:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """`titles` are those of all sessions in it; `more` says that only the best messages were counted."""
+    """A topic by month. `titles` are those of all its sessions; `more`: only the best hits were counted."""
 
     topic: str = field(repr=False)
     months: tuple[Month, ...]
@@ -64,14 +67,14 @@ class Timeline:
 
 
 class RelatedService:
-    """Of one room. `recall` has to be loaded before."""
+    """Related sessions of one room. `recall` has to be loaded before."""
 
     def __init__(self, store: Store, recall: Recall) -> None:
         self._store = store
         self._recall = recall
 
     async def related(self, ref: str, *, limit: int = 10) -> list[Related]:
-        """The nearest first; none for a session that neither uses nor adds memory."""
+        """Returns the most related sessions first; none for a session that neither uses nor adds memories."""
         session = await self._store.get_session(ref)
         if session.memory_mode in (MemoryMode.BLANK, MemoryMode.OFF):
             return []
@@ -101,15 +104,17 @@ class RelatedService:
         return list(dict.fromkeys([*shared, *found]))[:_CANDIDATES]
 
     async def memories(self, ref: str) -> "list[Memory]":
-        """What was learned in a session."""
+        """Returns what was learned in a session."""
         from memory.memories.entities import MemoryFilter
 
         session = await self._store.get_session(ref)
         return await self._store.memories.select(MemoryFilter(session=session.id))
 
     async def links(self, why: "Why") -> list[Backlink]:
-        """The sessions that a memory or a message leads to: where it was learned, where it served, and those
-        that besides mention the same."""
+        """Returns the sessions linked to a memory or a message.
+
+        These are where it was learned, where it was used, and those that mention the same.
+        """
         found = list(await self._store.links.backlinks(why.id)) if why.memory is not None else []
         there = {one.session_id for one in found}
         for hit in why.mentions:
@@ -123,7 +128,7 @@ class RelatedService:
     async def timeline(
         self, topic: str, *, project: str | None = None, zone: tzinfo | None = None
     ) -> Timeline:
-        """By the months of `zone` (None: this computer's), the earliest first."""
+        """Returns a topic by the months of `zone` (None: this computer's), the earliest first."""
         hits = await self._recall.recall(RecallQuery(topic, k=MOST, project=project))
         kept = [hit for hit in hits if hit.source.session is not None and _speaks(hit)]
         months: dict[str, list[Hit]] = defaultdict(list)
@@ -140,7 +145,7 @@ class RelatedService:
 
 
 def _speaks(hit: Hit) -> bool:
-    """Whether a message is about the topic, and not only the nearest that there is."""
+    """Returns whether a message is about the topic, and not only the nearest one there is."""
     cosine = hit.grounds.cosine
     return hit.grounds.words >= _SHARE or (cosine is not None and cosine >= _COSINE)
 

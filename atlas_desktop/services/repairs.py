@@ -1,4 +1,4 @@
-"""New keys, rescue of damaged rooms, and the end of everything."""
+"""Rekeying, salvage of damaged rooms, and destruction of everything."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -30,8 +30,10 @@ from memory.vault.vaults import Keys, Vaults
 
 @dataclass(frozen=True, slots=True)
 class Rekeyed:
-    """`rooms` have new keys; `keyring` is the keyring that opens the vault from now on, if one did before and
-    took the new secret. The recovery key is shown once."""
+    """The result of a rekeying: `rooms` have new keys. The recovery key is shown once.
+
+    `keyring` is the keyring that opens the vault from now on, if one did before and took the new secret.
+    """
 
     recovery_key: str
     rooms: tuple[RoomKind, ...]
@@ -41,7 +43,7 @@ class Rekeyed:
 
 @dataclass(frozen=True, slots=True)
 class Rescued:
-    """What was salvaged, and the folder in which all files stay as they were found."""
+    """What was salvaged, and the folder that keeps all files as they were found."""
 
     salvaged: Salvaged
     kept: Path
@@ -49,9 +51,9 @@ class Rescued:
 
 @dataclass(frozen=True, slots=True)
 class Destroyed:
-    """What went, and the backups that are left: they open with the passphrase still.
+    """What was destroyed, and the backups that are left: they still open with the passphrase.
 
-    `verified` says that nothing was found where it had been.
+    `verified`: nothing was found where it had been.
     """
 
     shredded: Shredded
@@ -62,7 +64,7 @@ class Destroyed:
 
 
 class RepairService:
-    """Of one home. No room may be open meanwhile, here or elsewhere."""
+    """Repairs of one home. No room may be open meanwhile, in this or another process."""
 
     def __init__(
         self,
@@ -78,10 +80,10 @@ class RepairService:
         self._repairs = repairs
         self._clock = clock
 
-    # --- new keys ---------------------------------------------------------------------------------
+    # --- rekeying ---------------------------------------------------------------------------------
 
     async def rekey(self, passphrase: str) -> Rekeyed:
-        """As `rekeying`, without showing anything."""
+        """Does `rekeying` without showing the recovery key first."""
         async with self.rekeying(passphrase) as made:
             return made
 
@@ -89,10 +91,10 @@ class RepairService:
     async def rekeying(self, passphrase: str) -> AsyncIterator[Rekeyed]:
         """Gives every room that the passphrase opens a new key, and the vault a new recovery key.
 
-        Inside, everything is prepared and the recovery key is shown; leaving puts it in place, an error
-        changes nothing. Killed at any moment, the rooms open with the old keys or with the new ones. What is
-        under the old keys is destroyed at the end; states of the model are made anew. Raises
-        `WrongPassphrase`, `RoomDamaged`, `StorageFull`, `ExchangeUnfinished`.
+        Inside the context everything is prepared, and the recovery key is shown. Leaving it puts the rooms in
+        place; an error changes nothing. If the process is killed at any point, the rooms open with the old
+        keys or with the new ones. What is under the old keys is destroyed at the end; model states are made
+        again. Raises `WrongPassphrase`, `RoomDamaged`, `StorageFull`, `ExchangeUnfinished`.
         """
         working = self._rekeying(passphrase)
         made = await asyncio.to_thread(working.__enter__)
@@ -116,7 +118,7 @@ class RepairService:
                 if old.room in keys:
                     self._rekey_room(old, keys[old.room], fresh, new[old.room])
                 elif old.exists() or present.open.keyslots().private_made:
-                    # It has another passphrase, or is lost: it goes on with what there is of it.
+                    # It has another passphrase, or is lost: what there is of it is carried over.
                     fresh.discard()
                     _carry_over(exchange, self._rooms, old.room)
             slot = next((s for s in present.open.keyslots().slots if isinstance(s, KeyringSlot)), None)
@@ -138,10 +140,10 @@ class RepairService:
         fresh.mark_room_made()
         self._files.start_counting(fresh.database_path, old.room, new)
 
-    # --- rescue -----------------------------------------------------------------------------------
+    # --- salvage ----------------------------------------------------------------------------------
 
     async def damaged(self, room: RoomKind, key: RoomKey) -> bool:
-        """Whether the room's file cannot be read from end to end."""
+        """Returns whether the room's file cannot be read from end to end."""
         path = self._rooms / f"{room}.db"
         try:
             await asyncio.to_thread(self._files.check, path, key)
@@ -150,7 +152,7 @@ class RepairService:
         return False
 
     async def salvage(self, room: RoomKind, key: RoomKey, *, always: bool = False) -> Rescued:
-        """Puts a new room with all that can be read in place of a damaged one; its files are kept aside.
+        """Replaces a damaged room with a new one that contains everything readable; its files are kept aside.
 
         Raises `NothingToSalvage` for a sound room, unless `always`; `NothingReadable` when there is nothing
         to put in place; `StorageFull`, `ExchangeUnfinished`. Then nothing was changed.
@@ -175,9 +177,11 @@ class RepairService:
         return Rescued(salvaged, self._rooms.with_name(kept))
 
     async def new_private_room(self, passphrase: str) -> Path:
-        """Puts an empty private room in place of one that is missing; returns the folder in which all files
-        stay as they were. Raises `NothingToSalvage` when it is not missing, `WrongPassphrase`, `StorageFull`,
-        `ExchangeUnfinished`."""
+        """Replaces a missing private room with an empty one.
+
+        Returns the folder that keeps all files as they were. Raises `NothingToSalvage` when it is not
+        missing, `WrongPassphrase`, `StorageFull`, `ExchangeUnfinished`.
+        """
         return await asyncio.to_thread(self._new_private_room, passphrase)
 
     def _new_private_room(self, passphrase: str) -> Path:
@@ -200,12 +204,13 @@ class RepairService:
     def _aside(self) -> str:
         return f"{self._rooms.name}.damaged-{self._clock.now().astimezone():%Y-%m-%d-%H%M%S}"
 
-    # --- the end ----------------------------------------------------------------------------------
+    # --- destruction ------------------------------------------------------------------------------
 
     async def destroy(self, backups: tuple[Path, ...] = (), *, with_backups: bool = False) -> Destroyed:
-        """Overwrites all keyslots, then removes every room, and on request the given backups too.
+        """Overwrites all keyslots, then removes every room and, on request, the given backups.
 
-        Nothing is asked: whoever may write the files may remove them. Raises `VaultMissing`, `StorageFull`.
+        No passphrase is needed: whoever can write the files can remove them. Raises `VaultMissing`,
+        `StorageFull`.
         """
         return await asyncio.to_thread(self._destroy, backups, with_backups)
 
@@ -238,7 +243,10 @@ def _carry_over(exchange: AtomicRoomSwap, rooms: Path, room: RoomKind) -> None:
 
 
 def _keyring_on(vault: Vault, keys: Keys) -> str | None:
-    """The keyring that took the new secret; None where it did not: the passphrase opens the vault still."""
+    """Returns the keyring that took the new secret; None if none did.
+
+    The passphrase then still opens the vault.
+    """
     try:
         return vault.keyring_on(keys.open)
     except KeyringUnavailable:
@@ -249,5 +257,5 @@ def _keyring_slots(vault: Vault) -> list[str]:
     try:
         return [slot.id for slot in vault.keyslots().slots if isinstance(slot, KeyringSlot)]
     except MemoryFault:
-        # Keyslots that cannot be read name no entry; what the keyring holds then opens nothing.
+        # Unreadable keyslots name no keyring entry; what the keyring then contains opens nothing.
         return []

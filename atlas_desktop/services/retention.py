@@ -1,4 +1,4 @@
-"""Conversations that have been kept for long enough go by themselves, once a day."""
+"""Automatic deletion, once a day, of sessions that have been kept for long enough."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ KIND = "retention"
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What went for good. `verified` says that nothing of it was found afterwards."""
+    """What was erased permanently. `verified`: nothing of it was found afterwards."""
 
     sessions: int = 0
     messages: int = 0
@@ -29,14 +29,14 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """So many conversations would go by the clock, and stay: `ahead` of its time is not believed yet."""
+    """Number of sessions that are due by the clock but stay, because it is `ahead` of the trusted time."""
 
     sessions: int
     ahead: timedelta
 
 
 class RetentionService:
-    """Of one room. With `background` it registers the daily duty."""
+    """Retention in one room. Registers the daily duty with `background`."""
 
     def __init__(
         self,
@@ -52,37 +52,38 @@ class RetentionService:
         self._epochs = epochs
         self._settings = settings
         self.on_held_back: Callable[[HeldBack], None] = lambda _held: None
-        """Told of what stays because the clock may have been set ahead."""
+        """Called with what stays because the clock may have been set ahead."""
         self._told = False
-        # What is off the record has no tomorrow.
+        # An off-the-record session never lives until the next daily run.
         if store.room is not RoomKind.OFF_RECORD:
             background.register(KIND, self._do)
             background.register_duty(Duty(KIND, timedelta(days=1), KIND))
 
     async def policy(self) -> RetentionPolicy:
-        """The settings for this room, and the days of its projects."""
+        """Returns the settings for this room, and the days of its projects."""
         found = self._settings()
         days = found.private_days if self._store.room is RoomKind.PRIVATE else found.open_days
         return RetentionPolicy(days, found.bin_days, await self._store.retention.projects())
 
     async def set_project(self, project: str, days: int | None) -> None:
-        """Gives a project its own days (0: for ever), or with None the room's. Raises `ProjectNotFound`."""
+        """Gives a project its own days (0: forever), or with None the room's. Raises `ProjectNotFound`."""
         await self._store.retention.set_project(project, days)
 
     async def preview(self) -> list[Expired]:
-        """What the policy would remove now if the clock is right; nothing is removed."""
+        """Returns what the policy would remove now if the clock is right; removes nothing."""
         return await self._due(self._clock.now())
 
     async def apply(self) -> Removed:
-        """Erases what the policy removes, as if each had been erased by hand. From then on the clock is
-        believed: whoever does this has been told what goes."""
+        """Erases what the policy removes, as if each had been erased by hand.
+
+        The clock is trusted from then on: callers have shown the user what will be erased.
+        """
         async with self._background.stopped():
             seen = await self._store.retention.look_at_clock(self._clock.now(), believe=True)
             return await self._erase(seen.passed)
 
     async def held_back(self) -> HeldBack | None:
-        """What is due by the clock and stays, because the clock may have been set ahead; None when nothing
-        is."""
+        """Returns what is due by the clock but stays, as the clock may be ahead; None when nothing does."""
         seen = await self._store.retention.look_at_clock(self._clock.now())
         if not seen.ahead:
             return None
@@ -99,7 +100,7 @@ class RetentionService:
         await self.tell_held_back()
 
     async def tell_held_back(self) -> None:
-        """Tells `on_held_back`, once until nothing is held back any more."""
+        """Calls `on_held_back`, once until nothing is held back any more."""
         held = await self.held_back()
         if held is not None and not self._told:
             self.on_held_back(held)
@@ -115,9 +116,9 @@ class RetentionService:
             try:
                 erased = await self._store.erase_session(session_id)
             except SessionNotFound:
-                # A person was quicker.
+                # The user has erased it meanwhile.
                 continue
-            # The model has read its words in the prompts of other sessions, too.
+            # The model has also read its text in the prompts of other sessions.
             touched = [session_id, *erased.recalled_in]
             await self._epochs.forget(touched)
             verified = verified and erased.verified and await self._epochs.forget(touched) == 0

@@ -1,4 +1,4 @@
-"""An unlocked room with everything that can be done in it, put together from its parts."""
+"""An unlocked room with all its services, and the factory that assembles it."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RoomServices:
-    """An unlocked room and what can be done in it."""
+    """An unlocked room and its services."""
 
     store: Store
     sessions: SessionService
@@ -71,11 +71,11 @@ class RoomServices:
     snapshots: "SnapshotStore | None" = None
 
     async def remember(self) -> None:
-        """Has everything embedded that has no vector yet."""
+        """Queues the embedding of everything that has no vector yet."""
         await self.recall.remember()
 
     async def close(self) -> None:
-        """Ends what goes on in it and closes it; what does not end well does not leave the rest open."""
+        """Ends the room's work and closes it; a part that fails does not leave the rest open."""
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self.store.close)
             if self.snapshots is not None:
@@ -87,7 +87,7 @@ class RoomServices:
 
 @dataclass(frozen=True, slots=True)
 class RoomFactory:
-    """What every room of a program shares. `model` and `settings` are asked for each time they are needed."""
+    """Builds rooms from what they share. `model` and `settings` are called for each use."""
 
     clock: Clock
     gate: ForegroundGate
@@ -98,7 +98,7 @@ class RoomFactory:
     tuning: Callable[[], "TuningService"] | None = None
 
     def room(self, store: Store, snapshots: "SnapshotStore | None") -> RoomServices:
-        """Everything that can be done in a room. No model is started by this."""
+        """Returns a room with all its services. Starts no model."""
         background = BackgroundService(store, self.clock, self.gate, self.settings().jobs, power=self.power)
         Titler(
             store,
@@ -190,7 +190,7 @@ class RoomFactory:
         continuity: ContinuityService,
         epochs: EpochService,
     ) -> TurnService:
-        """The turns of a room with the model in use."""
+        """Returns the turns of a room with the model in use."""
         model = self.model()
         context = ContextEngine(
             store,
@@ -206,7 +206,7 @@ class RoomFactory:
         return TurnService(TurnParts(store, model.chat, context, continuity, background, epochs.bring_back))
 
     def profile(self, store: Store) -> ProfileMaker:
-        """The page of what is known of the person."""
+        """Returns the maker of the profile: the page of what is known about the user."""
         return ProfileMaker(
             store.memories,
             self.model().counter,
@@ -216,7 +216,7 @@ class RoomFactory:
         )
 
     def compactor(self, store: Store, background: BackgroundService) -> Compactor:
-        """What summarises the sessions of a room with the model in use."""
+        """Returns what summarises the sessions of a room with the model in use."""
         model = self.model()
         summariser = Summariser(
             model.chat,
@@ -229,7 +229,7 @@ class RoomFactory:
 
 
 def limits_of(settings: ContextSettings) -> Limits:
-    """The settings as the context's own values."""
+    """Returns the settings as limits of the context."""
     return Limits(
         max_tokens=settings.max_tokens,
         summary_target=settings.summary_target,

@@ -1,4 +1,4 @@
-"""Work that is not left half done."""
+"""Runs work to its end despite cancellation."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,9 +8,9 @@ T = TypeVar("T")
 
 
 async def unbroken(work: Coroutine[Any, Any, T]) -> T:
-    """What `work` returns. Who is cancelled while waiting for it is so when it has come to its end.
+    """Returns what `work` returns. A caller that is cancelled meanwhile is cancelled only when it has ended.
 
-    An error of the work is raised either way: nobody else would hear of it.
+    An error of the work is raised in either case: nobody else would see it.
     """
     task = asyncio.ensure_future(work)
     try:

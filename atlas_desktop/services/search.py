@@ -1,4 +1,4 @@
-"""Finding in all the rooms that are open, by the language of queries: by words, by marks, and by meaning."""
+"""Search in all open rooms with the query language: by text, by marks, and by meaning."""
 
 import re
 from collections.abc import Sequence
@@ -33,28 +33,28 @@ if TYPE_CHECKING:
 H = TypeVar("H", MessageHit, SessionHit)
 
 _ASKED = 200
-"""Messages that are nearest to a question, of which those are shown that fit the rest of the query."""
+"""Messages nearest to a question that are checked against the rest of the query."""
 _SAVED = re.compile(r'\s*@(?:"([^"]+)"|(\S+))\s*')
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query as it was typed, with saved ones put in their places, and what it means."""
+    """A query as typed, with saved searches expanded, and its parsed form."""
 
     text: str
     query: Query
 
 
 class FindingService:
-    """Of one desk. What is found in several rooms is put together; of a closed one nothing is found."""
+    """Search on one desk. Results of several rooms are merged; a closed room yields none."""
 
     def __init__(self, desk: "AppContext") -> None:
         self._desk = desk
 
     async def understand(self, text: str, *, typing: bool = False) -> Asked:
-        """`typing` as in `memory.search.language.parse`. `@name` at the beginning stands for a saved search.
+        """Parses a query. `@name` at the beginning stands for a saved search.
 
-        Raises `QueryUnclear`, `SavedSearchNotFound`.
+        `typing` as in `memory.search.language.parse`. Raises `QueryUnclear`, `SavedSearchNotFound`.
         """
         now = self._desk.clock.now().astimezone(LocalZone())
         found = _SAVED.match(text)
@@ -73,9 +73,9 @@ class FindingService:
         snippets: bool = True,
         exhaustive: bool = False,
     ) -> Page[SessionHit]:
-        """Raises what storage raises. What is asked by meaning comes in the order of its nearness.
+        """Returns the sessions that match. Hits of a question are ordered by similarity.
 
-        `exhaustive` as in `FindStore.sessions`.
+        `exhaustive` as in `FindStore.sessions`. Raises what the store raises.
         """
         if query.question:
             hits = await self._by_meaning(query)
@@ -107,7 +107,7 @@ class FindingService:
     async def messages(
         self, query: Query, *, limit: int = 20, offset: int = 0, order: Order = Order.BEST
     ) -> Page[MessageHit]:
-        """Raises what storage raises."""
+        """Returns the messages that match. Raises what the store raises."""
         if query.question:
             return _cut(await self._by_meaning(query), limit, offset)
         end = max(offset, 0) + max(limit, 0)
@@ -126,14 +126,16 @@ class FindingService:
     # --- saved searches ---------------------------------------------------------------------------
 
     async def saved(self) -> list[SavedSearch]:
-        """Those of all rooms that are open, by name."""
+        """Returns the saved searches of all open rooms, by name."""
         each: list[list[SavedSearch]] = await self._desk.of_each(lambda room: room.store.find.saved(), [])
         found = [one for of_room in each for one in of_room]
         return sorted(found, key=lambda one: (one.name.casefold(), one.name))
 
     async def save(self, name: str, text: str, room: "RoomServices | None" = None) -> SavedSearch:
-        """Keeps a query in the room (the first that is open). Raises `QueryUnclear`, and ValueError when the
-        name or the query is empty."""
+        """Saves a query in the room (default: the first open one).
+
+        Raises `QueryUnclear`, and ValueError when the name or the query is empty.
+        """
         line = clean_line(name).lstrip("@").strip().replace('"', "")
         asked = await self.understand(text)
         if not line or not asked.text.strip():
@@ -142,7 +144,7 @@ class FindingService:
         return await where.store.find.save(line[:80], asked.text.strip())
 
     async def remove(self, name: str) -> None:
-        """Raises `SavedSearchNotFound`."""
+        """Removes a saved search from every open room. Raises `SavedSearchNotFound`."""
         gone = False
         for room in self._desk.open_rooms:
             try:
@@ -162,7 +164,7 @@ class FindingService:
     # --- by meaning -------------------------------------------------------------------------------
 
     async def _by_meaning(self, query: Query) -> list[MessageHit]:
-        """The messages that are nearest to the question, of those that fit the rest, nearest first."""
+        """Returns the messages nearest to the question that match the rest of the query, nearest first."""
         each: list[list[MessageHit]] = await self._desk.of_each(lambda room: _near_in(room, query), [])
         return sorted((hit for of_room in each for hit in of_room), key=lambda hit: hit.score, reverse=True)
 
@@ -176,13 +178,13 @@ async def _near_in(room: "RoomServices", query: Query) -> list[MessageHit]:
 
 
 def _near(hit: MessageHit, near: "Hit") -> MessageHit:
-    # What answers is a passage; words that are looked for as well are marked in the text itself.
+    # The hit is a passage. Terms that are searched for as well are marked in the message itself.
     piece = hit.snippet if hit.snippet.marks else snippet(near.passage, ())
     return replace(hit, score=near.score, snippet=piece, parts=tuple(near.parts.items()))
 
 
 def _bounds(query: Query) -> tuple[datetime | None, datetime | None]:
-    """Since when and before when messages are asked for, as far as that is plain."""
+    """Returns since when and before when messages are wanted, as far as that is unambiguous."""
     whole = query.where.parts if isinstance(query.where, All) else (query.where,)
     since = [one.begin for one in whole if isinstance(one, When) and one.relation is not Relation.BEFORE]
     before = [
@@ -194,7 +196,7 @@ def _bounds(query: Query) -> tuple[datetime | None, datetime | None]:
 
 
 def _of_sessions(hits: Sequence[MessageHit]) -> list[SessionHit]:
-    """Each session once, at the place of its best message."""
+    """Returns each session once, at the position of its best message."""
     found: dict[str, SessionHit] = {}
     for hit in hits:
         known = found.get(hit.session.id)

@@ -1,4 +1,4 @@
-"""Sessions as the interfaces see them: listed, opened, renamed, and moved to the bin and back."""
+"""Session operations for the interfaces: list, open, rename, fork, search, bin and restore."""
 
 import re
 from collections.abc import Collection
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r" \(([2-9]|[1-9][0-9]{1,2})\)$")
 
 
 def number_of(title: str) -> str:
-    """What tells a title apart: ` (2)`; empty for one without a number."""
+    """Returns the number suffix of a title, such as ` (2)`; empty if the title has none."""
     found = _NUMBER.search(title)
     return found.group() if found else ""
 
@@ -33,7 +33,7 @@ def without_number(title: str) -> str:
 
 
 def numbered(title: str, taken: Collection[str]) -> str:
-    """The title with the first number, from 2 on, that makes none of those that are `taken`."""
+    """Returns the title with the first number, from 2 on, that makes it differ from all `taken` titles."""
     base, number = without_number(title), 2
     while f"{base} ({number})" in taken:
         number += 1
@@ -42,14 +42,14 @@ def numbered(title: str, taken: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session and the branch of it that is shown, oldest message first."""
+    """A session and the messages of its displayed branch, oldest first."""
 
     session: Session
     messages: tuple[Message, ...]
 
 
 class SessionService:
-    """One room's sessions."""
+    """The sessions of one room."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -63,7 +63,7 @@ class SessionService:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Session]:
-        """Pinned ones first, then most recently used first. What is archived: see `Store`."""
+        """Returns pinned sessions first, then the most recently used first. `archived` as in `Store`."""
         return await self._store.list_sessions(
             containing=containing, binned=binned, archived=archived, limit=limit, offset=offset
         )
@@ -73,7 +73,10 @@ class SessionService:
         return SessionView(session, tuple(await self._store.branch(session.id)))
 
     async def rename(self, ref: str, title: str) -> Session:
-        """A title that a person chose is never changed by the program. Raises ValueError when it is empty."""
+        """Sets a title chosen by the user, which the program never changes.
+
+        Raises ValueError when the title is empty.
+        """
         line = clean_line(title)
         if not line:
             raise ValueError("a title needs at least one visible character")
@@ -82,9 +85,9 @@ class SessionService:
         return await self._store.update_session(session.id, patch)
 
     async def fork(self, ref: str, *, message: str | None = None, title: str | None = None) -> Session:
-        """A new session that begins with what was said up to a message (an id or a prefix of one; the end).
-        Without a title of its own it has that of the other one, and a number.
+        """Creates a session that begins with the messages of another, up to `message` or its end.
 
+        `message` is an id or a prefix of one. Without `title` it gets the title of the original and a number.
         Raises `MessageNotFound`, `AmbiguousId`.
         """
         view = await self.view(ref)
@@ -95,7 +98,7 @@ class SessionService:
         made = await self._store.fork_session(view.session.id, found[-1].id, name)
         if name is not None or not made.title:
             return made
-        # Who chose the title stays as it is: what is named by the program may be named anew, or forgotten.
+        # The title source is kept: a title made by the program may still be replaced or forgotten.
         patch = SessionPatch(title=numbered(made.title, await self._titles_like(made.title)))
         return await self._store.update_session(made.id, patch)
 
@@ -117,9 +120,9 @@ class SessionService:
     async def mark_important(
         self, ref: str, message: str | None = None, *, important: bool = True
     ) -> Session:
-        """Marks a session, or one of its messages (an id, a prefix of one, or `last`: the person's newest).
+        """Marks a session, or one of its messages (an id, a prefix of one, or `last`: the user's newest).
 
-        Marked messages stay word for word longest. Raises `MessageNotFound`.
+        Marked messages are kept verbatim the longest. Raises `MessageNotFound`, `AmbiguousId`.
         """
         view = await self.view(ref)
         if message is None:
@@ -134,24 +137,24 @@ class SessionService:
         return view.session
 
     async def summaries(self, ref: str) -> list[Summary]:
-        """All that stand for messages of a session, oldest first; merged ones too."""
+        """Returns all summaries of a session in every state, merged ones included, oldest first."""
         session = await self._store.get_session(ref)
         return await self._store.context.summaries(session.id)
 
     async def standing_summaries(self, ref: str) -> list[Summary]:
-        """Those that stand for the older messages of the branch that is shown, oldest first."""
+        """Returns the summaries that replace older messages of the displayed branch, oldest first."""
         view = await self.view(ref)
         found = await self._store.context.summaries(view.session.id)
         return list(tiers(view.messages, found).summaries)
 
     async def covered(self, summary: Summary) -> list[Message]:
-        """The messages that a summary stands for, oldest first."""
+        """Returns the messages that a summary covers, oldest first."""
         branch = await self._store.branch(summary.session_id, summary.covers[-1], since=summary.covers[:1])
         ids = set(summary.covers)
         return [m for m in branch if m.id in ids]
 
     async def history(self, ref: str, *, recent_messages_min: int, most_archived: int) -> TieredHistory:
-        """What of a session is verbatim, what summaries stand for, and the newest of what they stand for."""
+        """Returns a session's verbatim messages, its summaries, and the newest messages that these cover."""
         view = await self.view(ref)
         return tiers(
             view.messages,
@@ -161,13 +164,13 @@ class SessionService:
         )
 
     async def summary(self, ref: str) -> Summary:
-        """By id or unique prefix. Raises `SummaryNotFound`."""
+        """Returns a summary by id or unique prefix. Raises `SummaryNotFound`."""
         return await self._store.context.summary(ref)
 
     async def edit_summary(self, ref: str, text: str) -> Summary:
-        """Replaces a summary's text by the person's own. Raises ValueError when it is empty.
+        """Replaces a summary's text with the user's own. Raises ValueError when `text` is empty.
 
-        The next prompt holds the new text; no job ever writes over it.
+        The next prompt contains the new text, and no job overwrites it.
         """
         if not text.strip():
             raise ValueError("a summary needs at least one visible character")
@@ -177,11 +180,11 @@ class SessionService:
         return made
 
     async def variants(self, message_id: str) -> list[Message]:
-        """The answers to the same message, this one among them, oldest first."""
+        """Returns a message and its variants, oldest first."""
         return await self._store.variants(message_id)
 
     async def show_variant(self, session_id: str, message_id: str) -> Session:
-        """Makes one of them the end of the session: what is shown, and what the next turn goes on from."""
+        """Makes a variant the head of the session: it is displayed, and the next turn continues from it."""
         return await self._store.set_head(session_id, message_id)
 
     async def search(self, query: str, *, limit: int = 20) -> list[SearchHit]:

@@ -1,4 +1,4 @@
-"""Summaries and titles that a model makes in the background, and again when their sources change."""
+"""Background jobs that title sessions and remake summaries whose sources or model changed."""
 
 import hashlib
 import re
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Replied
 from atlas_desktop.services.sessions import number_of
-from atlas_desktop.words.catalogue import tr
 from memory.entities import Message, MessageStatus, SessionPatch, TitleSource
 from memory.jobs.queue import Job, Priority
 from memory.jobs.runner import Duty
@@ -25,7 +25,7 @@ _ALL = "all"
 
 
 class SummaryService:
-    """Of one room. `compactor` is asked for each time: the model can be changed."""
+    """The summaries of one room. `compactor` is called for each use, because the model can change."""
 
     def __init__(self, compactor: Callable[[], Compactor], background: BackgroundService) -> None:
         self._compactor = compactor
@@ -36,22 +36,22 @@ class SummaryService:
         background.register_duty(Duty("improve summaries", DAILY, IMPROVE))
 
     async def refresh(self, session_id: str) -> None:
-        """Has a session's stale summaries made anew soon: after something in it was edited or forgotten."""
+        """Queues a session's stale summaries to be remade soon, after an edit or a deletion in it."""
         await self._background.add(IMPROVE, session_id, session_id=session_id, priority=Priority.HIGH)
 
     async def improve(self) -> None:
-        """Has every fallback made anew that the model in use was not asked about: after it was changed."""
+        """Queues all fallback summaries that the current model was not asked for, after a change of model."""
         await self._background.add(IMPROVE, _ALL, priority=Priority.LOW)
 
     async def catch_up(self) -> None:
-        """As `improve`, if there is anything to be made anew and a model that it can be asked for."""
+        """Calls `improve` if a summary failed with another model and was not tried with this one."""
         with suppress(ModelsError):
-            # Whoever talks is told of a model that is missing or broken; the summaries wait for another.
+            # The chat reports a missing or broken model. The summaries wait for another one.
             if await self._compactor().left_by_another():
                 await self.improve()
 
     async def _after_reply(self, replied: Replied) -> None:
-        """Has tried what another model could not do: it may have been changed while the room was closed."""
+        """Retries what another model failed at: it may have been replaced while the room was closed."""
         model = replied.message.token_model
         if model is None or model in self._replied_by:
             return
@@ -81,17 +81,17 @@ _ASK = (
 
 
 def first_words(text: str) -> str:
-    """A title made from the beginning of a text, cut at a word, at most 60 characters."""
+    """Returns a title made from the beginning of a text, cut at a word, at most 60 characters."""
     line = clean_line(text.lstrip()[:_SHOWN])
     if len(line) <= MAX_LENGTH:
-        return line or tr("chat.new")
+        return line or _("New conversation")
     cut = line[: MAX_LENGTH - 1]
-    head, space, _ = cut.rpartition(" ")
+    head, space, _unused = cut.rpartition(" ")
     return (head if space and len(head) > MAX_LENGTH // 2 else cut).rstrip(" ,.;:") + "…"
 
 
 def tidy(answer: str) -> str | None:
-    """A usable title from a model's answer, or None when there is none in it."""
+    """Returns a usable title from a model's answer, or None if it contains none."""
     lines = [clean_line(line) for line in answer.splitlines()]
     line = next((line for line in lines if line), "")
     line = re.sub(r"^(title|topic|subject)\s*:\s*", "", line, flags=re.IGNORECASE)
@@ -103,7 +103,7 @@ def tidy(answer: str) -> str | None:
 
 
 class Titler:
-    """Gives sessions that still are called by their first words a title, in the background."""
+    """Background job that gives a model-made title to sessions still titled by their first words."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Titler:
         *,
         wanted: Callable[[], bool],
     ) -> None:
-        """`model` returns the model in use, `wanted` whether titles are to be made at all."""
+        """`model` returns the model in use, `wanted` whether to make titles at all."""
         self._store = store
         self._model = model
         self._background = background
@@ -123,7 +123,7 @@ class Titler:
         background.register_hook(self.after_reply)
 
     async def after_reply(self, replied: Replied) -> None:
-        """Queues the sessions that have a whole reply and no title, each once while the program runs."""
+        """Queues sessions that have a complete reply and no title, each once per run of the program."""
         if not self._wanted() or replied.message.status is not MessageStatus.COMPLETE:
             return
         untitled = await self._store.sessions_to_title(limit=_AT_ONCE + len(self._queued))
@@ -138,23 +138,23 @@ class Titler:
             )
 
     async def name(self, job: Job) -> None:
-        """Does a job of this kind. Without a usable idea the first words stay."""
+        """Runs a title job. Without a usable title from the model, the first words stay."""
         session = await self._store.get_session(job.payload["session"])
         if session.title_source is not TitleSource.FIRST_WORDS or session.deleted_at is not None:
             return
         branch = await self._store.branch(session.id)
         first = next((message for message in branch if message.role is Role.USER), None)
         title = await self._idea(first) if first is not None else ""
-        # Meanwhile the person may have given it a name.
+        # The user may have renamed the session meanwhile.
         session = await self._store.get_session(session.id)
         if title and session.title_source is TitleSource.FIRST_WORDS:
-            # A copy is given the same idea as what it was made of, and keeps its number.
+            # A fork gets the same title as its original, and keeps its number.
             named = title + number_of(session.title)
             patch = SessionPatch(title=named, title_source=TitleSource.MODEL)
             await self._store.update_session(session.id, patch)
 
     async def _idea(self, first: Message) -> str:
-        """The model's title for a message, empty when it has none. It is asked once for the same words."""
+        """Returns the model's title for a message; empty if it has none. A model is asked once per text."""
         model = self._model()
         ask = _ASK.format(text=first.content[:_SHOWN])
         fingerprint = (await model.info()).fingerprint

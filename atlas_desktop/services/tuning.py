@@ -1,4 +1,4 @@
-"""Finds the fastest way of running a model on this computer, and remembers it."""
+"""Finds the fastest way of running a model on this computer, and stores it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -8,8 +8,8 @@ from typing import Protocol
 
 import msgspec
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.words.catalogue import tr
 from memory.jobs.queue import Job
 from models.errors import ModelLoadFailed, NoModel, UnknownModel, WorkerCrashed
 from models.library.files import replace, require_space, sha256_of
@@ -36,7 +36,7 @@ from models.tuning.results import Measured, Tuned, TunedStore
 
 
 class TuningBench(Protocol):
-    """A model file in a process of its own that may crash: then the call raises `WorkerCrashed`."""
+    """A model file in a separate process, which may crash: then the call raises `WorkerCrashed`."""
 
     async def measure(self, settings: RunSettings, plan: TuningPlan) -> Round: ...
 
@@ -49,21 +49,21 @@ class TuningBench(Protocol):
 
 BenchFactory = Callable[[Path], TuningBench]
 Told = Callable[[str], None]
-"""Is told what is tried, and how it ended."""
+"""Called with what is tried, and how it ended."""
 Checkpoint = Callable[[], Awaitable[None]]
-"""Awaited between measurements: a job waits in it while somebody else needs the model."""
+"""Awaited between measurements: a job waits in it while something else needs the model."""
 
 
 async def go_on() -> None:
-    """Never waits."""
+    """Returns at once."""
 
 
 def quiet(_text: str) -> None:
-    """Tells nobody."""
+    """Discards the text."""
 
 
 def available_memory() -> int:
-    """Bytes that can be had without swapping."""
+    """Returns the bytes available without swapping."""
     import psutil
 
     return int(psutil.virtual_memory().available)
@@ -71,7 +71,7 @@ def available_memory() -> int:
 
 @dataclass(slots=True)
 class Best:
-    """What is the fastest so far: a file, and the settings to run it with."""
+    """The fastest so far: a file, and the settings to run it with."""
 
     bench: TuningBench
     settings: RunSettings
@@ -83,7 +83,7 @@ class Best:
 
 @dataclass(slots=True)
 class Search:
-    """One search, from its first step that is not known yet."""
+    """One search, from its first step without a stored result."""
 
     store: TunedStore
     factory: BenchFactory
@@ -98,7 +98,7 @@ class Search:
         await asyncio.to_thread(self.store.remove_parts, self.model.id)
         original = self._open(self.model.path)
         if not self.search.perplexity:
-            self.tell(tr("tuning.reading"))
+            self.tell(_("reading the sample text"))
             await self._remember(perplexity=await original.perplexity(start, self.plan))
         whole = self.search.perplexity
         best = await self._best_layout(Best(original, start, whole), whole)
@@ -123,19 +123,21 @@ class Search:
     # --- layouts ----------------------------------------------------------------------------------
 
     async def _best_layout(self, best: Best, whole: float) -> Best:
-        """The fastest layout that loses next to nothing; each is compared with the file as downloaded."""
+        """Returns the fastest layout with almost no loss; each is compared with the file as downloaded."""
         original = best
         header = await asyncio.to_thread(read_header, self.model.path)
         row, current = header.embedding_length or 0, header.file_type
         for layout, key in layouts_for(self.plan, row, lambda: self.search.steps, current=current):
-            # Known ones are only made again when they have won.
+            # Layouts with a stored result are only made again when they have won.
             step = self._known(key)
             if step is not None and step.outcome is not Outcome.WON:
                 continue
             if step is not None and step.prefill <= best.speed:
                 continue
             if self._most(layout) + self.model.bytes > available_memory():
-                self.tell(tr("tuning.no_memory", layout=layout.name))
+                self.tell(
+                    _("{layout}: not enough free memory to load it next to the model", layout=layout.name)
+                )
                 continue
             candidate = await self._made(layout, original)
             if candidate is None:
@@ -154,13 +156,16 @@ class Search:
         return best
 
     def _most(self, layout: Layout) -> int:
-        """Bytes that the model takes in that layout, at most: as if it had four bits a weight now."""
+        """Returns the maximum bytes of the model in that layout, as if it had four bits per weight now."""
         return int(self.model.bytes * max(1.0, layout.bits / 4))
 
     async def _made(self, layout: Layout, original: Best) -> Best | None:
-        """The model in another layout, beside the others under a name that nothing takes for a model."""
+        """Writes the model in another layout, under a name that is not recognised as a model.
+
+        Returns None when that fails, or the file grows too much.
+        """
         await self.checkpoint()
-        self.tell(tr("tuning.writing", layout=layout.name))
+        self.tell(_("{layout}: writing the model in this layout", layout=layout.name))
         part = self.store.part(self.model.id, layout.name)
         await asyncio.to_thread(require_space, self.store.folder, self._most(layout))
         writer = self._open(self.model.path)
@@ -195,7 +200,7 @@ class Search:
         *,
         quality: bool,
     ) -> Step:
-        """Measures both in turns; a change that wins but may cost quality is held against the fixed text."""
+        """Measures both alternately; a change that wins but may cost quality is checked on the fixed text."""
         self.tell(key)
         try:
             before, after = await self._rounds(best, bench, settings)
@@ -219,20 +224,20 @@ class Search:
         after: list[Round] = []
         while undecided(before, after):
             await self.checkpoint()
-            # The candidate goes first: where it crashes, nothing else was measured in vain.
+            # The candidate is first: where it crashes, no other measurement is wasted.
             after.append(await bench.measure(settings, self.plan))
             before.append(await best.bench.measure(best.settings, self.plan))
         return before, after
 
-    # --- the end ----------------------------------------------------------------------------------
+    # --- result -----------------------------------------------------------------------------------
 
     async def _conclude(self, original: TuningBench, start: RunSettings, best: Best) -> Tuned:
-        """Measures the model as downloaded and the best found in turns, places the file, writes it down."""
+        """Measures the original and the best found alternately, places the file, stores the result."""
         changed = best.part is not None or best.settings != start
-        self.tell(tr("tuning.in_turns"))
+        self.tell(_("comparing original and tuned"))
         before: list[Round] = []
         after: list[Round] = []
-        for _ in range(MIN_ROUNDS):
+        for _unused in range(MIN_ROUNDS):
             await self.checkpoint()
             before.append(await original.measure(start, self.plan))
             after.append(await best.bench.measure(best.settings, self.plan) if changed else before[-1])
@@ -302,7 +307,7 @@ KIND = "tune"
 
 
 class TuningService:
-    """`fingerprint` tells one file from another; `plan` is what is tried."""
+    """Tunes models. `fingerprint` identifies a file; `plan` is what is tried."""
 
     def __init__(
         self,
@@ -322,11 +327,11 @@ class TuningService:
         self._start = start
 
     def result(self, model_id: str) -> Tuned | None:
-        """What was found for a model on this machine, or None."""
+        """Returns the stored result for a model on this machine, or None."""
         return self._store.result(model_id)
 
     def undo(self, model_id: str) -> tuple[Path, ...]:
-        """Goes back to the model as downloaded; returns the files deleted. Raises `UnknownModel`."""
+        """Restores the model as downloaded; returns the files deleted. Raises `UnknownModel`."""
         return self._store.forget(self._library.get(model_id).id)
 
     async def tune(
@@ -337,9 +342,9 @@ class TuningService:
         again: bool = False,
         checkpoint: Checkpoint = go_on,
     ) -> Tuned:
-        """Searches, or tells what was found before; `again` measures everything anew.
+        """Searches, or returns what was found before; `again` repeats all measurements.
 
-        Raises `UnknownModel`, `NoModel` (it is none for chat), `NotEnoughDisk`, or what the model as
+        Raises `UnknownModel`, `NoModel` (it is not a chat model), `NotEnoughDisk`, or what the model as
         downloaded raises: only a candidate may crash.
         """
         model = self._library.get(model_id)
@@ -353,7 +358,7 @@ class TuningService:
         search = self._store.search(model.id, fingerprint)
         tokens = self._plan.perplexity_tokens
         if again or search.perplexity_tokens != tokens:
-            # Perplexities of different lengths of the text cannot be compared.
+            # Perplexities of texts of different length cannot be compared.
             search = msgspec.structs.replace(search, steps=(), perplexity=0.0, perplexity_tokens=tokens)
         run = Search(self._store, self._bench, self._plan, model, search, progress, checkpoint)
         try:
@@ -363,7 +368,7 @@ class TuningService:
 
 
 class TuneJobs:
-    """Tunes models in the background, each only when somebody asked for it."""
+    """Tunes models in the background, on request only."""
 
     def __init__(self, background: BackgroundService, tuning: Callable[[], TuningService]) -> None:
         self._background = background
@@ -371,11 +376,11 @@ class TuneJobs:
         background.register(KIND, self.tune)
 
     async def ask(self, model_id: str) -> None:
-        """Queues the tuning of a model; asked twice it is done once."""
+        """Queues the tuning of a model; if requested twice it is done once."""
         await self._background.add(KIND, model_id, payload={"model": model_id})
 
     async def tune(self, job: Job) -> None:
-        """Does a job of this kind; a model that was removed meanwhile needs none. Turns go first."""
+        """Runs a tuning job; a model removed meanwhile is skipped. Turns have priority."""
         tuning = self._tuning()
         try:
             await tuning.tune(job.payload["model"], checkpoint=self._background.gate.checkpoint)

@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
+from atlas_desktop.locale import N_, _
 from atlas_desktop.services.attachments import documents_notice
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.context import ContinuityService
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent, compaction_notice
 from atlas_desktop.services.summaries import first_words
-from atlas_desktop.words.catalogue import tr
 from memory.attachments import NewAttachment
 from memory.clock import Clock
 from memory.context.assembly import Prompt
@@ -36,6 +36,17 @@ from models.errors import WorkerCrashed
 from models.messages import ChatMessage, Completion, GenerationParams, Role, StopReason, Timings
 from models.ports import ChatModel, Generation
 
+_NEW_SESSION_TEXTS = {
+    "pause": N_("New conversation started: the last message was a while ago."),
+    "length": N_("New conversation started: the previous one had become long."),
+    "topic": N_("New conversation started: the topic seems to have changed."),
+}
+_SOMETHING_NEW_TEXTS = {
+    "pause": N_("Start a new conversation? The last message was a while ago. Use /new."),
+    "length": N_("Start a new conversation? This one has become long. Use /new."),
+    "topic": N_("Start a new conversation? The topic seems to have changed. Use /new."),
+}
+
 SAVE_EVERY_S = 1.0
 
 
@@ -43,8 +54,8 @@ SAVE_EVERY_S = 1.0
 class TurnOptions:
     """How a turn is made. `system` and `project` only matter when it starts a session.
 
-    `memory_mode` is the mode from this turn on; None leaves a session's own. A turn that `goes_on` with the
-    one before it never begins something new. `attachments` are attached to its session.
+    `memory_mode` is the mode from this turn on; None keeps the session's. A turn that `goes_on` with the one
+    before it never starts a new session. `attachments` are attached to its session.
     """
 
     params: GenerationParams = field(default_factory=GenerationParams)
@@ -57,15 +68,15 @@ class TurnOptions:
 
 _NEAR_THE_END = 8
 _NEW = 2
-"""Messages of a session that has just begun."""
+"""Number of messages in a session that has just begun."""
 
 
 @dataclass(slots=True)
 class TurnParts:
-    """What the turns of one room work with.
+    """The services that the turns of one room use.
 
-    `bring_back` gives the model what it held of a session when it was last talked in. `described` are the
-    fingerprints of models whose limits the user has been told about.
+    `bring_back` restores the model's saved state of a session. `described` are the fingerprints of models
+    whose limits were reported to the user.
     """
 
     store: Store
@@ -78,7 +89,7 @@ class TurnParts:
 
     @asynccontextmanager
     async def foreground(self) -> AsyncIterator[None]:
-        """Background work waits while inside."""
+        """Makes background work wait while inside."""
         if self.background is None:
             yield
             return
@@ -87,10 +98,10 @@ class TurnParts:
 
 
 class Turn:
-    """One turn under way: iterate over its events; `stop()` ends the reply and keeps what came.
+    """One turn in progress: iterate over its events; `stop()` ends the reply and keeps what was generated.
 
     Close the iterator when it is left early (`contextlib.aclosing`). Whatever happens (a stop, an error of
-    the model, the consumer going away), what was streamed is stored: the reply ends as complete, partial or
+    the model, a cancelled consumer), what was streamed is stored: the reply ends as complete, partial or
     failed, never as streaming.
     """
 
@@ -104,8 +115,10 @@ class Turn:
         edits: str | None = None,
         continues: str | None = None,
     ) -> None:
-        """Without a `text` the newest message is answered again, or the reply with the id `continues` is
-        continued; with `edits`, the text replaces the message with that id."""
+        """Without a `text`, the newest message is answered again, or the reply `continues` is continued.
+
+        `edits` and `continues` are ids. With `edits`, the text replaces that message.
+        """
         self.text = text
         self.edits = edits
         self.continues = continues
@@ -131,12 +144,14 @@ class Turn:
         if self._generation is not None:
             self._generation.cancel()
         elif self._preparing is not None:
-            # The model may still be loading, which can take minutes; the load goes on for the next turn.
+            # The model may still be loading, which can take minutes; loading continues for the next turn.
             self._preparing.cancel()
 
     async def __aiter__(self) -> AsyncGenerator[TurnEvent, None]:  # noqa: C901 - the turn, top to bottom
-        """Accepts and stores the message, prepares the prompt, generates the reply and settles it; then the
-        hooks of the room's background work run."""
+        """Stores the message, prepares the prompt, generates the reply and settles it.
+
+        Then the hooks of the room's background work run.
+        """
         background = self._parts.background
         async with self._parts.foreground():
             accepted = await self._accepted()
@@ -162,7 +177,7 @@ class Turn:
                     for notice in self._notices(prepared):
                         yield notice
                     prompt, completion = self._with_begun(prepared), None
-                    # A model process that dies before its first word is asked once more.
+                    # A model process that dies before its first token is asked a second time.
                     for attempt in (1, 2):
                         try:
                             async for event in self._generate(prompt):
@@ -176,7 +191,7 @@ class Turn:
                         except WorkerCrashed:
                             if attempt == 2 or self._said or self._stopped:
                                 raise
-                        yield Notice("model_restarted", tr("turn.model_restarted"))
+                        yield Notice("model_restarted", _("The model process stopped and was restarted."))
                 if completion is None:
                     raise WorkerCrashed(None)
                 message = await self._settled(reply_id, completion, prepared)
@@ -196,7 +211,7 @@ class Turn:
     # --- accept and store -------------------------------------------------------------------------
 
     async def _accepted(self) -> Accepted:
-        """What was stored. If this is cancelled in the moment of storing, the reply's row is closed again."""
+        """Returns what was stored. If this is cancelled while storing, the reply's row is closed again."""
         storing = asyncio.ensure_future(self._accept())
         try:
             return await asyncio.shield(storing)
@@ -207,7 +222,7 @@ class Turn:
             raise
 
     async def _accept(self) -> Accepted:
-        """Stores the user's message and the empty row that the reply will grow in, in one step."""
+        """Stores the user's message and the empty row for the reply, in one transaction."""
         empty = NewMessage(Role.ASSISTANT, "", status=MessageStatus.STREAMING)
         if self.continues is not None:
             return await self._accept_further(self.session or "last", self.continues)
@@ -248,7 +263,7 @@ class Turn:
 
     async def _accept_again(self, ref: str, empty: NewMessage) -> Accepted:
         session = await self._store.get_session(ref)
-        # The newest message is among the last ones, however long the session is.
+        # The newest user message is among the last messages, however long the session is.
         branch = await self._store.branch(session.id, newest=_NEAR_THE_END)
         if not any(m.role is Role.USER for m in branch):
             branch = await self._store.branch(session.id)
@@ -259,7 +274,7 @@ class Turn:
         return Accepted(await self._store.get_session(session.id), message, reply)
 
     async def _accept_further(self, ref: str, reply_id: str) -> Accepted:
-        """The reply stays as it is stored until more of it comes."""
+        """Prepares to continue a reply, which stays as it is stored until more text comes."""
         session = await self._store.get_session(ref)
         last = await self._store.branch(session.id, newest=2)
         if [m.role for m in last] != [Role.USER, Role.ASSISTANT] or last[-1].id != reply_id:
@@ -267,8 +282,10 @@ class Turn:
         return Accepted(session, last[0], last[1])
 
     async def _attach(self, accepted: Accepted) -> Exception | None:
-        """Attaches the turn's files to its session; returns why one could not be: by then the user's message
-        is stored, which comes first."""
+        """Attaches the turn's files to its session; returns the error if one could not be attached.
+
+        The user's message comes first: it is stored by then.
+        """
         try:
             for attachment in self.options.attachments:
                 await self._store.attachments.attach(accepted.session.id, attachment)
@@ -277,9 +294,9 @@ class Turn:
         return None
 
     async def _something_new(self) -> Notice | None:
-        """What to tell when the turn's message, which is stored, begins something new."""
+        """Returns the notice to show when the turn's message, which is stored, starts something new."""
         if self._boundary is not None:
-            return Notice("new_session", tr(f"turn.new_session.{self._boundary.value}"))
+            return Notice("new_session", _(_NEW_SESSION_TEXTS[self._boundary.value]))
         if self._parts.continuity is None or self._before is None or self.text is None:
             return None
         if self.options.goes_on or self.edits is not None:
@@ -287,12 +304,12 @@ class Turn:
         found = await self._parts.continuity.boundary(self._before, self.text)
         if found is None:
             return None
-        return Notice("boundary", tr(f"turn.something_new.{found.value}"))
+        return Notice("boundary", _(_SOMETHING_NEW_TEXTS[found.value]))
 
     # --- prepare ----------------------------------------------------------------------------------
 
     async def _prepared(self, accepted: Accepted) -> Prepared | None:
-        """The prompt and its model, or None when the turn was stopped meanwhile."""
+        """Returns the prompt and its model, or None when the turn was stopped meanwhile."""
         self._preparing = asyncio.ensure_future(self._prepare(accepted))
         if self._stopped:
             self._preparing.cancel()
@@ -314,16 +331,22 @@ class Turn:
             session,
             accepted.message.id,
             reply=self.options.params.max_tokens,
-            # The row that the reply will grow in is the head by now.
+            # The row of the reply is the head by now.
             reply_id=session.head_id,
         )
 
     def _notices(self, prepared: Prepared) -> Iterator[Notice]:
-        """What to know of a prompt before its reply comes."""
+        """Yields what the user should know about a prompt before the reply comes."""
         info = prepared.info
         if not info.prefix_stable and info.fingerprint not in self._parts.described:
             self._parts.described.add(info.fingerprint)
-            yield Notice("not_append_only", tr("turn.not_append_only"))
+            yield Notice(
+                "not_append_only",
+                _(
+                    "This model rereads part of the conversation with every message, so replies start later "
+                    "in long conversations."
+                ),
+            )
         if (notice := documents_notice(prepared.documents)) is not None:
             yield notice
         if prepared.compacted is not None:
@@ -332,7 +355,7 @@ class Turn:
     # --- generate ---------------------------------------------------------------------------------
 
     def _with_begun(self, prepared: Prepared) -> Prompt:
-        """The prompt with what has been said of the reply already, if it is to be continued."""
+        """Returns the prompt, with the existing text of the reply if that is to be continued."""
         prompt, begun = prepared.prompt, self._begun
         if begun is None:
             return prompt
@@ -347,14 +370,14 @@ class Turn:
         return self._generation
 
     def _save_now_and_then(self, reply_id: str) -> None:
-        """Starts a save in the background; a stream is never held up by the disk."""
+        """Starts a save in the background, so that the stream never waits for the disk."""
         now = time.monotonic()
         if now - self._saved_at < SAVE_EVERY_S or (self._saving is not None and not self._saving.done()):
             return
         self._saved_at = now
         patch = MessagePatch(content="".join(self._said))
         self._saving = asyncio.create_task(self._store.update_message(reply_id, patch))
-        # A save that fails on the way is made good by the last one, which does tell.
+        # The last save makes up for one that fails on the way, and reports its own error.
         self._saving.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def _saves_done(self) -> None:
@@ -364,7 +387,7 @@ class Turn:
     # --- settle -----------------------------------------------------------------------------------
 
     async def _settled(self, reply_id: str, completion: Completion, prepared: Prepared | None) -> Message:
-        """Stores how the reply ended. Once begun this is carried out, whoever is cancelled."""
+        """Stores how the reply ended. Once started, this completes even if the caller is cancelled."""
         self._settling = asyncio.ensure_future(self._settle(reply_id, completion, prepared))
         return await asyncio.shield(self._settling)
 
@@ -378,7 +401,7 @@ class Turn:
         patch = MessagePatch(content=text, status=status, stop_reason=completion.stop_reason)
         if prepared is None:
             return await self._store.update_message(reply_id, patch)
-        # Tokens stand for the text only if cleaning took nothing out of it.
+        # Tokens match the text only if cleaning removed nothing from it.
         info = prepared.info
         before = "" if self._begun is None else self._begun.content
         tokens = completion.tokens if text == before + completion.text else ()
@@ -420,11 +443,11 @@ class Turn:
 
 
 ACKNOWLEDGEMENT = 8
-"""Tokens: the longest answer to a part that is not the last."""
+"""Tokens: the longest reply to a part that is not the last."""
 
 
 def labelled(parts: Sequence[str]) -> list[str]:
-    """Each part with its number, and with what is wanted of the model; a single one stays as it is."""
+    """Returns each part with its number and an instruction for the model; a single one stays as it is."""
     if len(parts) < 2:
         return list(parts)
     total = len(parts)
@@ -436,7 +459,7 @@ def labelled(parts: Sequence[str]) -> list[str]:
 
 
 def part_options(options: TurnOptions, number: int, total: int) -> TurnOptions:
-    """How to say the part of that number, counted from 1: the last one is answered as any message."""
+    """Returns the options for a part, counted from 1; the last one is answered like any message."""
     goes_on = number > 1 or options.goes_on
     if number == total:
         return replace(options, goes_on=goes_on)
@@ -445,22 +468,25 @@ def part_options(options: TurnOptions, number: int, total: int) -> TurnOptions:
 
 
 class TurnService:
-    """Begins the turns of any session of one room."""
+    """Starts turns in any session of one room."""
 
     def __init__(self, parts: TurnParts) -> None:
         self._parts = parts
         self.context = parts.context
 
     def turn(self, text: str, *, session: str | None = None, options: TurnOptions | None = None) -> Turn:
-        """Says `text` in `session` (an id, a prefix, `last`), or in a new session. Iterate to run it."""
+        """Returns a turn that sends `text` to `session` (an id, a prefix, `last`), or to a new session.
+
+        Iterate over it to run it.
+        """
         return Turn(self._parts, options or TurnOptions(), text=clean(text), session=session)
 
     def regenerate(self, session: str, *, options: TurnOptions | None = None) -> Turn:
-        """Answers the user's newest message once more; the earlier answers stay as variants."""
+        """Answers the user's newest message again; the earlier replies stay as variants."""
         return Turn(self._parts, options or TurnOptions(), text=None, session=session)
 
     def edit(self, session: str, message_id: str, text: str, *, options: TurnOptions | None = None) -> Turn:
-        """Replaces one of the user's messages by `text`; what followed stays, as a variant."""
+        """Replaces one of the user's messages with `text`; what followed stays, as a variant."""
         options = options or TurnOptions()
         return Turn(self._parts, options, text=clean(text), session=session, edits=message_id)
 
@@ -469,9 +495,9 @@ class TurnService:
         return Turn(self._parts, options or TurnOptions(), text=None, session=session, continues=reply_id)
 
     async def in_parts(self, text: str, *, session: str | None, options: TurnOptions) -> list[str]:
-        """What to say, one turn after another, when `text` is too long for one; else the text alone.
+        """Returns the messages to send, one turn each, when `text` is too long for one; else the text alone.
 
-        Each part says which it is; all but the last ask for no more than a word. Say them with
+        Each part states its number; all but the last ask for only a word. Send them with
         `atlas_desktop.services.turns.part_options`.
         """
         system = options.system
@@ -482,7 +508,7 @@ class TurnService:
         )
 
     async def replayed(self, reply_id: str) -> tuple[ChatMessage, ...]:
-        """The exact messages that a reply answered; nothing when its epoch has ended."""
+        """Returns the exact messages that a reply answered; empty when its epoch has ended."""
         try:
             return await self.context.replay(reply_id)
         except MessageNotFound:
@@ -490,7 +516,7 @@ class TurnService:
 
 
 class TimingService:
-    """Notes it after every reply that has any words."""
+    """Records how fast each reply was generated, if it contains any text."""
 
     def __init__(self, store: Store, clock: Clock, background: BackgroundService) -> None:
         self._store = store
@@ -505,7 +531,7 @@ class TimingService:
             message.id,
             message.model,
             self._clock.now(),
-            # What went by before the model was asked is waited for, too.
+            # The user also waits for what happens before the model is asked.
             timings.first_token_ms + replied.prepare_ms,
             timings.tokens_per_second,
             timings.prompt_tokens,
@@ -514,5 +540,5 @@ class TimingService:
         try:
             await self._store.insights.note_timing(replied.session.id, timed)
         except SessionNotFound:
-            # Erased, or moved to another room, since the reply ended.
+            # The session was erased, or moved to another room, since the reply ended.
             return

@@ -1,4 +1,4 @@
-"""The vault as the interfaces use it; wrong passphrases make the next attempt wait."""
+"""The vault operations for the interfaces; wrong passphrases delay the next attempt."""
 
 import asyncio
 import math
@@ -32,34 +32,34 @@ LONGEST_S = 60.0
 
 
 def delay_after(wrong: int) -> float:
-    """Seconds to wait after so many wrong attempts in a row: none for the first three, then 2, 4, 8 … 60."""
+    """Returns the seconds to wait after `wrong` attempts in a row: 0 for fewer than 3, then 2, 4, 8 … 60."""
     return 0.0 if wrong < FREE else min(2.0 ** min(wrong - FREE + 1, 16), LONGEST_S)
 
 
 @dataclass(slots=True)
 class Attempts:
-    """Counts wrong attempts, across restarts. `now` tells seconds that also pass while nothing runs."""
+    """Counts wrong attempts, across restarts. `now` returns seconds that also pass while nothing runs."""
 
     path: Path
     now: Callable[[], float] = time.time
 
     def left(self) -> int:
-        """Whole seconds until the next attempt may be made; 0: now."""
+        """Returns the whole seconds until the next attempt is allowed; 0: now."""
         wrong, last = self._read()
         now = self.now()
         if last > now:
-            # A clock that was set back must not lock anyone out for longer: the wait begins now.
+            # A clock that was set back must not lock anyone out for longer: the wait starts now.
             with suppress(OSError):
                 self._write(wrong)
             last = now
         return math.ceil(max(0.0, last + delay_after(wrong) - now))
 
     def wrong(self) -> None:
-        """Counts one. Raises OSError."""
+        """Counts one wrong attempt. Raises OSError."""
         self._write(self._read()[0] + 1)
 
     def right(self) -> None:
-        """Begins anew. Raises OSError."""
+        """Resets the count. Raises OSError."""
         self.path.unlink(missing_ok=True)
 
     def _read(self) -> tuple[int, float]:
@@ -79,12 +79,12 @@ class Attempts:
 
 
 OpenStore = Callable[[RoomKey, RoomKind, bool], Awaitable["Store"]]
-"""Opens a room with its key; the last argument says whether to make it when it is not there."""
+"""Opens a room with its key; the last argument says whether to create it if it does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """The open room's key of a new vault, and the recovery key, which cannot be had again."""
+    """The open room's key of a new vault, and the recovery key, which cannot be retrieved again."""
 
     key: RoomKey
     recovery_key: str
@@ -93,7 +93,7 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class VaultReport:
-    """What a check of keyslots and room found."""
+    """The result of checking keyslots and room."""
 
     status: VaultStatus
     room: "RoomReport"
@@ -106,8 +106,8 @@ class VaultReport:
 class VaultService:
     """The vaults of both rooms, and the rooms. Raises the vault's own errors (`memory.errors`).
 
-    What is said of "the" vault or key is said of the open room's; the private room's key is given for the
-    passphrase only (`unlock_private`), or with the open one's to who may change both (`unlock_both`).
+    "The" vault or key means that of the open room. The private room's key is given only for the passphrase
+    (`unlock_private`), or together with the open one's to callers that may change both (`unlock_both`).
     """
 
     def __init__(self, vaults: Vaults, open_store: OpenStore) -> None:
@@ -118,7 +118,7 @@ class VaultService:
 
     @property
     def rooms(self) -> tuple[Vault, ...]:
-        """The vault of each room that is kept, the open one first."""
+        """The vault of each stored room, the open one first."""
         return self._vaults.rooms
 
     async def exists(self) -> bool:
@@ -128,18 +128,18 @@ class VaultService:
         return await asyncio.to_thread(self._vault.status)
 
     async def private_status(self) -> VaultStatus | None:
-        """Of the private room's keys; None when they are not there, or cannot be read."""
+        """Returns the status of the private room's keys; None when they do not exist or cannot be read."""
         try:
             return await asyncio.to_thread(self._vaults.private.status)
         except (VaultMissing, KeyslotsMissing, KeyslotsDamaged):
             return None
 
     async def private_missing(self) -> bool:
-        """Whether there should be a private room, and its database or its key file is not there."""
+        """Returns whether there should be a private room, but its database or its key file is missing."""
         return await asyncio.to_thread(self._vaults.private_missing)
 
     async def rollback_noticed_at(self) -> datetime | None:
-        """When a room was last found older than it had been, as far as can be told without a key."""
+        """Returns when a room was last found to be older than before, as far as known without a key."""
         found = [await asyncio.to_thread(noticed_at, vault.database_path) for vault in self._vaults.rooms]
         return max((one for one in found if one is not None), default=None)
 
@@ -147,28 +147,33 @@ class VaultService:
         return await asyncio.to_thread(estimate, passphrase)
 
     async def create(self, passphrase: str, *, confirm: bool = False) -> Created:
-        """Makes keyslots, then the empty rooms. Killed in between, the next unlock makes the rooms.
+        """Creates keyslots, then the empty rooms.
+
+        If the process is killed in between, the next unlock creates the rooms.
 
         With `confirm` the status says `recovery_unseen` until `recovery_key_seen` is called.
 
-        When the rooms cannot be made the keyslots are taken back, so that nothing stays that would open by a
-        recovery key nobody has seen, and the error is raised: `create` can be called again.
+        When the rooms cannot be created, the keyslots are removed, so that nothing is left that would open
+        with a recovery key nobody has seen, and the error is raised: `create` can be called again.
         """
         keys, recovery_key = await asyncio.to_thread(self._vaults.create, passphrase, confirm=confirm)
         try:
             await self._make_rooms_if_new(keys)
         except Exception as error:
             taken_back = await asyncio.to_thread(self._vaults.take_back, keys)
-            # With the database in place the vault is whole, even if there was no space left to work in it or
-            # to note it: the recovery key has to be shown, and the next unlock does the rest.
+            # With the database in place the vault is complete, even if there was no space left to work in it
+            # or to record it: the recovery key has to be shown, and the next unlock does the rest.
             if taken_back or not isinstance(error, StorageFull):
                 raise
         return Created(keys.open, recovery_key, keys)
 
     @asynccontextmanager
     async def creating(self, passphrase: str) -> AsyncIterator[Created]:
-        """As `create`: inside, the recovery key is shown. When that fails there is no vault; killed
-        meanwhile, the status says `recovery_unseen`."""
+        """As `create`: the recovery key is shown inside the context.
+
+        When that fails there is no vault; if the process is killed meanwhile, the status says
+        `recovery_unseen`.
+        """
         created = await self.create(passphrase, confirm=True)
         try:
             yield created
@@ -184,21 +189,21 @@ class VaultService:
         await self._make_room_if_new(self._vault, key)
         private = await self.private_status()
         if (private is not None and not private.room_made) or (await self.status()).recovery_unseen:
-            # A disk that takes nothing must not keep anyone out of the room that is there.
+            # A disk that cannot be written to must not keep anyone out of the existing room.
             with suppress(StorageFull):
                 await self.unlock_both(given)
         return key
 
     async def unlock_both(self, passphrase: str | Passphrase) -> Keys:
-        """The keys of both rooms, for one derivation. Keep the private one no longer than it is needed."""
+        """Returns the keys of both rooms, with one derivation. Keep the private one no longer than needed."""
         keys = await self._with_rooms(await asyncio.to_thread(self._vaults.unlock_both, passphrase))
         if (await self.status()).recovery_unseen:
-            # A new recovery key is about to be made, which is to open both rooms.
+            # A new recovery key is about to be made, and has to open both rooms.
             self._unseen = keys
         return keys
 
     async def unlock_private(self, passphrase: str) -> RoomKey:
-        """The private room's key."""
+        """Returns the private room's key."""
         key = await asyncio.to_thread(self._vaults.unlock_private, passphrase)
         await self._make_room_if_new(self._vaults.private, key)
         return key
@@ -210,24 +215,27 @@ class VaultService:
         return await self._with_rooms(await asyncio.to_thread(self._vaults.unlock_with_recovery, key_text))
 
     async def unlock_with_keyring(self) -> RoomKey:
-        """The open room's key; the keyring opens no other."""
+        """Returns the open room's key; the keyring opens no other."""
         key = await asyncio.to_thread(self._vault.unlock_with_keyring)
         return (await self._with_rooms(Keys(key))).open
 
     async def change_passphrase(self, keys: RoomKey | Keys, new: str) -> None:
-        """Of every room whose key is given."""
+        """Changes the passphrase of every room whose key is given."""
         await asyncio.to_thread(self._vaults.change_passphrase, self._known(keys), new)
 
     async def new_recovery_key(self, keys: RoomKey | Keys) -> str:
-        """For every room whose key is given."""
+        """Makes and returns a new recovery key for every room whose key is given."""
         text = await asyncio.to_thread(self._vaults.new_recovery_key, self._known(keys))
         self._unseen = None
         return text
 
     @asynccontextmanager
     async def replacing_recovery_key(self, keys: RoomKey | Keys) -> AsyncIterator[str]:
-        """A new recovery key for every room whose key is given: inside, it is shown. Only then the old one
-        stops working; when showing it fails the old one stays, and killed meanwhile both work."""
+        """Makes a new recovery key for every room whose key is given, and yields it to be shown.
+
+        Only on leaving does the old one stop working. When showing it fails the old one stays; if the process
+        is killed meanwhile, both work.
+        """
         text, salt = await asyncio.to_thread(self._vaults.add_recovery_key, self._known(keys))
         try:
             yield text
@@ -247,19 +255,19 @@ class VaultService:
         await asyncio.to_thread(self._vaults.recovery_key_seen)
 
     async def keyring_backend(self) -> str:
-        """The name of the system keyring, if one answers that could be used."""
+        """Returns the name of the system keyring, if a usable one answers."""
         return await asyncio.to_thread(self._vault.keyring_backend)
 
     async def keyring_on(self, key: RoomKey) -> str:
-        """Returns the name of the keyring that from now on opens the vault."""
+        """Lets the system keyring open the vault from now on; returns the keyring's name."""
         return await asyncio.to_thread(self._vault.keyring_on, key)
 
     async def keyring_off(self) -> bool:
-        """Returns whether the keyring's own entry is gone as well as the slot."""
+        """Removes the keyring slot; returns whether the keyring's own entry was removed as well."""
         return await asyncio.to_thread(self._vault.keyring_off)
 
     async def copies(self, room: RoomKind) -> dict[str, str]:
-        """The state of each copy of a room's keyslot file; nothing for a room that has none yet.
+        """Returns the state of each copy of a room's keyslot file; empty for a room that has none yet.
 
         Raises `KeyslotsMissing`, `KeyslotsDamaged`.
         """
@@ -269,7 +277,7 @@ class VaultService:
         return {name: state.value for name, state in (await asyncio.to_thread(vault.status)).copies.items()}
 
     async def verify(self, key: RoomKey, room: RoomKind = RoomKind.OPEN) -> VaultReport:
-        """Reads every page of the room. The room must not be open elsewhere in this process."""
+        """Reads every page of the room, which must not be open elsewhere in this process."""
         vault = self._vaults.open if room is RoomKind.OPEN else self._vaults.private
         status = await asyncio.to_thread(vault.status)
         store = await self._open_store(key, room, False)  # noqa: FBT003  # OpenStore is a plain callable

@@ -1,1 +1,1 @@
-"""Settings: one definition each, from defaults, `config.toml` and the environment."""
+"""Settings: one definition each, with values from defaults, `config.toml` and the environment."""

@@ -1,4 +1,4 @@
-"""What there is to be set: every setting with its type, bounds, default, words and variable."""
+"""Describes every setting: its type, bounds, default, texts and environment variable."""
 
 import types
 import typing
@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Meta
 
+from atlas_desktop.locale import N_, _
 from atlas_desktop.settings.schema import (
     BackupSettings,
     ChatSettings,
@@ -22,20 +23,35 @@ from atlas_desktop.settings.schema import (
     SessionSettings,
     UiSettings,
 )
-from atlas_desktop.words.catalogue import tr
+
+_WANTED_TEXTS = {
+    "bool": N_("expected true or false"),
+    "int": N_("expected a whole number"),
+    "int or nothing": N_("expected a whole number"),
+    "float": N_("expected a number"),
+    "str": N_("expected text"),
+    "list of str": N_("expected a list of texts"),
+}
+_WANTED_WITHIN_TEXTS = {
+    "int": N_("expected a whole number, {bounds}"),
+    "float": N_("expected a number, {bounds}"),
+    "str": N_("expected text, {bounds} characters"),
+    "choice": N_("expected one of these: {bounds}"),
+    "list of str": N_("expected a list of texts, {bounds}"),
+}
 
 ENV_PREFIX = "ATLAS_"
 
 
 class Effect(StrEnum):
-    """From when on a change is followed."""
+    """When a change takes effect."""
 
     AT_ONCE = "at_once"
     MODEL = "model"
     START = "start"
 
 
-# Everything else is asked for when it is needed.
+# Everything else is read when it is needed.
 EFFECTS = {
     "models": Effect.MODEL,
     "context.snapshots": Effect.START,
@@ -47,22 +63,16 @@ EFFECTS = {
 
 @dataclass(frozen=True, slots=True)
 class SettingInfo:
-    """One setting as docs and forms show it; `most` is the longest that a text may be, 0 for no bound."""
+    """One setting as docs and forms show it; `most` is the maximum length of a text, 0 for no bound."""
 
     key: str
     type: str
     default: Any
     bounds: str
+    name: str
+    description: str
+    """What it does, in a sentence or two."""
     most: int = 0
-
-    @property
-    def name(self) -> str:
-        return tr(f"setting.{self.key}.name")
-
-    @property
-    def description(self) -> str:
-        """What it does, in a sentence or two."""
-        return tr(f"setting.{self.key}.about")
 
     @property
     def env(self) -> str:
@@ -70,10 +80,10 @@ class SettingInfo:
 
     @property
     def wanted(self) -> str:
-        """What a value has to be, in words."""
+        """Describes what a value has to be."""
         if not self.bounds:
-            return tr(f"setting.wanted.{self.type}")
-        return tr(f"setting.wanted.{self.type}.within", bounds=self.bounds)
+            return _(_WANTED_TEXTS[self.type])
+        return _(_WANTED_WITHIN_TEXTS[self.type], bounds=self.bounds)
 
     @property
     def effect(self) -> Effect:
@@ -95,7 +105,7 @@ SECTIONS: dict[str, type[msgspec.Struct]] = {
 
 
 def describe() -> Iterator[SettingInfo]:
-    """Every single setting (the per-model tables have the same fields as `chat`)."""
+    """Yields every setting (the per-model tables have fields of `chat`)."""
     for section, struct in SECTIONS.items():
         hints = typing.get_type_hints(struct, include_extras=True)
         defaults = struct()
@@ -107,6 +117,8 @@ def describe() -> Iterator[SettingInfo]:
                 _type_name(kind),
                 getattr(defaults, name),
                 _bounds(kind, meta),
+                _(meta.title),
+                _(meta.description),
                 meta.max_length or 0,
             )
 
@@ -125,7 +137,7 @@ def _bounds(kind: Any, meta: Meta) -> str:
     if typing.get_origin(kind) is Literal:
         return ", ".join(typing.get_args(kind))
     if meta.ge is not None:
-        return tr("setting.bounds.from", least=meta.ge, most=meta.le)
+        return _("{least} to {most}", least=meta.ge, most=meta.le)
     if meta.gt is not None:
-        return tr("setting.bounds.above", least=meta.gt, most=meta.le)
-    return tr("setting.bounds.length", most=meta.max_length) if meta.max_length else ""
+        return _("above {least} to {most}", least=meta.gt, most=meta.le)
+    return _("at most {most}", most=meta.max_length) if meta.max_length else ""

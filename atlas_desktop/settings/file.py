@@ -1,4 +1,4 @@
-"""The settings in force: defaults, then `config.toml`, then the environment."""
+"""The settings in effect: defaults, then `config.toml`, then the environment."""
 
 import os
 import re
@@ -12,15 +12,16 @@ from typing import Any
 
 import msgspec
 
+from atlas_desktop.locale import _
+from atlas_desktop.locale.formats import known_locale
 from atlas_desktop.settings.descriptions import ENV_PREFIX, SECTIONS, SettingInfo, describe
 from atlas_desktop.settings.schema import Settings
-from atlas_desktop.words.catalogue import tr
 
 _LIKE = 0.8
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """What is given, as nested raw values."""
+    """Returns the settings given by environment variables, as nested raw values."""
     found: dict[str, dict[str, Any]] = {}
     for info in describe():
         raw = environ.get(info.env)
@@ -31,7 +32,7 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 
 
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Variables of a known section and an unknown setting, each with one that is much like it, if any."""
+    """Returns variables of a known section but an unknown setting, each with the most similar known one."""
     from difflib import get_close_matches
 
     known = {info.env for info in describe()}
@@ -41,7 +42,7 @@ def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_value(raw: str) -> Any:
-    """A value as TOML would read it; anything that is not TOML is a plain text."""
+    """Returns a value as TOML would read it; anything that is not TOML is plain text."""
     try:
         return tomllib.loads(f"v = {raw}")["v"]
     except tomllib.TOMLDecodeError:
@@ -49,9 +50,9 @@ def read_value(raw: str) -> Any:
 
 
 class SettingsError(Exception):
-    """A setting that cannot be used; the file on disk is left as it was.
+    """A setting that cannot be used; the file on disk is unchanged.
 
-    `variable` is the one of the environment that gives it, empty where the file or a person does.
+    `variable` is the environment variable that gives it; empty where the file or the user does.
     """
 
     def __init__(self, where: str, reason: str, variable: str = "") -> None:
@@ -68,11 +69,11 @@ class UnknownSetting(SettingsError):
 _LARGEST = 256 * 1024
 _DEEP_KEY = re.compile(r"^[ \t]*\[*(?:[\w-]+[ \t]*\.[ \t]*){50}", re.MULTILINE)
 KEYS = "keys"
-"""The table of the keymap: action ids and their keys. Only the interface knows which there are."""
+"""The table of the keymap: action ids and their keys. Only the interface knows the action ids."""
 
 
 def parse(data: Mapping[str, Any]) -> Settings:
-    """Checks a whole configuration. Raises `SettingsError` naming the setting and the reason."""
+    """Checks a whole configuration. Raises `SettingsError` with the setting and the reason."""
     try:
         settings = msgspec.convert(data, Settings)
         for model_id in settings.sampling:
@@ -80,7 +81,7 @@ def parse(data: Mapping[str, Any]) -> Settings:
         if settings.ui.locale:
             _check_locale(settings.ui.locale)
     except msgspec.ValidationError as error:
-        reason, _, place = str(error).partition(" - at `$.")
+        reason, _unused, place = str(error).partition(" - at `$.")
         where = place.rstrip("`")
         info = _info_of(where)
         raise SettingsError(where or "config.toml", reason if info is None else info.wanted) from None
@@ -88,34 +89,29 @@ def parse(data: Mapping[str, Any]) -> Settings:
 
 
 def _info_of(place: str) -> SettingInfo | None:
-    """The setting of which a place is, or is a part."""
+    """Returns the setting that a place in the configuration is, or is a part of."""
     return next((info for info in describe() if info.key == place.partition("[")[0]), None)
 
 
 def _check_locale(name: str) -> None:
-    from babel import Locale, UnknownLocaleError
-
-    try:
-        Locale.parse(name.replace("-", "_"))
-    except (ValueError, UnknownLocaleError):
-        raise SettingsError("ui.locale", tr("errors.bad_setting.locale")) from None
+    if not known_locale(name):
+        raise SettingsError("ui.locale", _("unknown locale; examples: de_DE, en_GB"))
 
 
 CheckKeys = Callable[[Mapping[str, str], str | None], None]
-"""Raises `SettingsError` for a keymap that cannot be used; if an action is named, only for what is wrong with
-that one's keys."""
+"""Raises `SettingsError` for an unusable keymap; if an action is named, only for faults in its keys."""
 
 
 def any_keys(_keys: Mapping[str, str], _only: str | None = None) -> None:
-    """Takes every keymap: for what never listens to keys."""
+    """Accepts every keymap, for code that never reads keys."""
 
 
 @dataclass(slots=True)
 class SettingsFile:
-    """`config.toml` and the settings in force: defaults, then the file, then the environment.
+    """`config.toml` and the settings in effect: defaults, then the file, then the environment.
 
-    `given` are the keys that the file or the environment set, whatever their values. `check_keys` judges the
-    table `[keys]`, of which the actions of the interface are the measure.
+    `given` are the keys that the file or the environment set, whatever their values. `check_keys` checks the
+    table `[keys]` against the actions of the interface.
     """
 
     path: Path
@@ -125,14 +121,14 @@ class SettingsFile:
     check_keys: CheckKeys = any_keys
 
     def load(self) -> Settings:
-        """Reads the file, if there is one. Raises `SettingsError`; the settings in force stay then."""
+        """Reads the file, if there is one. Raises `SettingsError`; then the settings in effect stay."""
         settings = self._with_environment(self._read())
         self.check_keys(settings.keys, None)
         self.settings = settings
         return self.settings
 
     def get(self, key: str) -> Any:
-        """The value in force of `section.name`."""
+        """Returns the value in effect of `section.name`."""
         section, name = self._split(key)
         if section == KEYS:
             return self.settings.keys.get(name)
@@ -140,14 +136,14 @@ class SettingsFile:
 
     @property
     def given_by_environment(self) -> frozenset[str]:
-        """The keys that the environment sets: what the file says of them is not in force."""
+        """The keys that the environment sets: their values in the file are not in effect."""
         found = from_environment(self.environ)
         return frozenset(f"{section}.{name}" for section, values in found.items() for name in values)
 
     def set(self, key: str, value: Any) -> Settings:
-        """Checks one value and writes it, keeping every comment; `value` None goes back to the default.
+        """Checks one value and writes it, keeping every comment; `value` None restores the default.
 
-        What other actions answer to is not judged: of several bad keys each can be mended by itself.
+        The keys of other actions are not checked: several bad keys can be fixed one by one.
         """
         import tomlkit
 
@@ -155,7 +151,7 @@ class SettingsFile:
         before = self._read()
         document = tomlkit.parse(self._text())
         if not isinstance(before.get(section, {}), dict):
-            # Says what is wrong: it is no table.
+            # Raises the fault: it is not a table.
             self._with_environment(before)
         table = document.setdefault(section, tomlkit.table())
         if value is None:
@@ -167,7 +163,7 @@ class SettingsFile:
         except SettingsError as error:
             if error.where == key or not self._is_refused(before):
                 raise
-            # Of several bad settings each can be mended by itself.
+            # Several bad settings can be fixed one by one.
             self._write(document.as_string())
             return self.settings
         if section == KEYS:
@@ -180,17 +176,17 @@ class SettingsFile:
         try:
             text = self._text()
             if _DEEP_KEY.search(text):
-                # The parser takes seconds for it.
+                # The parser takes seconds for such a key.
                 raise RecursionError
             return tomllib.loads(text)
         except ValueError as error:
-            # Not TOML, not UTF-8, or a number of more digits than Python reads.
-            raise SettingsError(self.path.name, tr("errors.bad_setting.not_toml", fault=error)) from None
+            # Not TOML, not UTF-8, or a number with more digits than Python reads.
+            raise SettingsError(self.path.name, _("invalid TOML: {fault}", fault=error)) from None
         except RecursionError:
-            raise SettingsError(self.path.name, tr("errors.bad_setting.too_deep")) from None
+            raise SettingsError(self.path.name, _("its tables and lists are nested too deeply")) from None
 
     def _text(self) -> str:
-        """What the file holds; nothing when there is none. A folder, a pipe or a device is not waited for."""
+        """Returns the file's text; empty if there is none. Does not block on a folder, a pipe or a device."""
         try:
             descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         except FileNotFoundError:
@@ -198,13 +194,15 @@ class SettingsFile:
         except (IsADirectoryError, PermissionError):
             if not self.path.is_dir():
                 raise
-            raise SettingsError(self.path.name, tr("errors.bad_setting.not_a_file")) from None
+            raise SettingsError(self.path.name, _("this is not a regular file")) from None
         try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
-                raise SettingsError(self.path.name, tr("errors.bad_setting.not_a_file"))
+                raise SettingsError(self.path.name, _("this is not a regular file"))
             if found.st_size > _LARGEST:
-                raise SettingsError(self.path.name, tr("errors.bad_setting.too_large", bytes=found.st_size))
+                raise SettingsError(
+                    self.path.name, _("the file is too large ({bytes} bytes)", bytes=found.st_size)
+                )
             return os.read(descriptor, _LARGEST).decode("utf-8")
         finally:
             os.close(descriptor)
@@ -224,7 +222,7 @@ class SettingsFile:
         try:
             settings = parse(merged)
         except SettingsError as error:
-            # The file is sound by itself.
+            # The file alone is valid.
             info = _info_of(error.where)
             raise SettingsError(error.where, error.reason, "" if info is None else info.env) from None
         self.given = frozenset(
@@ -233,11 +231,11 @@ class SettingsFile:
         return settings
 
     def _split(self, key: str) -> tuple[str, str]:
-        section, _, name = key.partition(".")
+        section, _unused, name = key.partition(".")
         if section == KEYS and name:
             return section, name
         if section not in SECTIONS or name not in SECTIONS[section].__struct_fields__:
-            raise UnknownSetting(key, tr("errors.unknown_setting.reason"))
+            raise UnknownSetting(key, _("there is no such setting"))
         return section, name
 
     def _write(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The screen of a second program on the same home: it says which program holds it, and tries again."""
+"""The screen shown while another program holds the home: it names that program and offers another try."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from atlas_desktop.tui.terminal import forgiving
 
 
 class AlreadyRunningApp(App[bool]):
-    """Returns True once `take` has locked the home, and None if the user gave up."""
+    """Returns True once `take` has locked the home, or None if the user gave up."""
 
     TITLE = "Atlas"
     ENABLE_COMMAND_PALETTE = False

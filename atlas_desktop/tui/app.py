@@ -1,7 +1,7 @@
-"""The application: which screen comes when, and which part of it answers to what.
+"""The application: which screen is shown when, and which part of it handles what.
 
-It alone imports the screens. What a screen may ask of it is declared in `base`. Appearance, models, crash
-recovery and the end of the program are objects of their own.
+Only this module imports the screens. `base` declares what a screen may ask of the application. Appearance,
+models, crash recovery and shutdown are separate objects.
 """
 
 import asyncio
@@ -45,15 +45,18 @@ def _action_commands() -> "type[Provider]":
 
 
 class AtlasApp(BaseApp):
-    """Give it a desk and, when the vault is already unlocked, the room's key; `resume` opens a session.
+    """The application on top of a desk.
 
-    `off_record` needs no vault: everything said lives in memory and ends with the program. With `private`
-    (the private room's key, or True to ask for the passphrase) that room is opened too. A `locked`
-    one stands in the place of another program: it opens by a deed of the person only, and shows what was
-    shown then. Without `relaunch` it cannot be locked; `demo` locks it too, and shows sample conversations.
-    `is_demo` says that these are shown now, in a home that ends with the program.
+    `key` is the room's key if the vault is already unlocked; `resume` opens a session. `off_record` needs no
+    vault: everything said is kept in memory only and ends with the program. `private` (the private room's
+    key, or True to ask for the passphrase) opens that room too.
 
-    `models` are the desk's unless others are given; `now` tells the local time.
+    A `locked` program replaces another one at a lock: it unlocks only when the user acts, and shows the
+    conversation that was shown then. `relaunch` starts such a program; without it, the application cannot
+    lock. `demo` also locks, and shows sample conversations. `is_demo` says that these are shown now, in a
+    home that ends with the program.
+
+    `models` defaults to those of the desk; `now` returns the local time.
     """
 
     TITLE = "Atlas"
@@ -99,7 +102,7 @@ class AtlasApp(BaseApp):
         self.is_demo = is_demo
         self.appearance.apply_all()
 
-    # --- which screen comes when -----------------------------------------------------------------
+    # --- choosing the screen ---------------------------------------------------------------------
 
     def on_mount(self) -> None:
         if self.shutdown.relaunch is not None:
@@ -107,7 +110,7 @@ class AtlasApp(BaseApp):
         self.begin()
 
     def begin(self) -> None:
-        """Shows the first screen; what keeps it from being shown is said, and tried again when asked for."""
+        """Shows the first screen. If that fails, it explains the error and offers another try."""
         self.attempt(self._begin_or_say_why(), group="begin")
 
     async def _begin_or_say_why(self) -> None:
@@ -136,15 +139,15 @@ class AtlasApp(BaseApp):
             self._load_ahead()
 
     def _load_ahead(self) -> None:
-        """Imports what the conversation needs while the person types the passphrase."""
+        """Imports what the conversation needs while the user types the passphrase."""
         self.call_after_refresh(preload.release_the_collector)
         self.attempt(asyncio.to_thread(preload.load_conversation), group="ahead")
 
     async def enter(self, key: "RoomKey | None", *, confirmed: bool = False) -> None:
         """Opens the room and shows the conversation, or the choice of a model if there is none.
 
-        Without a key it is a room in memory: nothing said there is ever written. A recovery key that nobody
-        confirmed comes first: whoever closed the program then has never written it down.
+        Without a key it opens a room in memory, which is never written. If nobody confirmed the recovery key,
+        a new one is shown first: the user closed the program before writing the old one down.
         """
         if key is not None and not confirmed and (await self.desk.vault.status()).recovery_unseen:
             from atlas_desktop.tui.setup.recovery import renewed
@@ -164,9 +167,9 @@ class AtlasApp(BaseApp):
             await self.show_chat()
 
     async def choose_model(self, because: "Explained | None" = None) -> None:
-        """Shows the choice of a model: over the conversation, if there is one, which stays as it is.
+        """Shows the choice of a model, over the conversation if there is one.
 
-        `because` tells why one is needed.
+        `because` explains why a model is needed.
         """
         from atlas_desktop.tui.setup.first_model import ModelScreen
 
@@ -201,7 +204,7 @@ class AtlasApp(BaseApp):
         self.attempt(asyncio.to_thread(preload.load_highlighter), group="ahead")
 
     async def _begin_anew(self, resume: str | None) -> None:
-        """A fresh screen in the place of one that failed; `resume` is the conversation that was shown."""
+        """Shows a fresh screen in place of one that failed; `resume` is the conversation that was shown."""
         if self.desk.room is None:
             await self._begin()
             return
@@ -212,7 +215,7 @@ class AtlasApp(BaseApp):
 
     @property
     def models(self) -> "ModelOnboarding":
-        """The models of the home. Made when first asked for: their catalogue is not needed to unlock."""
+        """The models of the home, created on first use: unlocking does not need their catalogue."""
         if self._models is None:
             from atlas_desktop.tui.models.onboarding import HomeModelOnboarding
 
@@ -221,7 +224,7 @@ class AtlasApp(BaseApp):
 
     @property
     def model_jobs(self) -> "ModelJobs":
-        """What is done with models beside the interface."""
+        """The background jobs on models."""
         if self._model_jobs is None:
             from atlas_desktop.tui.models.jobs import ModelJobs
 
@@ -245,7 +248,7 @@ class AtlasApp(BaseApp):
         self.switcher.needed(error)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        # Textual calls the handler of the base class, too.
+        # Textual also calls the handler of the base class.
         if event.worker.is_finished:
             self.switcher.work_ended()
 
@@ -256,7 +259,7 @@ class AtlasApp(BaseApp):
         self.setting_changed(key)
 
     def setting_changed(self, key: str) -> None:
-        """Follows a change as far as that can be done while the program runs."""
+        """Applies a changed setting as far as that is possible while the program runs."""
         section = key.partition(".")[0]
         if section == KEYS:
             self.appearance.apply_keys()
@@ -278,18 +281,18 @@ class AtlasApp(BaseApp):
         words = self.appearance.words_of(binding)
         return super().get_key_display(binding) if words is None else words
 
-    # --- how styles are read ---------------------------------------------------------------------
+    # --- styles ----------------------------------------------------------------------------------
 
     def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002 - as Textual declares it
-        # When it starts Textual has every style read once more, for the colours that they were read with.
+        # During startup Textual would read every style again, with the colours that they were read with.
         if self._dom_ready:
             super().refresh_css(animate)
 
     def _load_screen_css(self, screen: "Screen[Any]") -> None:
-        """Reads the styles of a screen that is shown for the first time, and these alone.
+        """Reads only the styles of a screen that is shown for the first time.
 
-        Textual has all styles there are read anew and every widget styled by them, while nobody can type. The
-        rules of a screen's file are about what is on that screen, which is styled when it is made.
+        Textual would read all styles again and restyle every widget, which blocks typing. The rules in a
+        screen's file apply only to that screen, whose widgets are styled when they are created.
         """
         if screen.CSS:
             super()._load_screen_css(screen)
@@ -320,14 +323,14 @@ class AtlasApp(BaseApp):
         self.recovery.failed(failed if isinstance(failed, Exception) else error)
 
     def _remember(self, error: Exception) -> None:
-        # A test of the interface fails with what failed in it, as it would without all this.
+        # A test of the interface fails with the original error, as it would without crash recovery.
         if self.is_headless and self._exception is None:
             self._exception = error
 
-    # --- the end ---------------------------------------------------------------------------------
+    # --- shutdown --------------------------------------------------------------------------------
 
     async def run_async(self, **options: Any) -> Any:
-        """Runs until the person leaves; whatever happens, the room and the model's process are closed."""
+        """Runs until the user leaves. In every case it closes the room and the model's process."""
         try:
             with self.shutdown.listening():
                 return await super().run_async(**options)
@@ -341,18 +344,21 @@ class AtlasApp(BaseApp):
         await super().on_event(event)
 
     def _private_seen(self) -> None:
-        """Somebody is there: the private room stays open for another while, if it is what they look at."""
+        """Keeps the private room open for longer if the user is looking at it."""
         shown = None if self.desk.room is None else self.chat
         if shown is not None and shown.current.room is RoomKind.PRIVATE:
             self.desk.rooms.used()
 
     def key_read(self, key: str) -> None:
-        """Called in the thread that reads keys, before the loop hears of it."""
+        """Called in the thread that reads keys, before the event loop receives the key."""
         self.shutdown.key_read(key)
 
     def on_exit_app(self) -> None:
-        """Empties the screen: a terminal that has been made larger meanwhile may show some of it afterwards,
-        beside what stood there before."""
+        """Clears the screen.
+
+        A terminal that was enlarged meanwhile may otherwise show parts of it afterwards, next to the earlier
+        content.
+        """
         if self.driver is not None:
             self.driver.write(CLEARED)
 
@@ -377,7 +383,7 @@ class AtlasApp(BaseApp):
             case "demo":
                 return self.can_demo
             case "show_models" | "use_model" | "show_settings":
-                # What is set tells something of what is inside.
+                # Settings and models reveal something about the content, so they need an open room.
                 return self.desk.room is not None and not self.leaving
         return super().check_action(action, parameters)
 
@@ -427,7 +433,7 @@ class AtlasApp(BaseApp):
             self.push_screen(HelpScreen(self.keys, self._here()))
 
     def _here(self) -> Where:
-        """Where the person is: what has the focus knows, or what holds it; over a screen, that screen."""
+        """Returns the part of the interface with the focus, or that of the topmost screen that has one."""
         above = self.focused.ancestors_with_self if self.focused is not None else ()
         for node in (*above, *reversed(self.screen_stack)):
             if isinstance(where := getattr(node, "where", None), Where):

@@ -7,9 +7,9 @@ from textual.theme import Theme
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
+from atlas_desktop import locale
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import key_words
-from atlas_desktop.words import formats
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -225,7 +225,7 @@ CONTRAST_LIGHT = Theme(
     },
 )
 
-# The sixteen colours that the person gave their terminal; whether it is light or dark nobody says.
+# Uses the sixteen colours of the user's terminal. Whether they are light or dark is unknown.
 TERMINAL = Theme(
     name="atlas-terminal",
     ansi=True,
@@ -293,7 +293,7 @@ THEMES = {
     "contrast-light": CONTRAST_LIGHT,
     "terminal": TERMINAL,
 }
-"""By the value of `ui.theme`."""
+"""Themes by the value of `ui.theme`."""
 
 
 class Appearance:
@@ -329,7 +329,7 @@ class Appearance:
             shown.cursor_blink = not still
 
     def focused(self, widget: Widget) -> None:
-        """A widget got the focus: its cursor does not blink where motion is reduced."""
+        """Stops the cursor of a newly focused widget from blinking if motion is reduced."""
         if isinstance(widget, Input | TextArea) and self._app.desk.settings.ui.reduced_motion:
             widget.cursor_blink = False
 
@@ -338,10 +338,10 @@ class Appearance:
 
     def apply_locale(self) -> None:
         wanted = self._app.desk.settings.ui.locale
-        formats.use(wanted or formats.locale_of(self._app.desk.settings_file.environ))
+        locale.use_formats(wanted or locale.locale_of(self._app.desk.settings_file.environ))
 
     def words_of(self, binding: Binding) -> str | None:
-        """The key of a binding in words; None for the words that Textual has for it."""
+        """Returns the text for the key of a binding, or None to use Textual's own text."""
         if binding.key.startswith(keymap.UNBOUND):
             return ""
         return key_words(binding.key) if binding.id in self._app.keys else None

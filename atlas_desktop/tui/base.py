@@ -16,13 +16,13 @@ from textual.worker import Worker, WorkerFailed, WorkerState
 
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.crash_reports import explain_and_note, noted
 from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.terminal import forgiving
 from atlas_desktop.tui.textual_workarounds import LettingGo, SparingScreen
-from atlas_desktop.words.catalogue import tr
 from memory.clock import LocalZone
 from memory.errors import RoomClosed
 from models.errors import NoModel
@@ -49,12 +49,12 @@ _CHARACTERS_A_S = 20
 
 
 def reading_s(text: str) -> float:
-    """Returns the seconds that it takes to notice and read a notice."""
+    """Returns the seconds needed to notice and read a notice."""
     return min(max(_NOTICED_S + len(text) / _CHARACTERS_A_S, SHORTEST_S), LONGEST_S)
 
 
 Now = Callable[[], datetime]
-"""The present moment in the person's own time zone (aware)."""
+"""Returns the current time in the user's time zone (aware)."""
 
 
 def local_now() -> datetime:
@@ -62,7 +62,7 @@ def local_now() -> datetime:
 
 
 class ConversationScreen(SparingScreen[None]):
-    """What the application and other screens may ask of the screen with the conversation."""
+    """What the application and other screens may ask of the chat screen."""
 
     @property
     def current(self) -> "Conversation":
@@ -78,7 +78,7 @@ class ConversationScreen(SparingScreen[None]):
         raise NotImplementedError
 
     def tell_attachments(self) -> None:
-        """Shows what the conversation reads."""
+        """Shows the attachments of the conversation."""
         raise NotImplementedError
 
     def refresh_list(self) -> None:
@@ -86,7 +86,8 @@ class ConversationScreen(SparingScreen[None]):
         raise NotImplementedError
 
     async def sessions_changed(self, ids: "Sequence[str]", *, content: bool = False) -> None:
-        """Conversations were marked, deleted or moved; with `content` their messages changed."""
+        """Reloads after conversations were marked, deleted or moved; with `content` their messages
+        changed."""
         raise NotImplementedError
 
     def keep_typed(self, *, edited: bool = False) -> None:
@@ -94,7 +95,7 @@ class ConversationScreen(SparingScreen[None]):
         raise NotImplementedError
 
     async def open_private(self, words: str) -> bool:
-        """Returns whether the private room is open; asks for the passphrase when it is not."""
+        """Returns whether the private room is open; asks for the passphrase if it is not."""
         raise NotImplementedError
 
     def close_or_open_private(self, opened: Callable[[], object] = lambda: None) -> None:
@@ -103,7 +104,7 @@ class ConversationScreen(SparingScreen[None]):
 
 
 class BaseApp(LettingGo):
-    """Runs work in the background; explains errors instead of showing them raw.
+    """Runs work in the background and explains errors instead of showing them raw.
 
     It declares what a screen may ask of the application. `AtlasApp` implements what needs other screens.
     """
@@ -113,7 +114,7 @@ class BaseApp(LettingGo):
     is_demo: bool
     leaving = False
     background = ""
-    """What is under way beside the conversation, for the status line."""
+    """Background activity, for the status line."""
     model_name = ""
     model_id = ""
     context_length = 0
@@ -126,7 +127,7 @@ class BaseApp(LettingGo):
         self._closings = 0
         self._begun_at: WeakKeyDictionary[Worker[Any], int] = WeakKeyDictionary()
 
-    # --- rooms and what goes on in them ----------------------------------------------------------
+    # --- rooms and their activity ----------------------------------------------------------------
 
     @property
     def room(self) -> "RoomServices":
@@ -142,7 +143,7 @@ class BaseApp(LettingGo):
         return self.desk.room
 
     def look_after(self, room: "RoomServices") -> None:
-        """Starts the background work of a room that was opened, and listens to it."""
+        """Starts the background work of a newly opened room and listens to it."""
         room.background.listen(self.turns.job_moved)
         room.background.listen_waiting(lambda: self.call_later(self.tell_chat))
         room.epochs.on_compaction = self.turns.compacted
@@ -164,11 +165,11 @@ class BaseApp(LettingGo):
 
     @property
     def active_conversations(self) -> "list[Conversation]":
-        """Those with a reply under way."""
+        """The conversations with a reply under way."""
         return [] if self._turns is None else [*self._turns.active]
 
     async def stop_turns(self) -> None:
-        """Stops every reply; returns when what was written of them is stored."""
+        """Stops every reply; returns once the text so far is stored."""
         if self._turns is not None:
             await self._turns.stop_all()
 
@@ -186,15 +187,15 @@ class BaseApp(LettingGo):
 
     @property
     def chat(self) -> ConversationScreen | None:
-        """The screen with the conversation, also below other screens."""
+        """The chat screen, even below other screens; None if there is none."""
         return next((s for s in self.screen_stack if isinstance(s, ConversationScreen)), None)
 
     def tell_chat(self) -> None:
-        """Updates the lines around the conversation, if it is there."""
+        """Updates the lines around the conversation, if the chat screen is shown."""
         if (chat := self.chat) is not None and chat.is_mounted:
             chat.tell()
 
-    # --- where screens can lead ------------------------------------------------------------------
+    # --- navigation ------------------------------------------------------------------------------
 
     async def turn_to(self, screen: Screen[None]) -> None:
         """Replaces the screen that is shown. Textual's own empty screen stays below: the stack needs one."""
@@ -235,7 +236,7 @@ class BaseApp(LettingGo):
 
     @property
     def choosing_model(self) -> bool:
-        """Whether the choice of a model is shown, also below a window."""
+        """Whether the choice of a model is shown, even below a window."""
         raise NotImplementedError
 
     async def change_model_soon(self) -> bool:
@@ -261,7 +262,7 @@ class BaseApp(LettingGo):
         """Writes a setting and applies it; None restores its default. Raises `SettingsError`."""
         raise NotImplementedError
 
-    # --- work and what is told of it -------------------------------------------------------------
+    # --- background work and notices -------------------------------------------------------------
 
     def attempt(
         self,
@@ -279,7 +280,7 @@ class BaseApp(LettingGo):
         return worker
 
     def room_closes(self) -> None:
-        """A room is closing: errors of work that ends because of it are not reported."""
+        """Notes that a room is closing: errors of work that ends because of it are not reported."""
         self._closings += 1
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
@@ -293,8 +294,11 @@ class BaseApp(LettingGo):
                 self.say_error(explain_and_note(error, self.desk.paths.logs))
 
     def background_failed(self, error: BaseException) -> None:
-        """Reports an error, unless the conversation that is shown reports it: the end of a turn is reported
-        there before anything else can fail for the same reason."""
+        """Reports an error, unless the shown conversation already reports it.
+
+        The report is queued at the chat screen: the end of a turn is reported there before anything else can
+        fail for the same reason.
+        """
         if isinstance(error, RoomClosed) and self._closings:
             return
         explained = explain_and_note(error, self.desk.paths.logs)
@@ -305,8 +309,10 @@ class BaseApp(LettingGo):
             chat.call_later(self.say_error, explained)
 
     def say_error(self, explained: Explained) -> None:
-        """Shows an error once: at the end of the conversation, or over another screen. It never opens a
-        window over a text field: the next keys are meant for that field."""
+        """Shows an error once: at the end of the conversation, or over another screen.
+
+        It never opens a window over a text field, because the next keys are meant for that field.
+        """
         from atlas_desktop.tui.dialogs.messages import ErrorScreen
 
         if self.leaving:
@@ -331,8 +337,10 @@ class BaseApp(LettingGo):
     async def push_screen_wait(
         self, screen: "Screen[ScreenResultType] | str", *, mode: str | None = None
     ) -> "ScreenResultType | Any":
-        """As Textual's, but closes the window when its caller was cancelled. Textual would leave it open, and
-        the answer would be lost."""
+        """As Textual's method, but closes the window when its caller is cancelled.
+
+        Textual would leave the window open and lose the answer.
+        """
         try:
             return await super().push_screen_wait(screen, mode=mode)
         except asyncio.CancelledError:
@@ -341,21 +349,27 @@ class BaseApp(LettingGo):
             raise
 
     def say(self, text: str, *, anywhere: bool = False) -> None:
-        """Shows a notice that disappears by itself, or when another screen opens unless it is useful
-        `anywhere`. A notice from a closing window appears over the screen below."""
+        """Shows a notice that disappears after a while.
+
+        It also disappears when another screen opens, unless it is useful `anywhere`. A notice from a closing
+        window appears over the screen below.
+        """
         said = Notification(clean(text), timeout=reading_s(text))
         if not anywhere and self.screen_stack:
             self._said_on[said.identity] = self.screen
         self.post_message(Notify(said))
 
     def action_hint_quit(self) -> None:
-        """Explains which key quits here, as Ctrl+C does elsewhere, and which key stops a reply."""
+        """Explains that Ctrl+C copies, and which keys quit and stop a reply."""
         chat, stop = self.chat, ""
         if chat is not None and chat is self.screen and chat.current.busy and chat.check_action("stop", ()):
             stop = key_words(keys_of(BY_ID["chat.stop"], self.keys))
         leave = key_words(keys_of(BY_ID["app.quit"], self.keys))
-        hint = "program.stop_hint" if stop else "program.quit_hint"
-        self.say(tr(hint, stop=stop, quit=leave))
+        self.say(
+            _("{stop} stops the reply, {quit} quits. Ctrl+C copies the selection.", stop=stop, quit=leave)
+            if stop
+            else _("{quit} quits. Ctrl+C copies the selection.", stop=stop, quit=leave)
+        )
 
     def warn(self, text: str) -> None:
         """Shows a warning, for somewhat longer than a notice."""
@@ -375,32 +389,33 @@ class BaseApp(LettingGo):
         super()._refresh_notifications()
 
     def say_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
-        """Warns that a room is older than it was; long enough to be read."""
-        from atlas_desktop.words.phrases import freshness_text
+        """Warns that a room is older than it was before, for long enough to be read."""
+        from atlas_desktop.phrases.rooms import freshness_text
 
         self.notify(freshness_text(room, freshness), severity="warning", timeout=STALE_S, markup=False)
 
     def say_held_back(self, _room: "RoomKind", held: "HeldBack") -> None:
-        """Says that retention is paused while the clock may be wrong."""
-        from atlas_desktop.words.phrases import held_back_text
+        """Reports that retention is paused while the clock may be wrong."""
+        from atlas_desktop.phrases.rooms import held_back_text
 
         self.notify(held_back_text(held), severity="warning", timeout=STALE_S, markup=False)
 
     @property
     def driver(self) -> "Driver | None":
-        """Textual's driver, which writes to the terminal; None before the program has taken it."""
+        """Textual's driver, which writes to the terminal; None before it is started."""
         return self._driver
 
     def get_driver_class(self) -> "type[Driver]":
         return forgiving(super().get_driver_class())
 
-    def panic(self, *_: object) -> None:
-        """Textual calls this with a traceback when the thread that reads keys fails: the program cannot
+    def panic(self, *_unused: object) -> None:
+        """Called by Textual with a traceback when the thread that reads keys fails: the program cannot
         continue."""
         self._fatal_error()
 
     def _fatal_error(self) -> None:
-        """Replaces Textual's traceback, which prints the values of local variables: they may hold content."""
+        """Replaces Textual's traceback, which prints the values of local variables: they may contain
+        content."""
         from rich.segment import Segments
         from rich.text import Text
 

@@ -1,18 +1,24 @@
-"""Dates as people say them: groups of a list, and short times, in the person's language."""
+"""Dates in the user's language: groups of a list, and short and long times."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.formats import formats
+from atlas_desktop.locale import N_, _, formats
 from memory.entities import Session
 
-STARRED = tr("calendar.starred")
-GROUPS = tuple(tr(f"calendar.{name}") for name in ("today", "yesterday", "this_week", "older"))
+_CALENDAR_TEXTS = {
+    "today": N_("Today"),
+    "yesterday": N_("Yesterday"),
+    "this_week": N_("This week"),
+    "older": N_("Older"),
+}
+
+STARRED = _("★ Starred and pinned")
+GROUPS = tuple(_(_CALENDAR_TEXTS[name]) for name in ("today", "yesterday", "this_week", "older"))
 
 
 def group_of(moment: datetime, now: datetime) -> str:
-    """The group a moment belongs to, by calendar days in `now`'s time zone; the week is the last 7 days."""
+    """Returns the group of a moment, by calendar days in `now`'s time zone; the week is the last 7 days."""
     days = (now.date() - moment.astimezone(now.tzinfo).date()).days
     if days <= 0:
         return GROUPS[0]
@@ -22,8 +28,10 @@ def group_of(moment: datetime, now: datetime) -> str:
 
 
 def grouped(sessions: Iterable[Session], now: datetime) -> Iterator[tuple[str, list[Session]]]:
-    """Sessions (most recently used first) in their groups, those with a star or a pin on top of all; groups
-    without any are left out."""
+    """Returns sessions (most recently used first) in their groups.
+
+    Starred and pinned sessions form the first group. Empty groups are left out.
+    """
     found: dict[str, list[Session]] = {group: [] for group in (STARRED, *GROUPS)}
     for session in sessions:
         on_top = session.starred or session.pinned_at is not None
@@ -32,7 +40,7 @@ def grouped(sessions: Iterable[Session], now: datetime) -> Iterator[tuple[str, l
 
 
 def short(moment: datetime, now: datetime) -> str:
-    """A moment in a few characters: the time today, else the weekday, the day, or month and year."""
+    """Returns a moment in a few characters: the time today, else the weekday, the day, or month and year."""
     write = formats()
     local = moment.astimezone(now.tzinfo)
     group = group_of(moment, now)
@@ -46,7 +54,7 @@ def short(moment: datetime, now: datetime) -> str:
 
 
 def long(moment: datetime, now: datetime) -> str:
-    """A moment as the head of a message shows it: the time, and the day unless it is today."""
+    """Returns a moment for the head of a message: the time, and the day unless it is today."""
     write = formats()
     local = moment.astimezone(now.tzinfo)
     time = write.time(local)
@@ -54,7 +62,7 @@ def long(moment: datetime, now: datetime) -> str:
     if group == GROUPS[0]:
         return time
     if group == GROUPS[1]:
-        return f"{tr('calendar.yesterday')} {time}"
+        return f"{_('Yesterday')} {time}"
     if group == GROUPS[2]:
         return f"{write.weekday(local)} {time}"
     day = write.day(local) if local.year == now.year else write.date(local)

@@ -1,4 +1,4 @@
-"""When the interface itself fails: a screen with plain words instead of a traceback, and a way to go on."""
+"""Handles failures of the interface: an explanation instead of a traceback, and a way to continue."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -11,21 +11,23 @@ from textual.screen import Screen
 from textual.widgets import Button, Static
 
 from atlas_desktop.errors import Explained
+from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.tui.crash_reports import explain_and_note, noted
-from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
 
 MOST = 3
-"""So many failures of the interface in one run are met with a fresh screen; one more ends the program."""
+"""Failures of the interface in one run that are answered with a fresh screen; one more ends the program."""
 CLEAR_S = 3.0
 
 
 class FailureScreen(Screen[None]):
-    """Calls `go_on` or `leave`, whichever the user chooses. `again` offers another try, and `tried` counts
-    the tries so far. Esc goes on, or gives up if it is another try."""
+    """Calls `go_on` or `leave`, whichever the user chooses.
+
+    `again` offers another try; `tried` counts the tries so far. Esc continues, or gives up if `again` is set.
+    """
 
     DEFAULT_CSS = """
     FailureScreen {
@@ -67,14 +69,31 @@ class FailureScreen(Screen[None]):
             if self._again:
                 yield Static(clean(self._words.next_step), classes="quiet", markup=False)
                 if self._tried:
-                    yield Static(tr("failure.tried", count=self._tried), markup=False)
+                    yield Static(
+                        ngettext(
+                            "Tried again: still open elsewhere.",
+                            "Tried again {count} times: still open elsewhere.",
+                            self._tried,
+                        ),
+                        markup=False,
+                    )
             else:
-                yield Static(tr("failure.kept"), markup=False)
-                yield Static(tr("failure.next"), classes="quiet", markup=False)
+                yield Static(
+                    _("Your conversations and your draft are saved. A reply in progress continues."),
+                    markup=False,
+                )
+                yield Static(
+                    _(
+                        "Go on with a fresh screen. If it happens again, run `atlas doctor` "
+                        "to check everything."
+                    ),
+                    classes="quiet",
+                    markup=False,
+                )
             with Horizontal(classes="buttons"):
-                yield Button(tr("failure.quit"), id="quit", compact=True)
+                yield Button(_("Quit"), id="quit", compact=True)
                 yield Button(
-                    tr("failure.again" if self._again else "failure.go_on"),
+                    (_("Try again") if self._again else _("Go on")),
                     id="on",
                     variant="primary",
                     compact=True,
@@ -101,7 +120,7 @@ class CrashRecovery:
     """Replaces a screen that failed. Textual would end the program at the first uncaught error.
 
     An error in the application's own work opens a window, and everything continues. A screen or widget that
-    failed receives no messages any more: an explanation takes its place, and then a fresh screen.
+    failed receives no more messages: an explanation replaces it, followed by a fresh screen.
 
     `gather` keeps what was typed on the failed screen; `begin_anew` shows a fresh one with the conversation
     of that id.
@@ -120,7 +139,7 @@ class CrashRecovery:
         self._shown: str | None = None
         self.failures = 0
         self.begun = False
-        """Whether the first screen has been shown: a failure before ends the program."""
+        """Whether the first screen has been shown; a failure before that ends the program."""
 
     @property
     def can_go_on(self) -> bool:
@@ -138,7 +157,7 @@ class CrashRecovery:
         self._shown = None if shown is None else shown.current.id
         try:
             self._gather()
-        except Exception as error:  # noqa: BLE001 - the screen that failed may have nothing to give
+        except Exception as error:  # noqa: BLE001 - the failed screen may not be able to give anything
             noted(error, self._app.desk.paths.logs)
         if self._app.desk.room is not None:
             await self._app.drafts.keep_all()

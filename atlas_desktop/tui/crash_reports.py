@@ -7,8 +7,8 @@ from types import TracebackType
 
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained
+from atlas_desktop.locale import _
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
-from atlas_desktop.words.catalogue import tr
 
 _OURS = ("atlas_desktop", "memory", "models")
 
@@ -53,9 +53,9 @@ def write_report(logs: Path, error: BaseException) -> str:
 def noted(error: BaseException, logs: Path) -> str:
     """Writes a report and returns a line that names its id."""
     try:
-        return tr("program.error_id", id=write_report(logs, error))
+        return _("Error id: {id}", id=write_report(logs, error))
     except OSError:
-        return tr("program.not_noted")
+        return _("The report was not saved")
 
 
 def explain_and_note(error: BaseException, logs: Path) -> Explained:

@@ -1,4 +1,4 @@
-"""The files that conversations of a room read: where each is read, and how to read it here too."""
+"""The documents of a room: which conversations read each, and how to read it in this one too."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
+from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.dialogs.named_items import NamedItemsScreen
-from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memory.attachments import Document
 
 _NAMED = 3
-"""Conversations whose titles are shown."""
+"""Number of conversations whose titles are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Listed:
 
     @property
     def sessions(self) -> tuple[str, ...]:
-        return tuple(session for session, _ in self.document.places)
+        return tuple(session for session, _unused in self.document.places)
 
 
 class DocumentsScreen(NamedItemsScreen[Listed]):
@@ -47,10 +47,13 @@ class DocumentsScreen(NamedItemsScreen[Listed]):
     `adding` to attach a file there.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("h", "read_here", tr("documents.here"))]
-    heading = tr("documents.title")
-    hint = tr("documents.hint")
-    none = tr("documents.none")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("h", "read_here", _("Use here"))]
+    heading = _("Documents")
+    hint = _(
+        "Files used in conversations. Enter opens a conversation with the file. Atlas keeps only "
+        "the text, never the file itself."
+    )
+    none = _("No documents yet. Press a to attach one: text, Markdown, code or PDF.")
 
     def __init__(self, app: "BaseApp", room: "RoomServices", now: str | None) -> None:
         super().__init__(app, room)
@@ -59,23 +62,27 @@ class DocumentsScreen(NamedItemsScreen[Listed]):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.query_one(".box", Vertical).border_subtitle = tr("documents.keys")
+        self.query_one(".box", Vertical).border_subtitle = _(
+            "Enter opens · h uses it here · a attaches · d removes · Esc"
+        )
 
     async def things(self) -> Sequence[Listed]:
         found = []
         for one in await self.room.attachments.documents():
-            sessions = [await self.room.store.get_session(session) for session, _ in one.places[:_NAMED]]
+            sessions = [
+                await self.room.store.get_session(session) for session, _unused in one.places[:_NAMED]
+            ]
             found.append(Listed(one, tuple(session.title for session in sessions)))
         return found
 
     def described(self, one: Listed) -> str:
-        titles = [clean_line(title) or tr("chat.untitled") for title in one.titles]
+        titles = [clean_line(title) or _("Untitled") for title in one.titles]
         rest = len(one.document.places) - len(titles)
-        titles += [tr("documents.more", count=rest)] if rest else []
+        titles += [ngettext("1 more", "{count} more", rest)] if rest else []
         return " · ".join(
             [
-                *([tr("documents.read_here")] if self.in_use(one) else []),
-                tr("chat.characters", count=one.document.characters),
+                *([_("used here")] if self.in_use(one) else []),
+                ngettext("{count} character", "{count} characters", one.document.characters),
                 ", ".join(titles),
             ]
         )
@@ -90,11 +97,18 @@ class DocumentsScreen(NamedItemsScreen[Listed]):
         return None
 
     def said_of_removal(self, one: Listed) -> str:
-        return tr("documents.removed", count=len(one.document.places), name=clean_line(one.name))
+        return ngettext(
+            "The text of “{name}” will be removed from the conversation that uses it. The file on "
+            "your disk stays.",
+            "The text of “{name}” will be removed from the {count} conversations that use it. The "
+            "file on your disk stays.",
+            len(one.document.places),
+            name=clean_line(one.name),
+        )
 
     async def removed(self, one: Listed) -> None:
         if any(busy.id in one.sessions for busy in self.atlas.turns.active):
-            self.atlas.say(tr("chat.busy"))
+            self.atlas.say(_("Stop the current reply first (Esc)."))
             return
         for session, attachment in one.document.places:
             await self.room.attachments.detach(session, attachment)
@@ -107,5 +121,5 @@ class DocumentsScreen(NamedItemsScreen[Listed]):
             self.dismiss(one)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        # What was read of a file is not edited.
+        # The text of a document cannot be edited.
         return action != "edit" and super().check_action(action, parameters)

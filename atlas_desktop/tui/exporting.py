@@ -19,17 +19,25 @@ from atlas_desktop.exporting.formats import FORMATS, stem_of
 from atlas_desktop.exporting.redaction import KINDS, Redaction
 from atlas_desktop.exporting.service import Chosen, ExportService, Order, Report
 from atlas_desktop.exporting.targets import FileTarget, FolderTarget, Seal, SealedTarget, Target
+from atlas_desktop.locale import N_, _, ngettext, number
+from atlas_desktop.phrases.rooms import held
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput, Tick, field_line
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.phrases import held
 from memory.entities import RoomKind, Session
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
+_KINDS_TEXTS = {
+    "names": N_("Names"),
+    "emails": N_("Email"),
+    "phones": N_("Phone"),
+    "addresses": N_("Addresses"),
+    "cards": N_("Cards"),
+    "ids": N_("ID numbers"),
+}
 
 _USUAL = "md"
 _OWN_KINDS = tuple(kind for kind in KINDS if kind != "words")
@@ -44,8 +52,8 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
     CSS_PATH = "exporting.tcss"
     AUTO_FOCUS = "#format"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", tr("dialogs.cancel")),
-        Binding("ctrl+s", "export", tr("exporting.key"), priority=True),
+        Binding("escape", "cancel", _("Cancel")),
+        Binding("ctrl+s", "export", _("Export"), priority=True),
     ]
 
     def __init__(self, ids: Sequence[str]) -> None:
@@ -59,18 +67,24 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
     def atlas(self) -> "BaseApp":
         return cast("BaseApp", self.app)
 
-    # --- what is shown ----------------------------------------------------------------------------
+    # --- display ----------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = tr("exporting.title", count=len(self._ids))
+            box.border_title = ngettext(
+                "Export this conversation", "Export {count} conversations", len(self._ids)
+            )
             with VerticalScroll(id="choices", can_focus=False):
                 yield from self._choices()
-            yield Static(tr("exporting.plain"), id="state", markup=False)
+            yield Static(
+                _("The export is not encrypted. Anyone with access to the file can read it."),
+                id="state",
+                markup=False,
+            )
             with Horizontal(classes="buttons"):
-                yield Button(tr("exporting.cancel"), id="cancel", compact=True)
-                yield Button(tr("exporting.preview"), id="preview", compact=True)
-                yield Button(tr("exporting.export"), id="export", variant="primary", compact=True)
+                yield Button(_("Cancel"), id="cancel", compact=True)
+                yield Button(_("Preview"), id="preview", compact=True)
+                yield Button(_("Export"), id="export", variant="primary", compact=True)
 
     def _choices(self) -> Iterator[Horizontal | Vertical | VerticalScroll | Checkbox]:
         formats = [(one.title, one.name) for one in FORMATS.values()]
@@ -79,18 +93,20 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
         )
         yield field_line("where", CleanInput(id="where", compact=True))
         if len(self._ids) > 1:
-            yield Tick(tr("exporting.each"), id="each", compact=True)
-        yield Tick(tr("exporting.memories"), id="memories", compact=True)
+            yield Tick(_("One file per conversation"), id="each", compact=True)
+        yield Tick(_("Include related memories"), id="memories", compact=True)
         private = Tick("", id="private", compact=True)
         private.display = False
         yield private
-        yield Tick(tr("exporting.redact"), id="redact", compact=True)
-        kinds = [Tick(tr(f"exporting.kinds.{k}"), True, id=f"kind-{k}", compact=True) for k in _OWN_KINDS]  # noqa: FBT003 - Textual's own
-        words = CleanInput(id="words", compact=True, placeholder=tr("exporting.words.hint"))
+        yield Tick(_("Remove personal data"), id="redact", compact=True)
+        kinds = [Tick(_(_KINDS_TEXTS[k]), True, id=f"kind-{k}", compact=True) for k in _OWN_KINDS]  # noqa: FBT003 - Textual's own
+        words = CleanInput(
+            id="words", compact=True, placeholder=_("Your own, separated by commas: Project Heron, Dana")
+        )
         yield Vertical(
             ItemGrid(*kinds, id="kinds", min_column_width=16), field_line("words", words), id="personal"
         )
-        secret = CleanInput(password=True, id="secret", compact=True, placeholder=tr("exporting.seal.hint"))
+        secret = CleanInput(password=True, id="secret", compact=True, placeholder=_("Empty: no encryption"))
         yield field_line("seal", secret, margin=True)
         again = field_line("seal.again", CleanInput(password=True, id="again", compact=True))
         again.id = "again-line"
@@ -104,11 +120,15 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
     async def _look(self) -> None:
         rooms = self.atlas.desk.rooms
         self._found = [await rooms.find(session_id) for session_id in self._ids]
-        private = sum(session.room is RoomKind.PRIVATE for _, session in self._found)
+        private = sum(session.room is RoomKind.PRIVATE for _unused, session in self._found)
         if private:
             box = self.query_one("#private", Checkbox)
             only = len(self._found) == 1
-            box.label = tr("exporting.private.only") if only else tr("exporting.private", count=private)
+            box.label = (
+                _("Export from the private room")
+                if only
+                else ngettext("Include the private one", "Include the {count} private ones", private)
+            )
             box.display = True
         self._suggest()
         self._tell()
@@ -129,20 +149,29 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
 
     @property
     def _named(self) -> bool:
-        """Whether the title may be in the file name: a private one only if it is exported itself."""
+        """Whether the title may be in the file name; a private one only if that conversation is exported
+        itself."""
         return self._found[0][1].room is not RoomKind.PRIVATE or self._ticked("#private")
 
     def _tell(self, text: str = "", *, wrong: bool = False) -> None:
         state = self.query_one("#state", Static)
         state.set_class(wrong, "-wrong")
-        usual = tr("exporting.sealed") if self._secret else tr("exporting.plain")
+        usual = (
+            _("Encrypted with age. You need this passphrase to open it.")
+            if self._secret
+            else _("The export is not encrypted. Anyone with access to the file can read it.")
+        )
         if not text and not self._going:
-            usual = tr("exporting.nothing", count=len(self._found))
-        elif not text and any(session.room is RoomKind.OFF_RECORD for _, session in self._found):
-            usual = f"{usual} {tr('exporting.off_record')}"
+            usual = ngettext(
+                "It is in the private room. Tick the box to export it.",
+                "They are all in the private room. Tick the box to export them.",
+                len(self._found),
+            )
+        elif not text and any(session.room is RoomKind.OFF_RECORD for _unused, session in self._found):
+            usual = f"{usual} {_('It is off the record: the file will be the only copy.')}"
         state.update(clean(text or usual))
 
-    # --- what was chosen --------------------------------------------------------------------------
+    # --- chosen options ---------------------------------------------------------------------------
 
     def _ticked(self, name: str) -> bool:
         return any(box.value for box in self.query(name).results(Checkbox))
@@ -170,7 +199,7 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
         try:
             return Path(given).expanduser().absolute()
         except RuntimeError:
-            raise TargetRefused(Path(given), tr("exporting.no_user")) from None
+            raise TargetRefused(Path(given), _("no such user")) from None
 
     def _order(self) -> Order:
         redaction = None
@@ -188,7 +217,7 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
         return ExportService(chosen, progress=self._progressed)
 
     def _progressed(self, done: int, total: int) -> None:
-        self._tell(tr("exporting.writing", done=done, total=total))
+        self._tell(_("Writing: {done} of {total}", done=done, total=total))
 
     def _target(self, path: Path, *, force: bool) -> Target:
         secret = self._secret
@@ -233,16 +262,23 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
 
     def action_export(self) -> None:
         if not self._going:
-            self._tell(tr("exporting.nothing", count=len(self._found)), wrong=True)
+            self._tell(
+                ngettext(
+                    "It is in the private room. Tick the box to export it.",
+                    "They are all in the private room. Tick the box to export them.",
+                    len(self._found),
+                ),
+                wrong=True,
+            )
         elif self._secret and self._secret != self.query_one("#again", Input).value:
-            self._tell(tr("exporting.differ"), wrong=True)
+            self._tell(_("The passphrases do not match."), wrong=True)
             self.query_one("#again").focus()
         elif not self.query_one("#where", Input).value.strip():
-            self._tell(tr("exporting.no_path"), wrong=True)
+            self._tell(_("Enter a path."), wrong=True)
         else:
             self._start(self._export())
 
-    # --- at work ----------------------------------------------------------------------------------
+    # --- running an export ------------------------------------------------------------------------
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         self._work = self.run_worker(work, group=_GROUP, exclusive=True, exit_on_error=False)
@@ -254,7 +290,7 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
             self._tell(f"{words.title}. {words.message}", wrong=True)
 
     async def _preview(self) -> None:
-        self._tell(tr("exporting.reading"))
+        self._tell(_("Reading…"))
         order = self._order()
         report = await self._service().preview(order)
         self.query_one("#found-text", Static).update(preview_words(report, order))
@@ -279,36 +315,44 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
         return await self._service().write(self._order(), self._target(path, force=force))
 
     async def _may_replace(self, path: Path) -> bool:
-        text = tr("exporting.replace.text", where=path)
+        text = _("{where} already exists. Replaced files are lost.", where=path)
         return await self.atlas.push_screen_wait(
             ConfirmScreen(
-                tr("exporting.replace.title"),
+                _("Replace existing files?"),
                 text,
-                agree=tr("exporting.replace.agree"),
-                refuse=tr("exporting.replace.refuse"),
+                agree=_("Replace"),
+                refuse=_("Keep it"),
             )
         )
 
 
 def preview_words(report: Report, order: Order) -> Content:
-    """Says what the export would contain, and what it would leave out."""
+    """Returns what the export would contain, and what it would leave out."""
     lines: list[Content | str | tuple[str, str]] = [
-        tr("exporting.would", what=held(report.sessions, report.messages)) + "\n"
+        _("{what}.", what=held(report.sessions, report.messages)) + "\n"
     ]
     if order.redaction is None:
-        lines.append(tr("exporting.not_redacted"))
+        lines.append(_("Nothing will be removed."))
     elif not report.found:
-        lines.append(tr("exporting.nothing_found"))
+        lines.append(_("No personal data found. Anything missed stays in the export."))
     else:
-        lines.append((tr("exporting.taken_out"), "bold"))
+        lines.append((_("To be removed:"), "bold"))
         for one in report.found[:_SHOWN]:
             lines += [f"\n{one.count:>4} × ", (clean_line(one.text), "bold"), f" → {one.mark}"]
         if len(report.found) > _SHOWN:
-            lines.append("\n" + tr("exporting.and_more", count=len(report.found) - _SHOWN))
+            lines.append("\n" + _("… and {count} more", count=number(len(report.found) - _SHOWN)))
     return Content.assemble(*lines)
 
 
 def done_words(report: Report, path: Path) -> str:
-    """Says what was written, and what the format could not show."""
-    told = tr("exporting.done", count=report.sessions, where=path)
-    return f"{told}\n{tr('exporting.missing', count=report.missing)}" if report.missing else told
+    """Returns what was written, and what the format could not show."""
+    told = ngettext(
+        "Exported to {where}", "{count} conversations exported to {where}", report.sessions, where=path
+    )
+    if not report.missing:
+        return told
+    return f"{told}\n" + ngettext(
+        "1 character is missing from the fonts here and shown as a box.",
+        "{count} characters are missing from the fonts here and shown as boxes.",
+        report.missing,
+    )

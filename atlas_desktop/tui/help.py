@@ -13,11 +13,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from atlas_desktop.locale import _
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Action, Where, key_words
 from atlas_desktop.tui.overlays import Covering, fit
 from atlas_desktop.tui.widgets.inputs import CleanInput
-from atlas_desktop.words.catalogue import tr
 
 _KEYS = 21
 
@@ -64,11 +64,15 @@ class HelpScreen(Covering, ModalScreen[None]):
     def compose(self) -> ComposeResult:
         palette = key_words(keymap.keys_of(BY_ID["app.palette"], self._keys))
         with Vertical(classes="box") as box:
-            box.border_title = tr("help.title")
-            box.border_subtitle = tr("help.closes")
-            yield CleanInput(placeholder=tr("help.find"), id="find")
+            box.border_title = _("Help")
+            box.border_subtitle = _("Esc closes")
+            yield CleanInput(placeholder=_("Type to search the actions"), id="find")
             yield self._list
-            yield Static(tr("help.palette", key=palette), classes="hint", markup=False)
+            yield Static(
+                _("Every action is also in the command palette ({key}).", key=palette),
+                classes="hint",
+                markup=False,
+            )
 
     def on_mount(self) -> None:
         fit(self, self._list, self._fill)
@@ -79,7 +83,7 @@ class HelpScreen(Covering, ModalScreen[None]):
         self._list.clear_options()
         words = self.query_one(Input).value.casefold().split()
         self._list.add_options(_lines(self._keys, self._here, words, width))
-        # Without a place to go on from, a page down would go to the end.
+        # Without a highlighted row, a page down would jump to the end.
         self._list.highlighted = 1 if at is None or words else at
 
     def on_input_changed(self) -> None:
@@ -93,7 +97,7 @@ class HelpScreen(Covering, ModalScreen[None]):
         self.action_close()
 
     def action_move(self, how: str) -> None:
-        """Moves in the list while the field has the focus."""
+        """Moves the cursor of the list while the field has the focus."""
         getattr(self._list, f"action_{how}")()
 
     def action_close(self) -> None:
@@ -116,7 +120,7 @@ def _lines(keys: Mapping[str, str], here: Where, words: Sequence[str], width: in
         for action, own in found:
             yield Option(_entry(action, own, width))
     if first:
-        yield Option(Content.styled(tr("help.none"), "$quiet"), disabled=True)
+        yield Option(Content.styled(_("No matching actions."), "$quiet"), disabled=True)
 
 
 def _fits(action: Action, keys: str, words: Sequence[str]) -> bool:
@@ -125,7 +129,7 @@ def _fits(action: Action, keys: str, words: Sequence[str]) -> bool:
 
 
 def _entry(action: Action, keys: str, width: int) -> Content:
-    ways = " ".join(way for way in (key_words(keys), action.slash) if way) or tr("help.by_name")
+    ways = " ".join(way for way in (key_words(keys), action.slash) if way) or _("palette")
     gap = " " * max(_KEYS - cell_len(ways), 1)
     room = max(width - _KEYS, 20)
     indent = "\n" + " " * _KEYS

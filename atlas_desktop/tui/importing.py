@@ -1,4 +1,4 @@
-"""The window for importing conversations, and the import that goes on beside the conversation."""
+"""The window for importing conversations, and the import that continues in the background."""
 
 import time
 from collections.abc import Coroutine, Iterator, Sequence
@@ -17,17 +17,25 @@ from textual.worker import Worker, WorkerState
 from atlas_desktop.error_table import explain
 from atlas_desktop.importing.entities import ImportOptions, ImportReport, Meter
 from atlas_desktop.importing.importer import Importer
+from atlas_desktop.locale import N_, _, number
+from atlas_desktop.phrases.transfer import left, passed_over, remaining, summary
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.tui import importing
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput, Tick
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.transfer import left, passed_over, remaining, summary
 from memory.entities import MemoryMode, RoomKind
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
+_MEMORY_TEXTS = {
+    "given": N_("As in the file"),
+    "normal": N_("Normal"),
+    "reads": N_("Read only"),
+    "blank": N_("Blank"),
+}
+_ROOM_TEXTS = {"open": N_("Open room"), "private": N_("Private room")}
+_IMPORTING_TEXTS = {"where": N_("From"), "project": N_("Project"), "memory": N_("Memory"), "room": N_("Room")}
 
 
 _GROUP = "import-look"
@@ -64,8 +72,8 @@ class ImportDialog(Covering, ModalScreen[None]):
     """
     AUTO_FOCUS = "#where"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", tr("importing.cancel")),
-        Binding("ctrl+s", "import", tr("importing.import"), priority=True),
+        Binding("escape", "cancel", _("Cancel")),
+        Binding("ctrl+s", "import", _("Import"), priority=True),
     ]
 
     def __init__(self, path: str = "") -> None:
@@ -78,41 +86,46 @@ class ImportDialog(Covering, ModalScreen[None]):
     def atlas(self) -> "BaseApp":
         return cast("BaseApp", self.app)
 
-    # --- what is shown ----------------------------------------------------------------------------
+    # --- display ----------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = tr("importing.title")
+            box.border_title = _("Import conversations")
             yield from self._choices()
             yield VerticalScroll(Static("", id="found-text", markup=False), id="found", can_focus=False)
-            yield Static(tr("importing.about"), id="state", markup=False)
+            yield Static(
+                _(
+                    "Exports from ChatGPT, Claude, Open WebUI, LM Studio, Jan, llm, Markdown and Atlas. "
+                    "Existing data does not change. Nothing leaves this computer."
+                ),
+                id="state",
+                markup=False,
+            )
             with Horizontal(classes="buttons"):
-                yield Button(tr("importing.cancel"), id="cancel", compact=True)
-                yield Button(tr("importing.look"), id="look", compact=True)
-                yield Button(tr("importing.import"), id="import", variant="primary", compact=True)
+                yield Button(_("Cancel"), id="cancel", compact=True)
+                yield Button(_("Scan"), id="look", compact=True)
+                yield Button(_("Import"), id="import", variant="primary", compact=True)
 
     def _choices(self) -> Iterator[Horizontal | Checkbox]:
         where = CleanInput(
             self._given,
             id="where",
             compact=True,
-            placeholder=tr("importing.where.hint"),
+            placeholder=_("A file, an archive or a folder: ~/Downloads/export.zip"),
             select_on_focus=False,
         )
         yield _line("where", where)
-        yield _line(
-            "project", CleanInput(id="project", compact=True, placeholder=tr("importing.project.hint"))
-        )
-        boxes = {"memory": [(tr(f"importing.memory.{mode or 'given'}"), mode) for mode in ("", *_MODES)]}
+        yield _line("project", CleanInput(id="project", compact=True, placeholder=_("Empty: as in the file")))
+        boxes = {"memory": [(_(_MEMORY_TEXTS[mode or "given"]), mode) for mode in ("", *_MODES)]}
         rooms = [one.store.room for one in self._rooms()]
         if len(rooms) > 1:
-            boxes = {"room": [(tr(f"importing.room.{room}"), str(room)) for room in rooms], **boxes}
+            boxes = {"room": [(_(_ROOM_TEXTS[room]), str(room)) for room in rooms], **boxes}
         fields: list[Label | Select[str]] = []
         for name, options in boxes.items():
-            fields.append(Label(tr(f"importing.{name}"), classes="next" if fields else ""))
+            fields.append(Label(_(_IMPORTING_TEXTS[name]), classes="next" if fields else ""))
             fields.append(Select(options, value=options[0][1], allow_blank=False, id=name, compact=True))
         yield Horizontal(*fields, classes="line")
-        yield Tick(tr("importing.learn"), id="learn", compact=True)
+        yield Tick(_("Learn from your messages there"), id="learn", compact=True)
 
     def on_mount(self) -> None:
         if self._given:
@@ -123,7 +136,7 @@ class ImportDialog(Covering, ModalScreen[None]):
         state.set_class(wrong, "-wrong")
         state.update(clean(text))
 
-    # --- what was chosen --------------------------------------------------------------------------
+    # --- chosen options ---------------------------------------------------------------------------
 
     def _rooms(self) -> "list[RoomServices]":
         """Returns the rooms that can be imported into, the open one first."""
@@ -135,10 +148,10 @@ class ImportDialog(Covering, ModalScreen[None]):
         return next((one for one in self._rooms() if str(one.store.room) == chosen), self._rooms()[0])
 
     def _path(self) -> Path | None:
-        """Returns None, and says so, if nothing has that name."""
+        """Returns the path; None, with a notice, if nothing has that name."""
         given = self.query_one("#where", Input).value.strip()
         if not given:
-            self._tell(tr("importing.no_path"), wrong=True)
+            self._tell(_("Enter a path."), wrong=True)
             return None
         try:
             path = Path(given).expanduser().absolute()
@@ -146,7 +159,7 @@ class ImportDialog(Covering, ModalScreen[None]):
                 return path
         except (RuntimeError, OSError, ValueError):
             path = Path(given)
-        self._tell(tr("importing.not_there", where=path), wrong=True)
+        self._tell(_("{where} does not exist.", where=path), wrong=True)
         return None
 
     def _options(self, *, dry_run: bool) -> ImportOptions:
@@ -172,7 +185,12 @@ class ImportDialog(Covering, ModalScreen[None]):
     @on(Input.Changed, "#where")
     def _changed(self) -> None:
         self.query_one("#found").remove_class("-on")
-        self._tell(tr("importing.about"))
+        self._tell(
+            _(
+                "Exports from ChatGPT, Claude, Open WebUI, LM Studio, Jan, llm, Markdown and Atlas. "
+                "Existing data does not change. Nothing leaves this computer."
+            )
+        )
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()
@@ -188,7 +206,12 @@ class ImportDialog(Covering, ModalScreen[None]):
         """Stops the check, or closes the window."""
         if self._work is not None and self._work.is_running:
             self._work.cancel()
-            self._tell(tr("importing.about"))
+            self._tell(
+                _(
+                    "Exports from ChatGPT, Claude, Open WebUI, LM Studio, Jan, llm, Markdown and Atlas. "
+                    "Existing data does not change. Nothing leaves this computer."
+                )
+            )
         else:
             self.dismiss(None)
 
@@ -197,7 +220,7 @@ class ImportDialog(Covering, ModalScreen[None]):
         if path is None:
             return
         if importing.is_under_way(self.atlas):
-            self._tell(tr("importing.busy"), wrong=True)
+            self._tell(_("An import is already running."), wrong=True)
             return
         if self._work is not None:
             self._work.cancel()
@@ -205,7 +228,7 @@ class ImportDialog(Covering, ModalScreen[None]):
         self.atlas.attempt(work, group=importing.GROUP)
         self.dismiss(None)
 
-    # --- looking ----------------------------------------------------------------------------------
+    # --- checking the files -----------------------------------------------------------------------
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         self._work = self.run_worker(work, group=_GROUP, exclusive=True, exit_on_error=False)
@@ -216,7 +239,7 @@ class ImportDialog(Covering, ModalScreen[None]):
         if event.state is not WorkerState.ERROR or error is None:
             return
         if isinstance(error, OSError):
-            self._tell(tr("importing.cannot", where=error.filename), wrong=True)
+            self._tell(_("{where} cannot be read.", where=error.filename), wrong=True)
         else:
             words = explain(error)
             self._tell(f"{words.title}. {words.message}\n{words.next_step}", wrong=True)
@@ -225,7 +248,7 @@ class ImportDialog(Covering, ModalScreen[None]):
         path = self._path()
         if path is None:
             return
-        self._tell(tr("importing.looking"))
+        self._tell(_("Scanning…"))
         given = self.query_one("#where", Input).value
         importer = Importer(self._room().store.transfer, self._looking)
         report = await importer.take([path], self._options(dry_run=True))
@@ -233,31 +256,36 @@ class ImportDialog(Covering, ModalScreen[None]):
         self.query_one("#found-text", Static).update(_found_words(report))
         self.query_one("#found").add_class("-on")
         self._looked_at = given
-        self._tell(tr("importing.ready") if report.messages else tr("importing.nothing_new"))
+        self._tell(
+            _("Press Enter to import. You can keep chatting meanwhile.")
+            if report.messages
+            else _("Nothing new to import.")
+        )
 
     def _looking(self, _report: ImportReport, meter: Meter) -> None:
-        self._tell(tr("importing.looking.far", share=importing.share_of(meter)))
+        self._tell(_("Scanning… {share}", share=importing.share_of(meter)))
 
 
 def _found_words(report: ImportReport) -> Content:
     lines: list[str | tuple[str, str]] = [(clean(summary(report, dry_run=True)), "bold")]
     told = left(report)
     if told:
-        lines.append("\n" + tr("importing.left_out", count=len(report.skipped) + report.more_skipped))
+        lines.append("\n" + _("{count} skipped:", count=number(len(report.skipped) + report.more_skipped)))
         lines += [f"\n{clean(line)}" for line in told[:_SHOWN]]
         if len(told) > _SHOWN:
-            lines.append("\n" + tr("importing.and_more", count=len(told) - _SHOWN))
+            lines.append("\n" + _("… and {count} more", count=number(len(told) - _SHOWN)))
     lines += [f"\n{clean(line)}" for line in passed_over(report)]
     return Content.assemble(*lines)
 
 
 def _line(name: str, field: Input) -> Horizontal:
-    return Horizontal(Label(tr(f"importing.{name}")), field, classes="line")
+    return Horizontal(Label(_(_IMPORTING_TEXTS[name])), field, classes="line")
 
 
 GROUP = "import"
 _EVERY_S = 0.25
-# What the person says meanwhile is saved between two of these, and while it is answered the import rests.
+# Messages in a batch. New messages of the user are stored between two batches; the import pauses while they
+# are answered.
 _AT_ONCE = 300
 
 
@@ -295,13 +323,18 @@ async def carry_out(
 
 
 def _told_at_the_end(report: ImportReport) -> str:
-    """Says what was imported, and what was left out."""
-    words = tr("importing.done", summary=summary(report, dry_run=False))
+    """Returns what was imported, and what was left out."""
+    words = _("Imported: {summary}", summary=summary(report, dry_run=False))
     if not report.skipped:
         return words
     first = report.skipped[0]
     count = len(report.skipped) + report.more_skipped
-    return f"{words}\n{tr('importing.done.left_out', count=count, where=first.where, why=first.why)}"
+    return f"{words}\n" + _(
+        "{count} skipped, the first one {where}: {why}.",
+        count=number(count),
+        where=first.where,
+        why=first.why,
+    )
 
 
 class _Progress:
@@ -318,15 +351,22 @@ class _Progress:
             return
         self._told_at = now
         if self._room.store.room is RoomKind.PRIVATE:
-            # It stays open as long as something comes into it.
+            # The room stays open as long as something is imported into it.
             self._app.desk.rooms.used()
         count = report.messages + report.already_there
         left = meter.remaining
         if left is None:
-            self._show(tr("importing.progress", share=share_of(meter), count=count))
+            self._show(_("importing {share}, {count} messages", count=number(count), share=share_of(meter)))
         else:
             words = remaining(left)
-            self._show(tr("importing.progress.left", share=share_of(meter), count=count, left=words))
+            self._show(
+                _(
+                    "importing {share}, {count} messages, {left}",
+                    count=number(count),
+                    share=share_of(meter),
+                    left=words,
+                )
+            )
 
     def end(self) -> None:
         self._show("")

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from atlas_desktop.locale import _
 from atlas_desktop.settings.file import KEYS, SettingsError
 from atlas_desktop.tui.actions import ACTIONS, Action, Where
-from atlas_desktop.words.catalogue import tr
 
 Keymap = Mapping[str, str]
-"""Action ids and their keys (`ctrl+k`, several separated by commas, none: an empty text)."""
+"""Keys by action id (`ctrl+k`; several are separated by commas; empty for none)."""
 
 UNBOUND = "unbound-"
-"""Begins the name of a key that nobody can press: Textual has no other way to take a key from an action."""
+"""Begins the name of a key that nobody can press: Textual has no other way to unbind an action."""
 
 _BY_ID = {action.id: action for action in ACTIONS}
 _WRITTEN = {
@@ -56,8 +56,8 @@ _NAMED = frozenset(
 )
 _MODIFIERS = ("ctrl", "alt", "shift")
 _FUNCTION = re.compile(r"f([1-9]|1[0-9]|2[0-4])")
-# What every terminal or every field needs for itself; `ctrl+i`, `ctrl+m`, `ctrl+h` and `ctrl+j` are how
-# terminals send Tab, Enter, Backspace and a new line.
+# Keys that every terminal or field needs for itself. Terminals send Tab, Enter, Backspace and a new line as
+# `ctrl+i`, `ctrl+m`, `ctrl+h` and `ctrl+j`.
 RESERVED = frozenset(
     [
         "ctrl+c",
@@ -80,14 +80,14 @@ RESERVED = frozenset(
         "end",
     ]
 )
-# Without these there would be no way to say anything, or to leave.
+# Without these the user could not send a message, or quit.
 _NEEDED = frozenset({"chat.send", "app.palette", "app.quit"})
 _TYPING = frozenset({Where.CHAT, Where.VIEWS, Where.EVERYWHERE})
-# Each of a pair leads back out of the view, by the same key if a person wants it so.
+# The second of each pair leads back out of the view. Both may have the same key.
 _BACK = {"history.show": "history.back", "memory.show": "memories.back", "insights.show": "insights.back"}
-# Lists on the screen of the conversation.
+# Lists on the chat screen.
 _INSIDE = frozenset({Where.SESSIONS, Where.MESSAGES})
-# From there no key leads into a view.
+# Screens from which no key leads to a view.
 _ALONE = frozenset({Where.SETTINGS, Where.MODELS})
 
 
@@ -95,7 +95,7 @@ class KeyTaken(SettingsError):
     """The key belongs to another action; `by` is its name."""
 
     def __init__(self, where: str, key: str, other: Action) -> None:
-        super().__init__(where, tr("keymap.taken", key=key, id=other.id, name=other.name))
+        super().__init__(where, _("{key} is used for {id} ({name})", key=key, id=other.id, name=other.name))
         self.by = other.name
 
 
@@ -115,11 +115,11 @@ def check(keymap: Keymap, only: str | None = None) -> None:
         where = f"{KEYS}.{action_id}"
         if action is None:
             if action_id in keymap:
-                raise SettingsError(where, tr("keymap.no_action"))
+                raise SettingsError(where, _("there is no such action"))
             continue
         keys = _normal(keymap.get(action_id, action.key))
         if not keys and action_id in _NEEDED:
-            raise SettingsError(where, tr("keymap.needs_one"))
+            raise SettingsError(where, _("this action needs a key"))
         for key in keys:
             if reason := _refused(key, action):
                 raise SettingsError(where, reason)
@@ -143,7 +143,7 @@ def bound(keymap: Keymap) -> dict[str, str]:
 
 
 def _normal(text: str) -> tuple[str, ...]:
-    """The keys of a text as Textual names them: `Ctrl+K, F7` is `ctrl+k` and `f7`."""
+    """Returns the keys of a text by Textual's names: `Ctrl+K, F7` is `ctrl+k` and `f7`."""
     return tuple(_one(part.strip()) for part in text.split(",") if part.strip())
 
 
@@ -167,19 +167,19 @@ def _refused(key: str, action: Action) -> str:
     *modifiers, name = key.split("+")
     known = name in _NAMED or _FUNCTION.fullmatch(name) or (len(name) == 1 and name.isprintable())
     if not known or not set(modifiers) <= set(_MODIFIERS):
-        return tr("keymap.no_key", key=key)
+        return _("unknown key {key}; examples: ctrl+k, alt+left, f7", key=key)
     if key in action.key.split(","):
         return ""
     if key in RESERVED:
-        return tr("keymap.reserved", key=key)
+        return _("{key} is reserved", key=key)
     plain = not modifiers and not _FUNCTION.fullmatch(name) and name not in ("pageup", "pagedown", "insert")
     if plain and action.where in _TYPING:
-        return tr("keymap.typed", key=key)
+        return _("{key} is used for typing here; add ctrl or alt, or use a function key", key=key)
     return ""
 
 
 def _taken(action: Action, keys: tuple[str, ...], keymap: Keymap) -> Iterator[tuple[Action, str]]:
-    """Returns other actions of the same place with one of the keys, except those that share it by default."""
+    """Yields other actions of the same place with one of the keys, except those that share it by default."""
     own = action.key.split(",")
     for other in ACTIONS:
         if other is action or not _together(action.where, other.where):

@@ -1,6 +1,6 @@
 """Starts the interface from the command line.
 
-Nothing of Textual is imported here: `show` tells it first how often to paint.
+This module imports nothing from Textual: `show` sets its frame rate first.
 """
 
 import asyncio
@@ -11,11 +11,11 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from atlas_desktop.errors import AlreadyRunning, UsageError
+from atlas_desktop.locale import _
 from atlas_desktop.process.hardening import remove_private_temporary_folder
 from atlas_desktop.process.instance import InstanceLock
 from atlas_desktop.process.interrupts import INTERRUPTED
 from atlas_desktop.process.relaunch import can_relaunch, relaunch_demo, relaunch_locked
-from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.context import Context
@@ -29,7 +29,7 @@ def launch(
     """Shows the interface until the user leaves. Raises `AlreadyRunning`, `UsageError` or `MemoryFault`.
 
     With a passphrase from a file or descriptor it unlocks the room before it draws anything, and the private
-    room too if `ctx.private` says so. `locked` is for the program that replaces another at a lock.
+    room too if `ctx.private` says so. `locked` is for the program that replaces another one at a lock.
     """
 
     def relaunch() -> NoReturn:
@@ -69,7 +69,10 @@ def needs_a_terminal() -> None:
         return stream is not None and stream.isatty()
 
     if not is_one(sys.__stdin__) or not (is_one(sys.__stdout__) or is_one(sys.__stderr__)):
-        raise UsageError(tr("program.no_terminal"), tr("program.no_terminal_step"))
+        raise UsageError(
+            _("The interface needs a terminal for display and input, and there is none here."),
+            _("Run `atlas` in a terminal. In scripts, use `atlas ask` or `atlas chat --jsonl`."),
+        )
 
 
 @contextmanager
@@ -108,13 +111,15 @@ def show(
     demo: "Relaunch | None" = None,
     is_demo: bool = False,
 ) -> int:
-    """Runs the interface; temporary files end with it."""
-    # Textual paints at the next tick of this clock: at its usual 60 a key can wait 17 ms for nothing.
+    """Runs the interface, then removes temporary files."""
+    # Textual paints at ticks of this clock. At its default of 60 a second, a key can wait 17 ms for nothing.
     os.environ.setdefault("TEXTUAL_FPS", "120")
+    # The desk sets the language, which must happen before the screens with their texts are loaded.
+    desk = ctx.desk
     from atlas_desktop.tui.app import AtlasApp
 
     app = AtlasApp(
-        ctx.desk,
+        desk,
         resume=resume,
         key=key,
         off_record=off_record,

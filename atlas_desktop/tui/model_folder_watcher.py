@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -28,7 +28,7 @@ class ModelFolderWatcher:
                 try:
                     self._end = await asyncio.to_thread(self._app.desk.watch_models, self._arrived)
                 except OSError:
-                    # The system has no watch to give. Models are also found when they are looked for.
+                    # The system cannot watch the folder. Models are still found when the list is read.
                     return
 
     async def stop(self) -> None:
@@ -40,7 +40,7 @@ class ModelFolderWatcher:
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
-        """Pauses watching, so that users are not told of models that they download themselves."""
+        """Pauses watching, so that users get no notice of models that they download themselves."""
         await self.stop()
         try:
             yield
@@ -58,7 +58,9 @@ class ModelFolderWatcher:
     async def _take_in(self, path: Path) -> None:
         name = clean_line(path.stem)
         if self._app.choosing_model and await self._app.models.chat_model() is not None:
-            self._app.say(tr("program.model_begin", name=name), anywhere=True)
+            self._app.say(_("New model: {name}. You can start.", name=name), anywhere=True)
             await self._app.model_chosen()
         else:
-            self._app.say(tr("program.model_arrived", name=name), anywhere=True)
+            self._app.say(
+                _("New model: {name}. Switch to it with `/model {name}`.", name=name), anywhere=True
+            )

@@ -1,4 +1,4 @@
-"""What screens and windows over the conversation share: each closes once and adapts to its width."""
+"""Shared by screens and windows over the conversation: each closes once and adapts to its width."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, cast
@@ -16,7 +16,7 @@ class Covering:
     """
 
     of_rooms: ClassVar[bool] = True
-    """Whether it may show something of a room."""
+    """Whether it may show content of a room."""
     _ended: tuple[Any] | None = None
 
     def dismiss(self, result: Any = None) -> AwaitComplete:
@@ -34,15 +34,15 @@ class Covering:
             self.dismiss(result)
 
     def forget_private(self) -> bool:
-        """Clears everything of the private room, which is closing. Returns False if the screen must close
+        """Clears everything of the private room, which is closing; returns False if the screen must close
         instead."""
         return not self.of_rooms
 
 
 def fit(screen: Screen[Any], place: Widget, draw: Callable[[], object]) -> None:
-    """Calls `draw` after each layout of the screen that gave `place` another width.
+    """Calls `draw` after each layout of the screen that changed the width of `place`.
 
-    A screen is told of a new size before its widgets have theirs, and of several in a row perhaps only once.
+    A screen receives a new size before its widgets do, and for several in a row perhaps only one event.
     """
     drawn_for = 0
 

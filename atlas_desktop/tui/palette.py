@@ -1,4 +1,4 @@
-"""The actions of the registry, by name, in the command palette."""
+"""The command palette with the actions of the registry, by name."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -11,13 +11,13 @@ from atlas_desktop.tui.overlays import Covering
 
 
 class Palette(Covering, CommandPalette):
-    """Textual's own, which is left once, however often Enter comes."""
+    """Textual's palette, but it closes only once, however often Enter is pressed."""
 
     of_rooms = False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "command_list" and parameters in (("page_up",), ("page_down",)):
-            # How long a page is, a list knows only once it has been laid out.
+            # A list knows the length of a page only once it has been laid out.
             lists = self.query(CommandList)
             return bool(lists) and bool(lists.first().scrollable_content_region)
         return super().check_action(action, parameters)
@@ -68,9 +68,9 @@ class ActionCommands(Provider):
 
 
 def fit(action: Action, words: Sequence[str]) -> float:
-    """How well what was typed fits an action: 0 when one of the words is in nothing that is said of it.
+    """Returns how well the typed words fit an action: 0 if one of them occurs in none of its texts.
 
-    A name that begins so is before one that has the word within, a slash command before the help's text.
+    A match at the start of the name scores more than one inside it, a slash command more than the help text.
     """
     name, slash, about = action.name.casefold(), action.slash.casefold().lstrip("/"), action.help.casefold()
     score = 0.0

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.lending import personas_for, templates_for
 from atlas_desktop.tui.dialogs.forms import NamedTextScreen
 from atlas_desktop.tui.dialogs.named_items import NamedItemsScreen
-from atlas_desktop.words.catalogue import tr
 from memory.personas import NewPersona, NewTemplate, Persona, Template
 
 if TYPE_CHECKING:
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
 
 class PersonasScreen(NamedItemsScreen[Persona]):
-    """`now` is the instructions of the conversation that is shown."""
+    """`now` contains the instructions of the conversation that is shown."""
 
-    heading = tr("kept.personas")
-    hint = tr("kept.personas_hint")
-    none = tr("kept.personas_none")
-    stays = tr("kept.personas_stay")
+    heading = _("Personas")
+    hint = _(
+        "The model's role in this conversation. It applies from your next message on; /persona none ends it."
+    )
+    none = _("No personas yet. Press a to write one: a name and the model's role.")
+    stays = _("Conversations that use it keep its text.")
 
     def __init__(self, app: "BaseApp", room: "RoomServices", now: str) -> None:
         super().__init__(app, room)
@@ -31,16 +33,24 @@ class PersonasScreen(NamedItemsScreen[Persona]):
 
     def described(self, one: Persona) -> str:
         text = one.system_prompt
-        return tr("kept.persona_now", text=text) if self.in_use(one) else text
+        return _("in use · {text}", text=text) if self.in_use(one) else text
 
     def in_use(self, one: Persona) -> bool:
         return one.system_prompt == self._now
 
     async def edited(self, old: Persona | None) -> Persona | None:
         name, text = ("", "") if old is None else (old.name, old.system_prompt)
-        title = tr("kept.persona_new") if old is None else tr("kept.persona_edit")
+        title = _("New persona") if old is None else _("Edit persona")
         given = await self.atlas.push_screen_wait(
-            NamedTextScreen(title, name, text, hint=tr("kept.persona_hint"))
+            NamedTextScreen(
+                title,
+                name,
+                text,
+                hint=_(
+                    "Instructions the model gets first. Conversations already using the persona keep the old "
+                    "text."
+                ),
+            )
         )
         if given is None:
             return None
@@ -58,9 +68,13 @@ _BRACES = "{braces}"
 
 
 class TemplatesScreen(NamedItemsScreen[Template]):
-    heading = tr("kept.templates")
-    hint = tr("kept.templates_hint", braces=_BRACES)
-    none = tr("kept.templates_none", whom="{whom}", what="{what}")
+    heading = _("Prompt templates")
+    hint = _("Atlas asks for anything in {braces}, then puts the text into the prompt.", braces=_BRACES)
+    none = _(
+        "No templates yet. Press a to write one: “Write a letter to {whom} about {what}.”",
+        whom="{whom}",
+        what="{what}",
+    )
 
     async def things(self) -> Sequence[Template]:
         return await templates_for(self.room, self.atlas.desk.open_rooms)
@@ -70,8 +84,8 @@ class TemplatesScreen(NamedItemsScreen[Template]):
 
     async def edited(self, old: Template | None) -> Template | None:
         name, text = ("", "") if old is None else (old.name, old.text)
-        title = tr("kept.template_new") if old is None else tr("kept.template_edit")
-        hint = tr("kept.template_hint", braces=_BRACES)
+        title = _("New template") if old is None else _("Edit template")
+        hint = _("Atlas asks for anything in {braces} when you use it.", braces=_BRACES)
         given = await self.atlas.push_screen_wait(NamedTextScreen(title, name, text, hint=hint))
         if given is None:
             return None

@@ -4,7 +4,7 @@ import gc
 from importlib import import_module
 
 AHEAD = (
-    # What the key is derived with comes first: a person may be quick.
+    # The modules for deriving the key come first: the user may type fast.
     "argon2.low_level",
     "cryptography.hazmat.primitives.ciphers.aead",
     "cryptography.hazmat.primitives.kdf.hkdf",
@@ -27,10 +27,9 @@ AHEAD = (
     "models.library.download",
     "atlas_desktop.services.models",
     "watchdog.observers",
-    "atlas_desktop.words.en.setup",
     "psutil",
     "numpy",
-    # Behind a key of the conversation: no key waits for an import.
+    # Screens that are one key away from the conversation: no key waits for an import.
     "atlas_desktop.tui.history.screen",
     "atlas_desktop.tui.memories.screen",
     "atlas_desktop.tui.insights.screen",
@@ -38,8 +37,8 @@ AHEAD = (
     "atlas_desktop.tui.provenance.inspector",
     "textual.command",
 )
-"""What the way from the passphrase to the conversation imports, in the order in which it is needed, and
-what is a key away from there."""
+"""Modules needed between the passphrase and the conversation, in the order in which they are needed, and
+those of screens that are one key away from it."""
 
 
 def load_conversation() -> None:
@@ -65,9 +64,9 @@ def release_the_collector() -> None:
 def calm_the_collector() -> None:
     """Keeps the cyclic garbage collector out of the way of drawing.
 
-    By default it scans all live objects again and again while widgets are created, a tenth of a second each
-    time. Objects that exist now are exempt; the others are scanned less often, and completely when the user
-    is not typing (`atlas_desktop.tui.textual_workarounds`).
+    By default it scans all live objects repeatedly while widgets are created, a tenth of a second each time.
+    Objects that exist now are exempt. The others are scanned less often, and completely when the user is not
+    typing (`atlas_desktop.tui.textual_workarounds`).
     """
     gc.freeze()
     gc.set_threshold(5_000, 5, 400)

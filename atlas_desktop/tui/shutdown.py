@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NoReturn
 
+from atlas_desktop.locale import _
 from atlas_desktop.process.hardening import remove_private_temporary_folder
 from atlas_desktop.process.interrupts import stop
 from atlas_desktop.tui.actions import BY_ID
@@ -20,7 +21,6 @@ from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.terminal import give_back
 from atlas_desktop.tui.textual_workarounds import Sweeper
 from atlas_desktop.tui.watchdog import Asked, Watchdog, silence
-from atlas_desktop.words.catalogue import tr
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
 
 
-# More than what a busy computer, or a clock that is put right, makes of a few seconds.
+# Longer than the jumps caused by a busy computer or a clock correction.
 SLEPT_S = 30.0
 
 
@@ -44,17 +44,17 @@ def awake() -> float:
 
 def passed() -> float:
     """Returns seconds on a clock that runs while the computer sleeps."""
-    # Unlike the time of day this clock is never put right; not every system has it.
+    # Unlike the time of day, this clock is never corrected. Not every system has it.
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.time() if clock is None else time.clock_gettime(clock)
 
 
 @dataclass(slots=True)
 class IdleMonitor:
-    """Call `seen` for every key press and mouse event; `due` says whether to lock.
+    """Decides when to lock. Call `seen` for every key press and mouse event; `due` says whether to lock.
 
-    `idle_s` is how long the user may be idle (0: without limit). Idle time includes sleep. `sleep_counts`
-    makes sleep a reason by itself.
+    `idle_s` is how long the user may be idle, in seconds (0: without limit). Idle time includes sleep.
+    `sleep_counts` makes sleep alone a reason.
     """
 
     idle_s: float
@@ -83,11 +83,11 @@ class IdleMonitor:
 
 
 FORCED_CLOSE_S = 2.0
-# What a lock waits for: everything that was said is stored already, and what is cut short is taken up again.
+# How long a lock waits: everything said is stored already, and interrupted work is resumed later.
 LOCK_CLOSE_S = 0.8
 DRAFTS_S = 3.0
 WATCH_EVERY_S = 2.0
-# Groups of work that a person starts and then waits for: turns, and models that are fetched.
+# Groups of work that a user starts and then waits for: turns, and downloads of models.
 AWAITED = frozenset({"turns", "pull"})
 _STATUS = {
     Asked.LOCK: 1,
@@ -108,11 +108,12 @@ def _nowhere(data: str) -> None:
 
 
 Relaunch = Callable[[], NoReturn]
-"""Puts a locked program in this one's place; called when the terminal is as it was."""
+"""Replaces this process with a locked program; called after the terminal has been restored."""
 
 
 class Shutdown:
-    """Quits and locks the program. Locking ends this process too: only a new one is sure to hold no secrets.
+    """Quits and locks the program. Locking also ends this process: only a new one is sure to contain no
+    secrets.
 
     `relaunch` replaces this program with a locked one, `demo` with one that shows sample conversations.
     """
@@ -150,7 +151,7 @@ class Shutdown:
             self._app.attempt(self._quit, group="leave", exclusive=True)
 
     async def _quit(self) -> None:
-        if not await self._may_go(tr("program.quit"), tr("program.quit_anyway")):
+        if not await self._may_go(_("Quit"), _("Quit and discard")):
             return
         self._app.leaving = True
         self.gather()
@@ -177,14 +178,14 @@ class Shutdown:
             self._app.drafts.changed(conversation)
 
     async def _may_go(self, title: str, agree: str) -> bool:
-        """Asks for confirmation if something is not kept in any room."""
+        """Returns whether to continue; asks for confirmation if something is not kept in any room."""
         from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 
         off = [room.store for room in self._app.desk.open_rooms if room.store.room is RoomKind.OFF_RECORD]
         if not any([await store.list_sessions(limit=1) for store in off]):
             return True
-        text = tr("program.off_record_ends")
-        question = ConfirmScreen(title, text, agree=agree, refuse=tr("program.stay"))
+        text = _("This conversation is off the record. It is not saved and will be lost.")
+        question = ConfirmScreen(title, text, agree=agree, refuse=_("Stay"))
         agreed: bool = await self._app.push_screen_wait(question)
         return agreed
 
@@ -212,15 +213,15 @@ class Shutdown:
             self._app.attempt(self._lock_if_wanted, group="leave", exclusive=True)
 
     async def _lock_if_wanted(self, then: Relaunch | None = None) -> None:
-        """`then` starts another program than the locked one."""
-        if await self._may_go(tr("program.lock"), tr("program.lock_anyway")):
+        """Locks if the user confirms; `then` starts another program instead of the locked one."""
+        if await self._may_go(_("Lock"), _("Lock and discard")):
             self.relaunch = then or self.relaunch
             await self.lock()
 
     async def lock(self) -> None:
         """Covers the screen, closes everything, and quits; `relaunch` then starts the locked program.
 
-        What does not close in time is cut short by the end of the process: nothing acknowledged is lost.
+        Closing that takes too long is cut short by the end of the process; nothing acknowledged is lost.
         """
         if self._app.leaving:
             return
@@ -229,7 +230,7 @@ class Shutdown:
             await self._cover_and_close()
         except TimeoutError:
             self._app.log("closing was cut short")
-        except Exception as error:  # noqa: BLE001 - whatever fails must not keep the door open
+        except Exception as error:  # noqa: BLE001 - no failure may prevent the lock
             noted(error, self._app.desk.paths.logs)
         finally:
             self._app.exit()
@@ -241,7 +242,7 @@ class Shutdown:
         shown = self._app.chat
         self._app.push_screen(Curtain())
         if shown is not None and self._app.desk.room is not None:
-            # The only words that are not stored yet: they have the time they need.
+            # Drafts are the only text that is not stored yet, so they get more time.
             async with asyncio.timeout(DRAFTS_S):
                 await self._app.drafts.leave_open(shown.current)
                 await self._app.drafts.keep_all()
@@ -249,7 +250,7 @@ class Shutdown:
             await self._close_all()
 
     def watch(self) -> None:
-        """Starts to lock when the user is idle, and to collect garbage when nobody types."""
+        """Starts locking when the user is idle, and collecting garbage when nobody types."""
         self.monitor, self.sweeper = self._new_monitor(), Sweeper()
         self._app.set_interval(WATCH_EVERY_S, self.check)
 
@@ -267,7 +268,7 @@ class Shutdown:
         if self._watchdog is not None:
             self._watchdog.beat()
         if self._terminal_gone and not self._app.leaving:
-            # Nobody has told: without an end, Textual would read its empty input for ever.
+            # No signal reported it. If the program went on, Textual would read its empty input forever.
             self._hung_up()
             return
         awaited = any(worker.group in AWAITED and worker.is_running for worker in self._app.workers)
@@ -280,10 +281,10 @@ class Shutdown:
         if self.monitor.due() is not None and self.can_lock:
             self._app.attempt(self.lock, group="leave", exclusive=True)
 
-    # --- the end ---------------------------------------------------------------------------------
+    # --- ending the program ----------------------------------------------------------------------
 
     def _terminated(self, number: int = signal.SIGTERM) -> None:
-        """The system asks the program to end."""
+        """Handles the system's request to end the program."""
         if self._terminal_gone:
             self._hung_up()
         elif not self._app.leaving:
@@ -292,7 +293,7 @@ class Shutdown:
             self._app.attempt(self._leave(128 + number), group="leave", exclusive=True)
 
     def _interrupted(self) -> None:
-        """Ctrl+C from outside: at the keyboard it is a key once Textual has the terminal."""
+        """Handles Ctrl+C from outside; at the keyboard it is a key once Textual has the terminal."""
         if self._app.driver is None:
             stop()
         self._terminated(signal.SIGINT)
@@ -302,10 +303,10 @@ class Shutdown:
         return self.on_terminal and not terminal_here()
 
     def _hung_up(self) -> None:
-        """The terminal has gone away: nothing can be shown any more, only stored."""
+        """Handles the loss of the terminal: nothing can be shown any more, only stored."""
         self._app.leaving = True
         if self._app.driver is not None:
-            # Who writes to a terminal that is gone waits for ever.
+            # Writing to a terminal that is gone would block forever.
             self._app.driver.write = _nowhere  # type: ignore[method-assign]
         self.gather()
         self._app.attempt(self._vanish, group="leave", exclusive=True)
@@ -316,7 +317,7 @@ class Shutdown:
                 await self._close_all()
         except TimeoutError:
             self._app.log("closing was cut short")
-        except Exception as error:  # noqa: BLE001 - there is nobody to tell
+        except Exception as error:  # noqa: BLE001 - there is no terminal to report to
             noted(error, self._app.desk.paths.logs)
         finally:
             remove_private_temporary_folder(self._app.desk.paths)
@@ -334,13 +335,13 @@ class Shutdown:
             self._watchdog = Watchdog(loop, self._end_at_once)
 
         def hear(what: Asked, then: Callable[[], None]) -> Callable[..., None]:
-            def heard(*_: object) -> None:
+            def heard(*_unused: object) -> None:
                 self.asked(what)
                 loop.call_soon_threadsafe(then)
 
             return heard
 
-        # Not the loop's own handlers: what it is told of is heard only where it runs.
+        # Not the loop's own handlers: they run only while the loop does.
         before = {
             signal.SIGHUP: signal.signal(signal.SIGHUP, hear(Asked.HUNG_UP, self._hung_up)),
             signal.SIGTERM: signal.signal(signal.SIGTERM, hear(Asked.TERMINATED, self._terminated)),
@@ -351,20 +352,20 @@ class Shutdown:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-            # While rooms are closed it changes nothing; the handler goes with the loop.
+            # Has no effect while rooms are closed; the handler is removed with the loop.
             loop.add_signal_handler(signal.SIGINT, lambda: None)
             if self._watchdog is not None:
                 self._watchdog.close()
 
-    # --- a loop that is stuck ----------------------------------------------------------------------
+    # --- a stuck event loop ------------------------------------------------------------------------
 
     def asked(self, what: Asked) -> None:
-        """Has the program end even if its loop does not respond. Callable from any thread."""
+        """Makes the program end even if its loop does not respond. Callable from any thread."""
         if self._watchdog is not None:
             self._watchdog.asked(what)
 
     def key_read(self, key: str) -> None:
-        """Called in the thread that reads keys, before the loop hears of it."""
+        """Called in the thread that reads keys, before the event loop receives the key."""
         for action, what in (("app.lock", Asked.LOCK), ("app.quit", Asked.QUIT)):
             if key in keys_of(BY_ID[action], self._app.keys).split(","):
                 self.asked(what)
@@ -381,7 +382,7 @@ class Shutdown:
 
     async def close(self) -> None:
         """Closes the rooms and ends the model's process after Textual has ended."""
-        # Who asked twice to leave, or locks, does not wait for what does not end.
+        # A user who asked twice to quit, and a lock, do not wait for work that does not end.
         with suppress(TimeoutError):
             async with asyncio.timeout(self._patience):
                 await self._app.desk.close()
@@ -389,7 +390,7 @@ class Shutdown:
             self.relaunch()
 
     def seen(self) -> None:
-        """The user has pressed a key or moved the mouse."""
+        """Notes that the user has pressed a key or moved the mouse."""
         if self.monitor is not None:
             self.monitor.seen()
         if self.sweeper is not None:

@@ -1,4 +1,4 @@
-"""Reads keys and pastes from the terminal, and gives the terminal back."""
+"""Reads keys and pastes from the terminal, and restores the terminal."""
 
 import codecs
 import os
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 
 def forgiving(driver: "type[Driver]") -> "type[Driver]":
-    """Returns a driver that reads invalid UTF-8 (a paste from an old file, a terminal with another encoding)
-    as one character each. Textual would end the program at the first of them. A paste is text only: Textual
-    would turn control sequences in it into keys.
+    """Returns a driver that accepts any input and draws to the terminal.
 
-    It draws to standard error; if that is a file (`atlas 2>errors.txt`), to the terminal.
+    It reads invalid UTF-8 (a paste from an old file, a terminal with another encoding) as one character each;
+    Textual would end the program at the first of them. A paste is text only: Textual would turn control
+    sequences in it into keys.
+
+    It draws to standard error; if that is a file (`atlas 2>errors.txt`), to standard output.
     """
     module: Any = sys.modules[driver.__module__]
     if hasattr(module, "getincrementaldecoder"):
@@ -29,7 +31,7 @@ def forgiving(driver: "type[Driver]") -> "type[Driver]":
 
 
 def _telling(driver: "type[Driver]") -> "type[Driver]":
-    """Also reports each key within the thread that has read it, if the application wants to know."""
+    """Returns a driver that also reports each key in the thread that read it, to `key_read` if defined."""
 
     def process(self: Any, message: Any) -> None:
         if isinstance(message, Key) and (tell := getattr(self._app, "key_read", None)) is not None:
@@ -40,11 +42,11 @@ def _telling(driver: "type[Driver]") -> "type[Driver]":
 
 
 def _restarting(driver: "type[Driver]") -> "type[Driver]":
-    """Also gives the terminal back before it is taken again, when the program goes on after SIGSTOP.
+    """Returns a driver that also restores the terminal before taking it again after SIGSTOP.
 
-    Nothing told Textual that the program was about to stop: it would start a second thread that reads keys
-    and never end the first, for which the process waits at its end; and it would take the terminal's raw
-    mode for what it has to give back.
+    Textual gets no notice before a SIGSTOP. It would start a second thread that reads keys and never end the
+    first, which the process waits for at exit. It would also save the terminal's raw mode as the state to
+    restore.
     """
 
     def start(self: Any) -> None:
@@ -89,21 +91,24 @@ GIVEN_BACK = (
     b"\x1b[2J\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?1004l\x1b[?2004l\x1b[?2048l"
     b"\x1b[<u\x1b[?25h\x1b[?1049l"
 )
-"""Neither mouse nor pastes are told of, keys are plain, the cursor is seen; the screen is the other one."""
+"""Clears the screen, turns off mouse, focus, resize and paste reports and extended keys, shows the cursor,
+and leaves the alternate screen."""
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 
 
 class Input:
-    """Decodes terminal input piece by piece. Removes control characters from pastes, except tabs and line
-    ends; line ends become Enter."""
+    """Decodes terminal input piece by piece.
+
+    Removes control characters from pastes, except tabs and line ends; line ends become Enter.
+    """
 
     def __init__(self, encoding: str) -> None:
         self._decode = codecs.getincrementaldecoder(encoding)(errors="replace").decode
         self._pasting = False
         self._before = ""
-        """The last characters that were passed on: the mark of a paste may come in two pieces."""
+        """The last characters that were passed on: the start mark of a paste may arrive in two pieces."""
         self._held = ""
-        """What may be the first characters of the mark that ends a paste."""
+        """What may be the first characters of the end mark of a paste."""
 
     def decode(self, data: bytes, final: bool = False) -> str:  # noqa: FBT001, FBT002 - as codecs have it
         text, out = self._decode(data, final), list[str]()
@@ -123,7 +128,8 @@ class Input:
         self._pasting = at >= 0
         out.append(text[:cut])
         if self._pasting and cut < len(PASTE_BEGINS):
-            # Of a mark in two pieces Textual may have made keys already. Twice is no harm.
+            # Textual may have turned the first piece of the mark into keys already. Repeating the mark does
+            # no harm.
             out.append(PASTE_BEGINS)
         self._before = "" if self._pasting else seen[-len(PASTE_BEGINS) + 1 :]
         return text[cut:]

@@ -1,16 +1,16 @@
 """Workarounds for Textual 8.2: painting only what changed, freeing removed widgets, calm garbage collection.
 
-What each gains, measured by `python -m benchmarks.desk` on two cores (all on against all off):
-growth over 2,000 messages +13 MB against +151 MB; a key to its picture while a reply streams, 21 ms against
-33 ms (95 of 100); the longest piece of work when a conversation of 5,000 messages opens, 27 ms against 41 ms.
+Measured by `python -m benchmarks.desk` on two cores (all on against all off): growth over 2,000 messages +13
+MB against +151 MB; from a key to its picture while a reply streams, 21 ms against 33 ms (95th percentile);
+the longest piece of work when a conversation of 5,000 messages opens, 27 ms against 41 ms.
 
-- `SparingScreen`, `SparingCompositor` and `Ground` paint only changed lines. They go when Textual's
-  compositor does not ask every widget under a changed region for all of its lines.
-- `LettingGo` frees removed widgets at once (some 45 MB in long use). It goes when a removed widget and its
-  styles no longer hold each other.
-- `Sweeper` searches for garbage while nobody types. It uses public means only.
+- `SparingScreen`, `SparingCompositor` and `Ground` paint only changed lines. Remove them when Textual's
+  compositor no longer asks every widget under a changed region for all of its lines.
+- `LettingGo` frees removed widgets at once (some 45 MB in long use). Remove it when a removed widget and its
+  styles no longer reference each other.
+- `Sweeper` collects garbage while nobody types. It uses only public functions.
 """
-# ruff: noqa: SLF001 - what holds what is not told by anything public
+# ruff: noqa: SLF001 - references between objects are not public
 
 import asyncio
 import gc
@@ -39,11 +39,11 @@ else:
     _Mixed = object
 
 KEPT = 16
-"""Sizes that a widget had, and widgets that were found below it, which are remembered."""
+"""Cached sizes of a widget, and cached widgets found below it."""
 
 
 class LettingGo(App[None]):
-    """An application whose removed widgets hold nothing that holds them."""
+    """An application that breaks the reference cycles of removed widgets."""
 
     def _register(
         self,
@@ -54,8 +54,8 @@ class LettingGo(App[None]):
         cache: dict[tuple[Any, ...], RulesMap] | None = None,
     ) -> list[Widget]:
         for widget in widgets:
-            # The entries of the caches that Textual gives them hold each other, even when they are cleared,
-            # and there may be a thousand of widgets that were found in it once.
+            # The entries of Textual's own caches reference each other, even after they are cleared, and the
+            # second may contain a thousand widgets that were once found.
             widget._box_model_cache = FIFOCache(KEPT)  # type: ignore[assignment]
             widget._query_one_cache = FIFOCache(KEPT)  # type: ignore[assignment]
         return super()._register(parent, *widgets, before=before, after=after, cache=cache)
@@ -63,7 +63,7 @@ class LettingGo(App[None]):
     def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
         for widget in _with_bars(one for node in nodes for one in node.walk_children(Widget, with_self=True)):
             if widget._task is not None:
-                # Whoever removes it, and whatever it still does about that, has come to an end by then.
+                # The removal, and everything the widget still does for it, has ended by then.
                 parts = [*widget._component_styles.values()]
                 widget._task.add_done_callback(partial(let_go, widget, parts))
         return super()._prune(*nodes, parent=parent)
@@ -78,19 +78,19 @@ def _with_bars(widgets: Iterable[Widget]) -> Iterator[Widget]:
 def let_go(
     widget: Widget, parts: Iterable[RenderStyles] = (), _ended: "asyncio.Task[Any] | None" = None
 ) -> None:
-    """Takes apart what holds itself in the widget and in its parts: styles that know whose they are."""
+    """Breaks the reference cycles of a widget: its styles, and those in `parts`, refer back to it."""
     for styles in (widget.styles, *parts):
         styles.base.node = None
         styles.inline.node = None
 
 
 class SparingScreen(Screen[ScreenResultType]):
-    """Finds places for everything in one piece of work, and paints in the next: keys are answered between."""
+    """Lays everything out in one callback and paints in the next: keys are handled in between."""
 
     _placing = False
 
     def __init__(self, columns: int = 0) -> None:
-        """Fits so many columns from the start: what changes when the size is told is laid out again."""
+        """Fits `columns` from the start: what changes when the size arrives is laid out again."""
         super().__init__()
         self._compositor = SparingCompositor()
         self._fit(columns)
@@ -101,7 +101,7 @@ class SparingScreen(Screen[ScreenResultType]):
             self.set_class(name == fitting[-1], name)
 
     def _screen_resized(self, size: Size) -> None:
-        # Textual does so for the screen on top alone; this one is seen below others, too.
+        # Textual does this only for the top screen; this one is also visible below others.
         self._fit(size.width)
         super()._screen_resized(size)
 
@@ -114,18 +114,17 @@ class SparingScreen(Screen[ScreenResultType]):
 
     def _compositor_refresh(self) -> None:
         if self._placing:
-            # Before what waits for a refresh, which comes the same way.
+            # Runs before callbacks that wait for a refresh, which are queued the same way.
             self.call_next(self._compositor_refresh)
         else:
             super()._compositor_refresh()
 
 
 class Ground(_Mixed):
-    """Mixed into widgets of which nothing is seen but their background, without a border: all their lines are
-    the same one. Scrolled or longer, they look the same.
+    """Mixin for widgets without a border that show only their background: all their lines are equal.
 
-    Textual keeps a line for each row of each container, and remembers of every one how it was cut around what
-    covers it.
+    They look the same when scrolled or longer. Textual keeps a line for each row of each container, and
+    remembers for each how it was cut around what covers it.
     """
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -133,18 +132,18 @@ class Ground(_Mixed):
 
 
 def forget_what_is_gone() -> None:
-    """Lets go of the painted lines of widgets that have been removed.
+    """Frees the painted lines of widgets that have been removed.
 
-    Textual remembers colours by the cache of lines that asked for them, and thereby the newest thousand of
-    these, whether their widgets are still there or not.
+    Textual caches colours by the line cache that asked for them. This keeps the newest thousand line caches
+    alive, even those of removed widgets.
     """
     StylesCache.get_inner_outer.cache_clear()
 
 
 def forget_painted(widget: Widget) -> None:
-    """Lets go of the painted lines of a widget and of all in it: they are made anew when they are seen.
+    """Frees the painted lines of a widget and of all in it; they are painted again when they become visible.
 
-    Each line holds several caches, and every full search for garbage goes through all of them.
+    Each line contains several caches, and every full garbage collection traverses all of them.
     """
     for one in widget.walk_children(Widget, with_self=True):
         one._styles_cache.clear()
@@ -153,7 +152,7 @@ def forget_painted(widget: Widget) -> None:
 
 
 def _changed(before: CompositorMap, now: CompositorMap) -> Iterator[Region]:
-    """Where on the screen something is, or was, that is not painted as before."""
+    """Yields the screen regions where something is, or was, that is not painted as before."""
     for widget in before.keys() | now.keys():
         was, comes = before.get(widget), now.get(widget)
         if was != comes and (was is None or comes is None or not _stays(widget, was, comes)):
@@ -161,7 +160,7 @@ def _changed(before: CompositorMap, now: CompositorMap) -> Iterator[Region]:
 
 
 def _stays(widget: Widget, was: MapGeometry, comes: MapGeometry) -> bool:
-    """Whether it paints the same in the same place, with the same widgets above and below it."""
+    """Whether a widget paints the same in the same place, with the same widgets above and below it."""
     if [place[:2] for place in was.order] != [place[:2] for place in comes.order]:
         return False
     if isinstance(widget, Ground):
@@ -170,13 +169,13 @@ def _stays(widget: Widget, was: MapGeometry, comes: MapGeometry) -> bool:
 
 
 class SparingCompositor(Compositor):
-    """Paints the same as Textual's own, and has only those lines made that are painted."""
+    """Paints the same as Textual's compositor, but has only the painted lines rendered."""
 
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
-        """Notes that everything has a place now: after a scroll Textual would find all of them once more.
+        """Marks the map of all widgets as valid: after a scroll Textual would compute it again.
 
-        Textual paints whatever lies elsewhere in its container. What is scrolled along with that, when there
-        is more above the view, looks the same on the screen.
+        Textual repaints every widget whose place in its container changed. A widget that is scrolled along,
+        because there is more above the view, looks the same on the screen and is not repainted.
         """
         before, to_paint = self._full_map, set(self._dirty_regions)
         result = super().reflow(parent, size)
@@ -191,8 +190,10 @@ class SparingCompositor(Compositor):
         size: Size,
         visible_only: bool = True,  # noqa: FBT001, FBT002
     ) -> tuple[CompositorMap, set[Widget]]:
-        """As Textual's, whose function that calls itself holds what it has found until garbage is searched
-        for: the places of everything, of every layout."""
+        """As Textual's, but copies and clears the result.
+
+        Textual's recursive inner function keeps the places of every layout alive until garbage is collected.
+        """
         places, widgets = super()._arrange_root(root, size, visible_only)
         found = dict(places), set(widgets)
         places.clear()
@@ -203,14 +204,14 @@ class SparingCompositor(Compositor):
         for region, clip, strips in super()._get_renders() if crop is None else self._touched(crop):
             yield region, clip, strips
             for strip in strips:
-                # A line that was painted in one piece remembers itself as that, which only a search for
-                # garbage would find.
+                # A line that was painted in one piece caches itself as its own part, a cycle that only a
+                # garbage collection would free.
                 if (strip.cell_length,) in strip._divide_cache:
                     strip._divide_cache.clear()
 
     def _touched(self, crop: Region) -> Iterable[tuple[Region, Region, list[Strip]]]:
         for widget, (region, clip) in self.visible_widgets.items():
-            # Whole lines: what is cut out of them goes by the columns of the widget.
+            # Whole lines, because they are cut by the columns of the widget.
             band = clip.intersection(Region(clip.x, crop.y, clip.width, crop.height))
             seen = region.intersection(band)
             if seen and crop.overlaps(seen):
@@ -219,23 +220,23 @@ class SparingCompositor(Compositor):
 
 
 QUIET_S = 1.0
-"""For so long nobody has touched anything: what is new is gone through."""
+"""Seconds without input after which new objects are collected."""
 GONE_S = 20.0
-"""For so long nobody has been there: everything is gone through, once."""
+"""Seconds without input after which everything is collected, once."""
 LATEST_S = 60.0
-"""After so long without a search, one comes between two keys."""
+"""Seconds without a collection after which one runs between two keys."""
 BETWEEN_KEYS_S = 0.2
 AFTER = 5_000
-"""Objects that came into being since the last search, less those that are gone."""
+"""Objects created since the last collection, less those freed, that make another one worthwhile."""
 
 
 @dataclass(slots=True)
 class Sweeper:
-    """Told of every sign of life with `touched`; `sweep` is called every few seconds."""
+    """Collects garbage while the user is idle. `touched` reports input; call `sweep` every few seconds."""
 
     now: Callable[[], float] = time.monotonic
     longest: float = field(default=0.0, init=False)
-    """Seconds that the longest of its searches took."""
+    """Seconds that its longest collection took."""
     _touched: float = field(init=False)
     _swept: float = field(init=False)
     _thorough: bool = field(default=False, init=False)
@@ -248,10 +249,10 @@ class Sweeper:
         self._thorough = False
 
     def sweep(self, *, at_rest: bool = True) -> bool:
-        """Searches if there is something to be expected and nobody is at it; whether it did.
+        """Collects garbage if enough is expected and the user is idle; returns whether it did.
 
-        `at_rest` says that no window is open and no work under way, which go with all that they hold: what is
-        of them is not left out for good.
+        `at_rest` says that no window is open and no work is under way. Otherwise the objects of these, which
+        are freed with them, would be exempt from collection permanently.
         """
         now = self.now()
         quiet = now - self._touched

@@ -1,4 +1,4 @@
-"""Views over the whole conversation: a key leads from one view to another, and the view's own key back."""
+"""Views over the conversation: a key leads from one view to another, and the view's own key leads back."""
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -44,7 +44,7 @@ class View(Covering, DOMNode):
         if action in _SHOWING and action != self.shown_by:
             chat, stack = self.atlas.chat, self.atlas.screen_stack
             me = cast("Screen[object]", self)
-            # Over it the palette may lie, which asks for what can be done below.
+            # The palette may be open over this view and asks for the actions of the screen below.
             if chat is None or me not in stack or stack[stack.index(me) - 1] is not chat:
                 return False
             return chat.check_action(action, parameters)

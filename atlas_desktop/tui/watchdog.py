@@ -9,17 +9,17 @@ from enum import Enum, auto
 from typing import Any
 
 ANSWER_S = 2.0
-"""So long the loop has to answer."""
+"""Seconds that the loop has to answer."""
 ROUND_S = 1.0
 ROUNDS = 30
-"""For so long it is asked again: an end takes seconds, and whoever asked may have been told to stay."""
+"""Times that the loop is asked: ending takes seconds, and the user may have chosen to stay."""
 STUCK_S = 5.0
 BREATH_S = 0.25
 PAUSE_S = 0.01
 
 
 class Asked(Enum):
-    """What the program was asked for."""
+    """The request that the program received."""
 
     LOCK = auto()
     QUIT = auto()
@@ -30,8 +30,8 @@ class Asked(Enum):
 class Watchdog:
     """A thread that waits for the loop to respond; if it does not, the thread calls `end` with the request.
 
-    A single C call that holds Python's lock, such as a regular expression search, stops other threads too,
-    but not signal handlers. So an alarm, which a running loop keeps postponing, gives the threads a turn. For
+    A single C call that holds the GIL, such as a regular expression search, stops other threads too, but not
+    signal handlers. So an alarm, which a running loop keeps postponing, gives the threads a turn. Only for
     the main thread of a program on a terminal; not on Windows.
     """
 
@@ -55,13 +55,13 @@ class Watchdog:
             self.beat()
 
         def wait() -> None:
-            # It may get stuck on its way to the end, too.
+            # The loop may also get stuck on its way to the end.
             for _ in range(ROUNDS):
                 answered.clear()
                 try:
                     self._loop.call_soon_threadsafe(answer)
                 except RuntimeError:
-                    return  # it has ended, and the program with it
+                    return  # the loop has ended, and the program with it
                 if not answered.wait(ANSWER_S) and not self._closed:
                     self._end(what)
                 time.sleep(ROUND_S)
@@ -70,7 +70,7 @@ class Watchdog:
         signal.setitimer(signal.ITIMER_REAL, ANSWER_S + PAUSE_S, BREATH_S)
 
     def close(self) -> None:
-        """Stops watching: neither the alarm nor `end` comes any more."""
+        """Stops watching: no more alarms, and no more calls of `end`."""
         self._closed = True
         silence()
         signal.signal(signal.SIGALRM, self._before)

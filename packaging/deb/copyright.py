@@ -1,7 +1,7 @@
 """Prints the package's copyright file: `copyright.py PREFIX LICENSE`.
 
-It is made of what the installed distributions say about themselves. Run by the environment that is packaged.
-Fails when a distribution names no licence.
+It is made from the metadata of the installed distributions. Run by the environment that is packaged. Fails if
+a distribution names no licence.
 """
 
 import re
@@ -19,7 +19,7 @@ Comment: The package holds the program, the Python libraries it was tested with,
  compiled with. Their licences lie beside them.
 """
 
-# Compiled into a wheel that does not carry these texts itself.
+# Compiled into a wheel that does not contain these texts itself.
 COMPILED_IN = """\
 Files: {site}/sqlcipher3/*.so
 Copyright: 2004-2007 Gerhard Häring (the module)
@@ -84,7 +84,7 @@ def _stanza(found: Distribution, site: str) -> str:
 
 
 def _license(found: Distribution, texts: Sequence[PackagePath]) -> str:
-    """An expression in the words of SPDX where the distribution gives one, else the words it gives."""
+    """Returns an SPDX expression if the distribution gives one, else the text it gives."""
     metadata = cast("Message", found.metadata)
     short = (metadata.get("License") or "").strip()
     classifiers = metadata.get_all("Classifier") or []
@@ -102,7 +102,7 @@ def _license(found: Distribution, texts: Sequence[PackagePath]) -> str:
 
 
 def _notices(texts: list[str]) -> list[str]:
-    """The lines of licence texts that say who holds the rights."""
+    """Returns the lines of licence texts that name the copyright holders."""
     found: dict[str, None] = {}
     for text in texts:
         for line in text.splitlines():

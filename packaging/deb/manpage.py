@@ -40,7 +40,7 @@ def main(version: str, seconds: int) -> None:
 
 
 def _text(words: str) -> str:
-    """For roff: hyphens that are hyphens, no line that starts with a control character."""
+    """Escapes text for roff: keeps hyphens, and starts no line with a control character."""
     escaped = " ".join(words.split()).replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped[:1] in {".", "'"} else escaped
 
@@ -67,7 +67,7 @@ def _value(action: argparse.Action) -> str:
 
 
 def _commands(parser: argparse.ArgumentParser, path: str) -> Iterator[str]:
-    """Every command below `parser` with what it takes beyond the global options."""
+    """Yields every command below `parser` with the options it has beyond the global ones."""
     everywhere = frozenset(
         name
         for action in build_parser()._actions  # noqa: SLF001

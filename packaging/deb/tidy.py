@@ -1,7 +1,7 @@
 """Makes an environment built in one place fit for another: `tidy.py ROOT PREFIX`.
 
-ROOT is the unpacked package, PREFIX where its environment will lie once it is installed. What only serves
-development or other systems goes, and each distribution's list of files is brought up to date.
+ROOT is the unpacked package, PREFIX the path of its environment once installed. Removes what serves only
+development or other systems, and updates each distribution's list of files.
 """
 
 import base64
@@ -32,7 +32,7 @@ def main(root: Path, prefix: str) -> None:
 
 
 def _commands(home: Path, prefix: str) -> None:
-    """Only `atlas` and the interpreter, with the names they have once installed."""
+    """Keeps only `atlas` and the interpreter, with the paths they have once installed."""
     for path in (home / "bin").iterdir():
         if path.name not in KEPT_COMMANDS:
             path.unlink()
@@ -63,7 +63,7 @@ def _leave_out(home: Path, site: Path) -> None:
     ]
     files = [
         site / "distutils-precedence.pth",
-        *site.glob("*.dist-info/direct_url.json"),  # where the build machine had the file
+        *site.glob("*.dist-info/direct_url.json"),  # contains a path of the build machine
         *(site / "pip").rglob("*.exe"),
         *(site / "llama_cpp").rglob("*.a"),
     ]
@@ -75,7 +75,10 @@ def _leave_out(home: Path, site: Path) -> None:
 
 
 def _link_copies(folder: Path) -> None:
-    """`libx.so` and `libx.so.0` become links to `libx.so.0.1.2`: a wheel cannot hold links, a package can."""
+    """Replaces copies such as `libx.so` and `libx.so.0` by links to `libx.so.0.1.2`.
+
+    A wheel cannot contain links, a package can.
+    """
     by_digest: dict[str, Path] = {}
     for path in sorted(folder.iterdir(), key=lambda path: -len(path.name)):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -87,14 +90,14 @@ def _link_copies(folder: Path) -> None:
 
 
 def _strip(site: Path) -> None:
-    """llama.cpp's libraries, compiled here; what others compiled stays as they sealed it."""
+    """Strips llama.cpp's libraries, which are compiled here; other libraries stay as published."""
     for path in sorted((site / "llama_cpp").rglob("*.so*")):
         if not path.is_symlink():
             subprocess.run(["strip", "--strip-unneeded", "--remove-section=.comment", path], check=True)
 
 
 def _update(record: Path, site: Path, home: Path) -> None:
-    """Leaves out the files that went and measures those that changed (format: PEP 376)."""
+    """Drops the files that were removed and updates those that changed (format: PEP 376)."""
     rows = []
     with record.open(encoding="utf-8", newline="") as file:
         for name, digest, size in csv.reader(file):

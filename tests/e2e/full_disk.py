@@ -48,7 +48,7 @@ def main(kind: str, program: str, rooms: str, secret: str, folder: Path) -> dict
         done = subprocess.run(
             command(*arguments), env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
         )
-        told = "reading only" in done.stderr
+        told = "room is read-only" in done.stderr
         came[" ".join(arguments[:2])] = [done.returncode, "cormorant" in done.stdout, told]
     talk = subprocess.Popen(
         command("chat", "--jsonl"), env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

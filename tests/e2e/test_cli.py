@@ -276,8 +276,8 @@ def test_doctor_is_honest_about_an_empty_home_and_a_whole_one(
     ("lacking", "said"),
     [
         ("landlock", "This kernel has no Landlock."),
-        ("seccomp", "This kernel has no filters for system calls"),
-        ("landlock+seccomp", "neither Landlock nor filters"),
+        ("seccomp", "This kernel has no system call filters"),
+        ("landlock+seccomp", "neither Landlock nor system call filters"),
     ],
 )
 def test_doctor_tells_what_the_system_cannot_deny(empty_program: Program, lacking: str, said: str) -> None:

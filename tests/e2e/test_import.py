@@ -30,12 +30,12 @@ def test_an_archive_comes_in_once_and_is_found_by_its_words(vault: Program, tmp_
     assert first["skipped"] == [
         {
             "where": "export.zip/conversations.json:3",
-            "why": "no conversation: it has no `mapping`, where ChatGPT puts what was said",
+            "why": "not a conversation: no `mapping`, where ChatGPT stores messages",
         }
     ]
     assert first["passed_over"] == ["export.zip/user.json"]
     again = program.run("import", str(archive)).stdout
-    assert "0 messages taken in, in 0 new conversations; 4 were there already." in again
+    assert "0 messages imported, 0 new conversations; 4 already there." in again
     listed = program.json("sessions", "list")
     assert {(one["project"], one["memory_mode"]) for one in listed} == {("Past", "blank")}
     found = program.json("sessions", "search", "lofoten")
@@ -47,4 +47,4 @@ def test_an_archive_comes_in_once_and_is_found_by_its_words(vault: Program, tmp_
     (tmp_path / "broken.json").write_text(json.dumps([{"mapping": 7, "current_node": "a"}] * 2))
     broken = program.run("import", str(tmp_path / "broken.json"))
     assert broken.returncode == 1
-    assert "broken.json:2: no conversation" in broken.stderr
+    assert "broken.json:2: not a conversation" in broken.stderr

@@ -64,7 +64,7 @@ def test_from_an_empty_home_to_a_conversation_and_back(home_with_models: Paths, 
         assert CANARY not in terminal.text
         terminal.write("not the passphrase")
         terminal.press("enter")
-        terminal.see("does not open the vault")
+        terminal.see("Wrong passphrase")
         terminal.write(PASSPHRASE)
         terminal.press("enter")
         terminal.see(f"code word is {CANARY}")
@@ -96,7 +96,7 @@ def test_off_the_record_needs_no_vault_and_leaves_nothing(home_with_models: Path
         terminal.press("enter")
         terminal.see(r"\d+ tok/s")
         terminal.press(ctrl("q"))
-        terminal.see("it ends here")
+        terminal.see("will be lost")
         terminal.press(ctrl("q"))
         assert terminal.wait_for_end() == 0
     files = [p for p in home_with_models.home.rglob("*") if p.is_file() and not p.is_symlink()]
@@ -132,7 +132,7 @@ def test_a_question_is_answered_with_no(program: Program) -> None:
     with atlas(program.paths.home, "sessions", "delete", "last", "--passphrase-file", secret) as terminal:
         terminal.see(r"bin\? \[y/N\]")
         terminal.write("n\r")
-        terminal.see("Nothing was changed")
+        terminal.see("No changes made")
         assert terminal.wait_for_end() == 1
     assert len(program.json("sessions", "list")) == 1
 

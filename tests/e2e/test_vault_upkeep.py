@@ -84,7 +84,7 @@ def test_an_older_room_is_told_of(written: Program) -> None:
     database.write_bytes(old)
     told = written.run("sessions", "retention", "--json")
     assert json.loads(told.stdout)["would_remove"] == []
-    assert "older than it was" in told.stderr
+    assert "older than when you last used it" in told.stderr
     status = written.run("vault", "status", "--json")
     assert json.loads(status.stdout)["rollback_noticed_at"]
     assert status.stderr == ""

@@ -155,9 +155,9 @@ class Tour:
         self._take("private", terminal)
         terminal.write(PASSPHRASE)
         terminal.press("Enter")
-        terminal.see("In the private room now")
+        terminal.see("Moved to the private room")
         terminal.press("Escape")
-        terminal.see_no_more("In the private room now")
+        terminal.see_no_more("Moved to the private room")
 
     def forget(self, terminal: Tmux) -> None:
         """What Atlas remembers is looked at, and one thing of it forgotten."""
@@ -170,7 +170,7 @@ class Tour:
         terminal.see("my bus is the 12|My bus is the 12")
         self._take("memories", terminal)
         terminal.press("DC")
-        terminal.see("Forget for good")
+        terminal.see("Forget permanently")
         terminal.tab()
         terminal.press("Enter")
         terminal.see("1 memory in use")
@@ -187,7 +187,7 @@ class Tour:
     def export(self, terminal: Tmux) -> Path:
         terminal.say("/export")
         terminal.see("Export this conversation")
-        terminal.see(r"Where to +[^\s│]")
+        terminal.see(r"Save to +[^\s│]")
         self._take("export", terminal)
         terminal.press("C-s")
         terminal.see("Exported to")

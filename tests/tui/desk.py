@@ -1,6 +1,7 @@
 """A desk for tests: rooms in memory, a scripted model, a vault without cryptography."""
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -234,6 +235,7 @@ def stage(
         "ATLAS_UI_THEME": theme,
         "ATLAS_CHAT_AUTOMATIC_TITLES": str(titles).lower(),
         "ATLAS_CONTEXT_DATE_AND_TIME": "false",
+        "ATLAS_UI_LOCALE": os.environ.get("ATLAS_TEST_LANGUAGE", ""),
     }
     settings = SettingsFile(home / "config.toml", environ={} if theme == "none" else environ)
     settings.load()

@@ -33,7 +33,7 @@ async def test_it_says_who_holds_the_home_and_goes_on_once_it_is_free() -> None:
         await assert_told(pilot, 77)
         await pilot.press("enter")
         await assert_told(pilot, 78)
-        assert "Tried again: it is still open elsewhere." in text_of(app)
+        assert "Tried again: still open elsewhere." in text_of(app)
         await pilot.press("enter")
     assert app.return_value is True
 

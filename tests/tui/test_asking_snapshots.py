@@ -60,7 +60,7 @@ def test_a_key(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
         await pilot.press("enter")
         await assert_until(pilot, lambda: on(place.app, KeyScreen))
         await pilot.press("f2")
-        await assert_until(pilot, lambda: "is taken" in shown(place))
+        await assert_until(pilot, lambda: "is already used" in shown(place))
 
     assert taken(snap_compare, desk(theme), size, steps, alone=True)
 
@@ -73,7 +73,7 @@ def test_the_passphrase_again(snap_compare: Snap, size: tuple[int, int], theme: 
         await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
         await type_text(pilot, "nope")
         await pilot.press("enter")
-        await assert_until(pilot, lambda: "does not open" in shown(place))
+        await assert_until(pilot, lambda: "Wrong passphrase" in shown(place))
 
     assert taken(snap_compare, desk(theme), size, steps, alone=True)
 

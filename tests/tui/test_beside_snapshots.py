@@ -47,7 +47,7 @@ def wall(theme: str) -> Stage:
 async def inspect(pilot: Pilot[None], place: Stage) -> None:
     """Shows what the model is given once the older turns are a summary."""
     await say(pilot, "/summarise")
-    await assert_until(pilot, lambda: "Older turns were summarised" in shown(place))
+    await assert_until(pilot, lambda: "Older messages summarised" in shown(place))
     await pilot.press("f5")
     await assert_until(pilot, lambda: on(place.app, InspectorScreen) and "[system]" in shown(place))
 
@@ -104,7 +104,7 @@ def test_exporting(snap_compare: Snap, size: tuple[int, int], theme: str) -> Non
         place.app.screen.query_one("#redact", Checkbox).value = True
         await settle(pilot, but="turns")
         await pilot.click("#preview")
-        await assert_until(pilot, lambda: "Taken out would be" in shown(place))
+        await assert_until(pilot, lambda: "To be removed:" in shown(place))
         await settle(pilot, but="turns")
 
     assert taken(snap_compare, stage(HOME, theme=theme, clock=FakeClock(NOW)), size, steps, alone=True)
@@ -133,7 +133,9 @@ def test_importing(
 
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await say(pilot, "/import conversations.json")
-        await assert_until(pilot, lambda: on(place.app, ImportDialog) and "would be taken in" in shown(place))
+        await assert_until(
+            pilot, lambda: on(place.app, ImportDialog) and "messages to import" in shown(place)
+        )
         await settle(pilot, but="turns")
 
     assert taken(snap_compare, stage(HOME, theme=theme, clock=FakeClock(NOW)), size, steps, alone=True)

@@ -50,7 +50,7 @@ async def test_the_window_leads_to_what_reads_a_file_and_reads_it_here_too(make:
         await assert_until(pilot, lambda: chat(place.app).current.id == ids[1])
         await assert_until(pilot, lambda: on(place.app, ChatScreen))
 
-        await look(pilot, place, "read here")
+        await look(pilot, place, "used here")
         await pilot.press("home", "enter")
         await assert_until(pilot, lambda: on(place.app, PickScreen) and "Which conversation?" in shown(place))
         await pilot.press("end", "enter")
@@ -73,7 +73,7 @@ async def test_a_file_is_taken_out_of_all_that_read_it_when_that_is_agreed_to(ma
         await look(pilot, place, "ferries.md")
         await pilot.press("d")
         await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
-        await assert_until(pilot, lambda: "out of the 2" in shown(place))
+        await assert_until(pilot, lambda: "from the 2" in shown(place))
         await pilot.press("escape")
         await assert_until(pilot, lambda: on(place.app, DocumentsScreen))
         assert len(await store.attachments.attached(ids[0])) == 1
@@ -94,7 +94,7 @@ async def test_without_any_it_says_how_to_attach_one_and_does(make: Make) -> Non
     async with place.app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await say(pilot, "/documents")
-        await assert_until(pilot, lambda: "No conversation reads a file yet" in shown(place))
+        await assert_until(pilot, lambda: "No documents yet" in shown(place))
         assert not place.app.screen.query_one(OptionList).display
         await pilot.press("a")
         await assert_until(pilot, lambda: on(place.app, FieldsScreen))

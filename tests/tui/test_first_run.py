@@ -76,7 +76,7 @@ async def test_two_different_passphrases_are_not_taken(make: Make) -> None:
         await pilot.press("enter")
         await assert_until(pilot, lambda: place.app.screen.query_one("#again", Input).has_focus)
         await pilot.press("enter")
-        await assert_until(pilot, lambda: "A passphrase is needed" in shown(place))
+        await assert_until(pilot, lambda: "Enter a passphrase." in shown(place))
         await type_text(pilot, "one")
         await pilot.press("tab")
         await type_text(pilot, "two")
@@ -149,7 +149,7 @@ async def test_a_wrong_group_is_named(make: Make) -> None:
         await type_text(pilot, "NOPE")
         await pilot.press("enter")
         await pilot.pause()
-        assert "Group 5 is not like that" in shown(place)
+        assert "Group 5 does not match." in shown(place)
         assert on(place.app, RecoveryScreen)
 
 
@@ -164,7 +164,7 @@ async def test_a_download_can_be_stopped_and_taken_up_again(make: Make) -> None:
         )
         await pilot.press("escape")
         await assert_until(pilot, lambda: "Stopped." in shown(place))
-        assert "What has come is kept" in shown(place)
+        assert "The partial download is kept" in shown(place)
         assert shelf.gate is not None
         shelf.gate.set()
         await pilot.press("enter")
@@ -177,9 +177,7 @@ async def test_the_model_for_meaning_comes_along_and_a_conversation_does_not_wai
     shelf = FakeShelf(chosen=None, meaning=meaning)
     place = make(shelf=shelf)
     async with place.app.run_test(size=(80, 24)) as pilot:
-        await assert_until(
-            pilot, lambda: "by meaning comes with it: 46.0 MB" in " ".join(shown(place).split())
-        )
+        await assert_until(pilot, lambda: "search by meaning: 46.0 MB" in " ".join(shown(place).split()))
         await pilot.press("enter")
         await settle(pilot)
         assert on(place.app, ChatScreen)
@@ -191,8 +189,8 @@ async def test_many_models_leave_the_progress_in_sight(make: Make) -> None:
     shelf = FakeShelf(chosen=None, gate=asyncio.Event(), offered=(*OFFERS[:1], *files, *OFFERS[1:]))
     place = make(shelf=shelf)
     async with place.app.run_test(size=(80, 24)) as pilot:
-        await assert_until(pilot, lambda: "already here, from Ollama" in shown(place))
-        await assert_until(pilot, lambda: "Take it" in shown(place))
+        await assert_until(pilot, lambda: "found in Ollama" in shown(place))
+        await assert_until(pilot, lambda: "Choose" in shown(place).splitlines()[-1])
         await pilot.press("end", "enter")
         await assert_until(pilot, lambda: "Downloading Big 70B" in shown(place))
         assert "won't fit" in shown(place)

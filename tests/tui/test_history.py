@@ -93,7 +93,7 @@ async def test_search_begins_with_its_words_and_a_half_typed_query_keeps_what_wa
         assert titles(screen) == ["Sourdough that does not rise"]
         await type_text(pilot, " OR")
         await settle(pilot)
-        assert "OR joins what stands on its two sides" in shown(place)
+        assert "OR needs something on both sides" in shown(place)
         assert titles(screen) == ["Sourdough that does not rise"]
         await pilot.press("escape")
         await settle(pilot)
@@ -129,8 +129,8 @@ async def test_what_is_deleted_is_undone_or_found_in_the_bin(make: Make) -> None
         opened_id = (await place.store.list_sessions())[0].id
         await pilot.press("down", "ctrl+a", "d")
         await settle(pilot)
-        assert "6 deleted" in shown(place)
-        assert "No conversations here" in shown(place)
+        assert "6 moved to the bin" in shown(place)
+        assert "No conversations. Archived" in shown(place)
         await pilot.press("ctrl+z")
         await settle(pilot)
         assert screen.listing.total == 6
@@ -189,7 +189,7 @@ async def test_what_is_erased_and_still_stands_elsewhere_is_not_said_to_be_gone(
         await pilot.press("tab", "enter")
         await settle(pilot)
         (left,) = await place.store.list_sessions()
-        await assert_until(pilot, lambda: f"The same words still stand in “{left.title}”." in shown(place))
+        await assert_until(pilot, lambda: f"The same text still exists in “{left.title}”." in shown(place))
 
 
 async def test_into_the_private_room_out_of_sight_when_it_closes_and_back_when_it_opens(make: Make) -> None:
@@ -201,7 +201,7 @@ async def test_into_the_private_room_out_of_sight_when_it_closes_and_back_when_i
         await type_text(pilot, PASSPHRASE)
         await pilot.press("enter")
         await settle(pilot)
-        assert "In the private room now." in shown(place)
+        assert "Moved to the private room." in shown(place)
         assert "private" in shown(place)
         private = place.desk.rooms.private
         assert private is not None
@@ -278,7 +278,7 @@ async def test_only_what_can_be_done_is_offered(make: Make) -> None:
         await pilot.press("f2")
         await settle(pilot)
         screen = place.app.screen
-        assert "No conversations here" in shown(place)
+        assert "No conversations. Archived" in shown(place)
         screen.query_one("HistoryList").focus()
         assert screen.check_action("history_tag", ()) is False
         assert screen.check_action("history_back", ()) is True

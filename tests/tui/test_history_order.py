@@ -19,7 +19,7 @@ async def test_suggested_tags_are_given_or_refused(make: Make) -> None:
             await place.store.organising.suggest(session_id, {"sea": 0.9, "north": 0.5})
         await pilot.press("t")
         await assert_until(pilot, lambda: on(place.app, PickScreen))
-        for part in ("Type tags", "Give #sea", "Suggested for 2 of them", "Never suggest #north here"):
+        for part in ("Type tags", "Add #sea", "Suggested for 2 of them", "Never suggest #north here"):
             assert part in shown(place)
         await pilot.press("down", "enter")
         await settle(pilot)
@@ -32,7 +32,7 @@ async def test_suggested_tags_are_given_or_refused(make: Make) -> None:
         await assert_until(pilot, lambda: on(place.app, PickScreen))
         await pilot.press("down", "down", "down", "down", "enter")
         await settle(pilot)
-        assert "#north is not suggested there again." in shown(place)
+        assert "#north won't be suggested there again." in shown(place)
         left = sorted(one.tag for one in await place.store.organising.suggestions())
         assert left == ["north", "sea", "sea"]
         await pilot.press("t")
@@ -116,7 +116,7 @@ async def test_a_project_is_made_on_the_way(make: Make) -> None:
         await pilot.press("enter")
         await settle(pilot)
         assert next(s.project for s in await place.store.list_sessions()) == "The sea"
-        assert "Put into “The sea”." in shown(place)
+        assert "Moved to “The sea”." in shown(place)
 
 
 async def test_a_search_is_saved_and_used_by_its_name(make: Make) -> None:
@@ -124,7 +124,9 @@ async def test_a_search_is_saved_and_used_by_its_name(make: Make) -> None:
     async with place.app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot, place, "sourdough")
         await pilot.press("ctrl+s")
-        await assert_until(pilot, lambda: on(place.app, SavedScreen) and "none yet" in shown(place))
+        await assert_until(
+            pilot, lambda: on(place.app, SavedScreen) and "No saved searches yet" in shown(place)
+        )
         await pilot.press("a")
         await pilot.pause()
         await pilot.press("enter")
@@ -147,4 +149,4 @@ async def test_a_search_is_saved_and_used_by_its_name(make: Make) -> None:
         assert titles(screen) == ["Sourdough that does not rise"]
         await type_text(pilot, "x")
         await settle(pilot)
-        assert "no saved search" in shown(place)
+        assert "No saved search has that name" in shown(place)

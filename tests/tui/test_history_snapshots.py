@@ -72,7 +72,7 @@ def test_a_tag_is_chosen(snap_compare: Snap, size: tuple[int, int], theme: str) 
 def test_insights_without_anything(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("f4")
-        await assert_until(pilot, lambda: "nothing to count" in shown(place))
+        await assert_until(pilot, lambda: "Nothing to count" in shown(place))
         await settle(pilot, but="turns")
 
     assert taken(snap_compare, stage(HOME, theme=theme, clock=FakeClock(NOW)), size, steps)

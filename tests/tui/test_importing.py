@@ -44,9 +44,9 @@ async def test_what_is_named_is_looked_into_and_then_taken_in(
         screen = shown(place)
         for part in (
             "export.json: ChatGPT",
-            "6 messages would be taken in, in 3 new conversations",
-            "Of 14 Nov 2023.",
-            "1 left out:",
+            "6 messages to import, 3 new conversations",
+            "From 14 Nov 2023.",
+            "1 skipped:",
         ):
             assert part in screen
         assert "secret" not in screen
@@ -58,7 +58,7 @@ async def test_what_is_named_is_looked_into_and_then_taken_in(
         assert not on(place.app, ImportDialog)
         came = {(one.project, one.memory_mode) for one in await everything(place.store)}
         assert came == {("Trips", MemoryMode.READS)}
-        assert "6 messages taken in, in 3 new conversations" in told(place)
+        assert "6 messages imported, 3 new conversations" in told(place)
         assert "Trip 2" in shown(place)
         assert place.app.background == ""
 
@@ -100,9 +100,9 @@ async def test_what_cannot_be_imported_is_said_in_the_window(
         await settle(pilot)
         field = place.app.screen.query_one("#where", Input)
         for given, words in (
-            ("", "Say where from."),
-            (str(tmp_path / "nowhere.zip"), "is not there."),
-            (str(tmp_path / "notes.txt"), "No conversations were found there."),
+            ("", "Enter a path."),
+            (str(tmp_path / "nowhere.zip"), "does not exist."),
+            (str(tmp_path / "notes.txt"), "No conversations found."),
         ):
             field.value = given
             await pilot.press("enter")
@@ -143,4 +143,4 @@ async def test_what_was_left_out_is_told_to_whoever_did_not_look(
         place.app.screen.query_one("#where", Input).value = str(file)
         await pilot.press("ctrl+s")
         await settle(pilot)
-        assert "1 left out, the first of them export.json:4: no conversation" in told(place)
+        assert "1 skipped, the first one export.json:4: not a conversation" in told(place)

@@ -52,14 +52,14 @@ def test_every_tab_is_drawn_and_told_in_words() -> None:
         "activity": ("Week of 9 Mar 2026", "1,800 tokens written", "busiest day was 9 Mar"),
         "topics": ("sea · 4 conversations · since Jan 2026", "bread, rye · 2 conversations"),
         "memories": ("The bus is the 12 · fact · 7 uses", "2 new, 3 in all"),
-        "storage": ("98.0 MB  models · 1 entry", "120.0 kB  what was said"),
+        "storage": ("98.0 MB  models · 1 entry", "120.0 kB  messages"),
         "speed": ("92.0 tokens a second, first word after 140 ms, 5 replies",),
     }
     drawn = {
         "activity": "Tokens written a week",
         "topics": "sea",
         "memories": "Memories by week",
-        "storage": "what was said",
+        "storage": "messages",
         "speed": "small",
     }
     for tab in TABS:
@@ -112,7 +112,7 @@ async def test_insights_are_counted_turned_and_left(make: Make) -> None:
         assert "The busiest day was" in shown(place)
         await pilot.press("w", "left")
         await pilot.pause()
-        assert "No reply has been measured" in shown(place)
+        assert "No replies were measured" in shown(place)
         await pilot.press("right", "s")
         await settle(pilot)
         assert "the last 12 weeks" in shown(place)
@@ -131,11 +131,11 @@ async def test_a_new_vault_is_told_what_will_be_here(make: Make) -> None:
     async with place.app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await pilot.press("f4")
-        await assert_until(pilot, lambda: "nothing to count yet" in shown(place))
+        await assert_until(pilot, lambda: "Nothing to count yet" in shown(place))
         # What cannot be looked at is not offered, and what is not there is not counted.
         await pilot.pause()
         keys = shown(place).splitlines()[-1]
         assert "Back" in keys
-        assert not any(word in keys for word in ("Next", "Time", "Words"))
+        assert not any(word in keys for word in ("Next", "Time", "Text"))
         assert "0 conversations" not in shown(place)
         assert not place.app.screen.query_one(PlotextPlot).display

@@ -67,7 +67,9 @@ def test_personas(snap_compare: Snap, size: tuple[int, int], theme: str) -> None
 def test_no_templates(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await say(pilot, "/template")
-        await assert_until(pilot, lambda: on(place.app, TemplatesScreen) and "none yet" in shown(place))
+        await assert_until(
+            pilot, lambda: on(place.app, TemplatesScreen) and "No templates yet" in shown(place)
+        )
 
     assert taken(snap_compare, desk(theme), size, steps, alone=True)
 
@@ -82,7 +84,7 @@ def test_a_template_is_written(snap_compare: Snap, size: tuple[int, int], theme:
         await pilot.press("down", "e")
         await assert_until(pilot, lambda: on(place.app, NamedTextScreen))
         await pilot.press("backspace", *["backspace"] * 5, "ctrl+s")
-        await assert_until(pilot, lambda: "are needed" in shown(place))
+        await assert_until(pilot, lambda: "Enter a name and a text." in shown(place))
 
     assert taken(snap_compare, desk(theme), size, steps, alone=True)
 
@@ -136,7 +138,7 @@ def test_documents(snap_compare: Snap, size: tuple[int, int], theme: str) -> Non
         place.app.chat.open_session(session.id)  # type: ignore[union-attr]
         await settle(pilot, but="turns")
         await say(pilot, "/documents")
-        await assert_until(pilot, lambda: on(place.app, DocumentsScreen) and "read here" in shown(place))
+        await assert_until(pilot, lambda: on(place.app, DocumentsScreen) and "used here" in shown(place))
 
     assert taken(snap_compare, desk(theme), size, steps, alone=True)
 

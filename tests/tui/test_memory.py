@@ -13,7 +13,6 @@ from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.memories.entries import Entry, details, row
 from atlas_desktop.tui.memories.screen import MemoryScreen
-from atlas_desktop.words.catalogue import tr
 from memory.context.entities import NewSummary
 from memory.memories.entities import (
     Memory,
@@ -204,9 +203,13 @@ async def test_what_a_forgotten_memory_comes_from_is_said_to_stay(make: Make) ->
             assert isinstance(screen, MemoryScreen)
             screen.atlas.attempt(screen.changes.forget_one(one), group="memory")
             await assert_until(pilot, lambda: on(place.app, ConfirmScreen) and "cannot be" in shown(place))
-            assert ("comes from stays" in " ".join(shown(place).replace("│", " ").split())) is stays
+            assert ("came from stays" in " ".join(shown(place).replace("│", " ").split())) is stays
             await pilot.click("#yes")
-            told = tr("memory.forgotten_stays" if stays else "memory.forgotten")
+            told = (
+                "Forgotten. The conversation it came from stays."
+                if stays
+                else "Forgotten. Nothing is left of it."
+            )
             await assert_until(pilot, partial(is_told, place, told))
 
 
@@ -229,7 +232,7 @@ async def test_pin_rescue_and_forget(make: Make) -> None:
         await settle(pilot)
         assert "Tinsel" not in shown(place)
         assert not [one for one in await store.memories.select() if "Tinsel" in one.text]
-        for _ in range(4):
+        for _unused in range(4):
             await pilot.press("right")
         await assert_until(pilot, lambda: "The parcel comes tomorrow" in shown(place))
         await settle(pilot)
@@ -291,7 +294,7 @@ async def test_what_memories_hold_is_never_markup_nor_a_control_sequence(make: M
         await pilot.press("f3")
         await settle(pilot)
         seen = ""
-        for _ in range(len(TERMINAL) + len(MARKUP)):
+        for _unused in range(len(TERMINAL) + len(MARKUP)):
             await pilot.press("down")
             await pilot.pause()
             seen += shown(place)
@@ -341,7 +344,7 @@ def test_a_half_life_of_less_than_a_day_is_told_in_hours() -> None:
     )
     entry = Entry(memory=memory, half_life_days=0.25)
     assert "half-life 6 h" in row(entry, 100, NOW).plain
-    assert "half as much every 6 hours" in details(entry, NOW).plain
+    assert "its weight halves every 6 hours" in details(entry, NOW).plain
 
 
 async def test_a_memory_leads_to_its_message_far_up_in_a_conversation(make: Make) -> None:

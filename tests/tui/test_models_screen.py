@@ -108,12 +108,12 @@ async def test_a_download_is_paused_and_goes_on_whatever_is_shown(make: Make) ->
         fetcher.gate.set()
         await assert_until(pilot, lambda: not place.app.model_jobs.busy)
         await pilot.press("f6")
-        await assert_until(pilot, lambda: "smollm2-360m-instruct is here" in shown(place))
-        assert "t makes it faster" in shown(place)
+        await assert_until(pilot, lambda: "smollm2-360m-instruct installed" in shown(place))
+        assert "Press t to make it faster" in shown(place)
         listing = place.app.screen.query_one("#models", OptionList)
         listing.highlighted = listing.get_option_index("smollm2-360m-instruct")
         await pilot.press("t")
-        await assert_until(pilot, lambda: "is tuned in the background" in shown(place))
+        await assert_until(pilot, lambda: "will be tuned in the background" in shown(place))
         assert place.desk.room is not None
         queued = [job for job in await place.desk.room.store.jobs.list() if job.kind == "tune"]
         assert [job.key for job in queued] == ["smollm2-360m-instruct"]
@@ -128,7 +128,7 @@ async def test_what_suits_this_computer_best_is_marked(make: Make) -> None:
         await settle(pilot)
         await pilot.press("f6")
         await assert_until(pilot, lambda: "Can be downloaded" in shown(place))
-        (line,) = [one for one in shown(place).splitlines() if "recommended here, fits" in one]
+        (line,) = [one for one in shown(place).splitlines() if "recommended, fits" in one]
         assert service.recommend()[0].entry.name in line
 
 
@@ -232,7 +232,7 @@ async def test_another_model_takes_over_once_the_reply_has_ended_and_the_convers
         assert "One answer." in shown(place)
         await type_text(pilot, "/model nobody")
         await pilot.press("enter")
-        await assert_until(pilot, lambda: "No model here is called nobody" in told(place))
+        await assert_until(pilot, lambda: "No model called nobody is installed" in told(place))
 
 
 async def test_a_model_is_removed_after_a_question(make: Make) -> None:
@@ -243,7 +243,7 @@ async def test_a_model_is_removed_after_a_question(make: Make) -> None:
     async with place.app.run_test(size=(100, 30)) as pilot:
         await settle(pilot)
         await pilot.press("f6")
-        await assert_until(pilot, lambda: "2 here" in shown(place))
+        await assert_until(pilot, lambda: "2 installed" in shown(place))
         listing = place.app.screen.query_one("#models", OptionList)
         listing.highlighted = listing.get_option_index("second")
         await pilot.press("delete")
@@ -254,7 +254,7 @@ async def test_a_model_is_removed_after_a_question(make: Make) -> None:
         await pilot.press("delete")
         await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
         await pilot.press("tab", "enter")
-        await assert_until(pilot, lambda: "second is removed" in shown(place))
+        await assert_until(pilot, lambda: "second removed" in shown(place))
     assert [model.id for model in service.installed()] == ["first"]
 
 
@@ -264,10 +264,14 @@ async def test_what_the_words_about_fit_mean_is_said_of_the_marked_model(make: M
     async with place.app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await pilot.press("f6")
-        await assert_until(pilot, lambda: "1 here" in shown(place))
+        await assert_until(pilot, lambda: "1 installed" in shown(place))
         screen = place.app.screen
         assert isinstance(screen, ModelsScreen)
-        said = {"fits": "leaves enough for others", "may be slow": "leaves little", "won't fit": "can give"}
+        said = {
+            "fits": "leaves enough for other programs",
+            "may be slow": "leaves little",
+            "won't fit": "can provide",
+        }
 
         def is_told(*words: str) -> bool:
             on_one_line = " ".join(shown(place).split())

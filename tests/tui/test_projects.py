@@ -90,5 +90,5 @@ async def test_the_dialog_begins_at_the_project_that_is_in_use_and_says_what_is_
         )
         await pilot.press("d")
         await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
-        assert "“Garden” will be removed for good." in shown(place)
-        assert "Its conversations and memories stay, in no project." in shown(place)
+        assert "“Garden” will be removed permanently." in shown(place)
+        assert "Its conversations and memories stay, without a project." in shown(place)

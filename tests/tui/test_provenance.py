@@ -75,7 +75,7 @@ async def test_each_reason_says_where_it_comes_from_and_enter_goes_there(make: M
         text = shown(place)
         assert "Memory: The cat is called Tinsel." in text
         assert "A small cat, message 3" in text
-        assert "the page about you" in text
+        assert "In your profile" in text
         assert "Eats no meat." in text
 
         # What was left out is a message: it is opened where it was said.
@@ -130,10 +130,10 @@ async def test_w_in_the_memories_tells_why_and_leads_to_the_words(make: Make) ->
         await settle(pilot)
         await pilot.press("w")
         await assert_until(pilot, lambda: "Why this memory?" in shown(place))
-        assert "You wrote it down yourself" in shown(place)
+        assert "You added it yourself" in shown(place)
         await pilot.press("escape", "down", "w")
         await assert_until(pilot, lambda: "“cat is called Tinsel”" in shown(place))
-        assert "A reply made use of it" in shown(place)
+        assert "A reply used it" in shown(place)
         assert "Shopping, message 2" in shown(place)
         # Looked at from the memories it served in no reply.
         assert await past.uses(past.memory) == [(past.reply, UseKind.CITED)]

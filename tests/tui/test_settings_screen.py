@@ -38,7 +38,7 @@ async def test_every_setting_and_every_action_is_there(make: Make) -> None:
     async with place.app.run_test(size=(80, 24)) as pilot:
         await find(pilot, "longest reply")
         assert "Longest reply (tokens)" in shown(place)
-        assert "Takes 1 to 32768. Default: 1,024" in shown(place)
+        assert "Allowed: 1 to 32768. Default: 1,024" in shown(place)
 
 
 async def test_a_bad_value_is_refused_beside_the_field_and_the_file_stays(make: Make) -> None:
@@ -59,7 +59,7 @@ async def test_a_bad_value_is_refused_beside_the_field_and_the_file_stays(make: 
         assert path.read_text() == before
         field.value = "77"
         await pilot.press("enter")
-        await assert_until(pilot, lambda: "Saved. It holds from now on." in shown(place))
+        await assert_until(pilot, lambda: "Saved. Takes effect now." in shown(place))
         assert path.read_text() == before.replace("99", "77")
         assert place.desk.turn_options().params.max_tokens == 77
         await pilot.press("r")
@@ -88,7 +88,7 @@ async def test_what_the_environment_sets_is_shown_and_not_changed(make: Make) ->
     async with place.app.run_test(size=(100, 30)) as pilot:
         await find(pilot, "ui.theme")
         assert "set by ATLAS_UI_THEME" in shown(place)
-        assert "goes before the file" in shown(place)
+        assert "overrides the file" in shown(place)
         await pilot.press("enter", "r")
         assert on(place.app, SettingsScreen)
     assert not (place.desk.paths.home / "config.toml").exists()
@@ -102,7 +102,7 @@ async def test_a_key_is_taken_at_once_and_a_taken_one_refused(make: Make) -> Non
         await assert_until(pilot, lambda: on(place.app, KeyScreen))
         # While a key is waited for it does nothing else.
         await pilot.press("ctrl+q")
-        await assert_until(pilot, lambda: "it is the key of “Quit”" in shown(place))
+        await assert_until(pilot, lambda: "is already used for “Quit”" in shown(place))
         assert "app.quit" not in shown(place)
         await pilot.press("ctrl+k")
         await assert_until(pilot, lambda: place.desk.settings.keys == {"session.new": "ctrl+k"})
@@ -132,14 +132,14 @@ async def test_settings_are_not_shown_at_the_locked_door(make: Make) -> None:
 
 
 async def test_dates_and_numbers_follow_the_language(make: Make) -> None:
-    from atlas_desktop.words.formats import formats, use
+    from atlas_desktop.locale import formats, use
 
     place = make(theme="none")
     try:
         async with place.app.run_test(size=(100, 30)) as pilot:
             await find(pilot, "ui.locale")
             await pilot.press("enter", *"klingon", "enter")
-            await assert_until(pilot, lambda: "no such language" in shown(place))
+            await assert_until(pilot, lambda: "unknown locale" in shown(place))
             place.app.screen.query_one("#value", Input).value = "de_DE"
             await pilot.press("enter")
             await assert_until(pilot, lambda: formats().locale == "de_DE")

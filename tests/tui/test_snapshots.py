@@ -171,7 +171,7 @@ def test_help(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
 def test_palette(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("ctrl+p")
-        await assert_until(pilot, lambda: "Start with an empty page" in shown(place))
+        await assert_until(pilot, lambda: "Start a new conversation" in shown(place))
         await settle(pilot)
 
     assert taken(snap_compare, furnished(theme=theme), size, steps)
@@ -181,7 +181,7 @@ def test_palette(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
 @THEMES
 def test_error(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
-        await assert_until(pilot, lambda: "no such session" in shown(place))
+        await assert_until(pilot, lambda: "Conversation not found" in shown(place))
 
     place = furnished(theme=theme)
     place.app._resume = "ffff"

@@ -1,4 +1,4 @@
-"""A room that is older than it was when it was last used is told of, once it is open."""
+"""A room that is older than when you last used it is told of, once it is open."""
 
 from collections.abc import Callable
 
@@ -22,4 +22,4 @@ async def test_an_older_room_is_told_of(make: Make) -> None:
         await settle(pilot)
         told = [(note.severity, note.message) for note in place.app._notifications]
     assert [severity for severity, _ in told] == ["warning"]
-    assert "older than it was when it was last used" in told[0][1]
+    assert "older than when you last used it" in told[0][1]

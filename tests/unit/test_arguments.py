@@ -75,3 +75,9 @@ def test_a_command_is_understood_without_the_others(name: str) -> None:
 def _helped(parser: argparse.ArgumentParser, name: str) -> str:
     commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     return str(commands.choices[name].format_help())
+
+
+def test_everything_that_is_loaded_behind_the_unlock_screen_is_there() -> None:
+    code = "from atlas_desktop.tui import preload; preload.load_conversation(); print(len(preload.AHEAD))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 20

@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from atlas_desktop import locale as locale_package
+from atlas_desktop.locale import locale_of
+from atlas_desktop.locale.formats import Formats
 from atlas_desktop.settings.file import SettingsError, parse
-from atlas_desktop.words.formats import Formats, locale_of
 
 MOMENT = datetime(2026, 5, 3, 15, 4, tzinfo=UTC)
 
@@ -36,7 +38,7 @@ def test_american_time() -> None:
         ({"LANG": "de_DE.UTF-8"}, "de_DE"),
         ({"LC_ALL": "C.UTF-8", "LANG": "de_DE"}, ""),
         ({"LC_TIME": "sr_RS@latin", "LANG": "en_US"}, "sr_RS"),
-        ({"LANG": "xx_YY"}, ""),
+        ({"LANG": "xx_YY"}, "xx_YY"),
         ({}, ""),
     ],
 )
@@ -44,8 +46,16 @@ def test_the_system_says_which_language(environ: dict[str, str], locale: str) ->
     assert locale_of(environ) == locale
 
 
+def test_numbers_of_an_unknown_language_are_english() -> None:
+    try:
+        locale_package.use_formats("xx_YY")
+        assert locale_package.number(12345) == "12,345"
+    finally:
+        locale_package.use_formats("")
+
+
 def test_a_language_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(SettingsError, match="no such language"):
+    with pytest.raises(SettingsError, match="unknown locale"):
         parse({"ui": {"locale": "klingon"}})
 
 

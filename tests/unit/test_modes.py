@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from atlas_desktop.words import phrases
+from atlas_desktop.phrases import rooms as phrases
 from memory.entities import MemoryMode, RoomKind
 
 STORED = (MemoryMode.NORMAL, MemoryMode.READS, MemoryMode.BLANK)
@@ -20,7 +20,9 @@ def test_every_change_of_mode_is_told(now: MemoryMode, then: MemoryMode, begun: 
     assert ("is saved to the open room" in told.words) is told.asks
     assert ("no memories are used" in told.words.lower()) is (then in (MemoryMode.BLANK, MemoryMode.OFF))
     assert ("stays saved in the open room" in told.words) is (begun and then is MemoryMode.OFF)
-    assert ("is not learned from" in told.words) is (begun and then is MemoryMode.NORMAL and now in STORED)
+    assert ("will not learn from what was said" in told.words) is (
+        begun and then is MemoryMode.NORMAL and now in STORED
+    )
 
 
 @pytest.mark.parametrize("mode", MemoryMode)
@@ -32,7 +34,7 @@ def test_what_is_so_already_changes_nothing(mode: MemoryMode) -> None:
 def test_a_private_session_that_goes_off_the_record_stays_in_the_private_room() -> None:
     told = phrases.of_mode(MemoryMode.NORMAL, MemoryMode.OFF, room=RoomKind.PRIVATE, begun=True)
     assert "stays saved in the private room" in told.words
-    assert "What is kept so is in the open room." in told.words
+    assert "saves the copy to the open room." in told.words
 
 
 @pytest.mark.parametrize("source", RoomKind)

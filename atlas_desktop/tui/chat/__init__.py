@@ -1,1 +1,1 @@
-"""The conversation: its screen, the widgets of that, and a controller for each thing that is done in it."""
+"""The chat screen: its widgets, and a controller for each kind of action."""

@@ -1,4 +1,4 @@
-"""What a conversation is given to read: files and other conversations."""
+"""Attachments of a conversation: files and other conversations."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -12,11 +12,11 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.words.catalogue import tr
 from memory.attachments import NewAttachment
 from memory.entities import RoomKind
 
@@ -62,15 +62,16 @@ class Chips(Widget):
         super().__init__(id=id)
         self._chips: tuple[Chip, ...] = ()
         self._read = ""
+        self._head = _("Attached") + " "
 
     def show(self, chips: Sequence[Chip], read: str = "") -> None:
-        """`read` says how much was read in the newest turn."""
+        """Shows the files; `read` says how much of them was read in the newest turn."""
         self._chips, self._read = tuple(chips), read
         self.set_class(bool(chips), "-some")
         self.refresh(layout=True)
 
     def render(self) -> Content:
-        parts: list[tuple[str, str] | str] = [("Attached ", "bold")]
+        parts: list[tuple[str, str] | str] = [(self._head, "bold")]
         for chip in self._chips:
             name = clean_line(chip.name)
             if cell_len(name) > LONGEST_NAME:
@@ -91,7 +92,7 @@ class Chips(Widget):
         offset = event.get_content_offset(self)
         if offset is None or offset.y:
             return
-        place = len("Attached ")
+        place = cell_len(self._head)
         for chip in self._chips:
             name = clean_line(chip.name)
             shown = name if cell_len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1].rstrip() + "…"
@@ -135,7 +136,7 @@ class AttachmentsController:
             chips = [Chip(one.id, one.name, _size(len(one.text))) for one in stored]
         known = {chip.name for chip in chips}
         waiting = [one for one in shown.attached if one.name not in known]
-        chips += [Chip(one.name, one.name, tr("chat.read_next")) for one in waiting]
+        chips += [Chip(one.name, one.name, _("read with next message")) for one in waiting]
         if shown is self._view.current and self._view.is_there:
             if not chips:
                 self._read = ""
@@ -151,20 +152,21 @@ class AttachmentsController:
 
         shown = self._view.current
         if not words:
-            hint, field = tr("chat.attach_hint"), tr("chat.path")
-            given = await self._app.push_screen_wait(FieldsScreen(tr("chat.attach"), [field], hint=hint))
+            hint, field = _("Text, Markdown, code, or a PDF with text. It stays on this computer."), _("Path")
+            given = await self._app.push_screen_wait(FieldsScreen(_("Attach a file"), [field], hint=hint))
             if not given or not given[field].strip():
                 return
             words = given[field]
         await self._take_in(shown, await read_attachment(typed_path(words)))
 
     async def _take_in(self, shown: Conversation, new: NewAttachment) -> None:
-        """Attaches to the conversation that was shown when the user asked: reading a file takes a while."""
+        """Attaches a file to the conversation that was shown when the user asked, because reading it takes a
+        while."""
         if shown.id is None:
             shown.attached.append(new)
         else:
             await self._app.room_of(shown).attachments.attach(shown.id, new)
-        self._app.say(tr("chat.attached", name=clean_line(new.name), size=_size(len(new.text))))
+        self._app.say(_("Attached: {name} ({size}).", name=clean_line(new.name), size=_size(len(new.text))))
         self.refresh()
 
     def attach_session(self, session_id: str) -> None:
@@ -181,7 +183,7 @@ class AttachmentsController:
         said = [f"{m.speaker or m.role}: {m.content}" for m in view.messages if m.content.strip()]
         text = "\n\n".join(said)
         if text:
-            name = f"{clean_line(view.session.title) or tr('chat.untitled')}.md"
+            name = f"{clean_line(view.session.title) or _('Untitled')}.md"
             await self._take_in(shown, NewAttachment(name, "text/markdown", len(text.encode()), text))
 
     def offer_to_attach(self, path: Path) -> None:
@@ -192,8 +194,8 @@ class AttachmentsController:
         from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
 
         choices = [
-            Choice("attach", tr("chat.attach_it"), tr("chat.attach_it_hint")),
-            Choice("paste", tr("chat.paste_path")),
+            Choice("attach", _("Attach the file"), _("The model reads it in this conversation.")),
+            Choice("paste", _("Paste the path as text")),
         ]
         chosen = await self._app.push_screen_wait(PickScreen(path.name, choices))
         if chosen == "attach":
@@ -209,17 +211,17 @@ class AttachmentsController:
     async def _take_out(self, ref: str) -> None:
         shown = self._view.current
         if shown.busy:
-            self._app.say(tr("chat.busy"))
+            self._app.say(_("Stop the current reply first (Esc)."))
             return
         ref = ref or await self._which_attachment()
         waiting = [one for one in shown.attached if one.name.casefold() == ref.casefold()]
         if waiting:
             shown.attached.remove(waiting[0])
-            self._app.say(tr("chat.taken_out", name=clean_line(waiting[0].name)))
+            self._app.say(_("Removed: {name}.", name=clean_line(waiting[0].name)))
         elif shown.id is not None and ref:
             gone = await self._app.room_of(shown).attachments.detach(shown.id, ref)
             self._read = ""
-            self._app.say(tr("chat.detached", name=clean_line(gone.name)))
+            self._app.say(_("Removed: {name}. The model no longer sees it.", name=clean_line(gone.name)))
         self.refresh()
 
     async def _which_attachment(self) -> str:
@@ -230,9 +232,9 @@ class AttachmentsController:
         choices = [Choice(one.id, one.name, _size(len(one.text))) for one in stored]
         choices += [Choice(one.name, one.name, _size(len(one.text))) for one in shown.attached]
         if not choices:
-            self._app.say(tr("chat.nothing_attached"))
+            self._app.say(_("No attachments here."))
             return ""
-        return await self._app.push_screen_wait(PickScreen(tr("chat.take_out_which"), choices)) or ""
+        return await self._app.push_screen_wait(PickScreen(_("Remove which one?"), choices)) or ""
 
     # --- all files of the room --------------------------------------------------------------------
 
@@ -264,11 +266,11 @@ class AttachmentsController:
         readers = [await room.store.get_session(session) for session in sessions]
         now = self._app.now()
         choices = [
-            Choice(one.id, clean_line(one.title) or tr("chat.untitled"), long(one.updated_at, now))
+            Choice(one.id, clean_line(one.title) or _("Untitled"), long(one.updated_at, now))
             for one in readers
         ]
-        return await self._app.push_screen_wait(PickScreen(tr("documents.which"), choices)) or ""
+        return await self._app.push_screen_wait(PickScreen(_("Which conversation?"), choices)) or ""
 
 
 def _size(characters: int) -> str:
-    return tr("chat.characters", count=characters)
+    return ngettext("{count} character", "{count} characters", characters)

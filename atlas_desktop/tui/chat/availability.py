@@ -1,27 +1,43 @@
-"""Whether an action of the chat screen can be done now, and why not. Keys, footer, palette, help and typed
-commands all ask here."""
+"""Whether an action of the chat screen is available, and why not.
+
+Keys, footer, palette, help and typed commands all ask here.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from atlas_desktop.locale import N_, _
 from atlas_desktop.tui.actions import Action, Where
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.messages import MountedMessages
-from atlas_desktop.words.catalogue import tr
 from memory.entities import RoomKind
 from models.messages import Role
 
+_WHY_NOT_TEXTS = {
+    "no_door": N_("there is nothing to lock here."),
+    "no_other_room": N_("Atlas was started off the record, so no room is open. /keep opens one."),
+    "open_already": N_("it is already in the open room."),
+    "nothing_said_yet": N_("there are no messages yet."),
+    "reply_is_coming": N_("stop the current reply first (Esc)."),
+    "message_waits": N_("a message is queued. Enter sends it, Esc edits it."),
+    "reply_is_whole": N_("there is no incomplete reply to continue."),
+    "forgotten": N_("your latest message was forgotten. Write a new one or replace it (/edit)."),
+    "no_words": N_("this message has no stored text."),
+    "nothing_of_yours": N_("there is no message of yours to edit."),
+    "nowhere_kept": N_("no room is open to save to."),
+}
+
 OBVIOUS = ""
-"""The reason of what cannot be done for a reason that the screen shows, so that nothing is said about it."""
+"""A reason that the screen makes obvious, so that no message is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatState:
-    """What the rules look at.
+    """The facts that the rules check.
 
-    `room` is where the conversation is kept, None while the program or that room closes; `keeps` says
-    whether any open room keeps what is said. `target` is the conversation that an action of the list is
-    about, `marked` the one under the cursor of the list. `variants` counts those of the newest reply.
+    `room` is where the conversation is kept, None while the program or that room closes; `keeps` says whether
+    any open room stores what is said. `target` is the conversation that an action of the list applies to,
+    `marked` the one under the cursor of the list. `variants` is the number of variants of the newest reply.
     """
 
     conversation: Conversation
@@ -39,7 +55,7 @@ class ChatState:
 
 
 Rule = Callable[[ChatState], str | None]
-"""Returns the reason why not, None if nothing speaks against it."""
+"""Returns the reason why an action is not available, or None if the rule allows it."""
 
 
 def _room_is_open(state: ChatState) -> str | None:
@@ -121,7 +137,8 @@ def _has_message_of_user(state: ChatState) -> str | None:
 
 
 def _has_words(*roles: Role) -> Rule:
-    """Without a selection it is the newest message of these roles (any) that needs words."""
+    """Requires stored text in the selected message or, without a selection, the newest of these roles
+    (any)."""
 
     def rule(state: ChatState) -> str | None:
         meant = state.messages.meant_unless_selected(*roles)
@@ -187,13 +204,13 @@ _HIDDEN = frozenset(
         "select_message",
     )
 )
-"""Actions that the footer leaves out while they cannot be done; others are dimmed."""
+"""Actions that the footer leaves out while they are not available; others are dimmed."""
 
 
 def disabled_reason(run: str, state: ChatState, given: tuple[object, ...] = ()) -> str | None:
-    """The name of the reason why an action cannot be done, in `words.en.conversation`; None if it can.
+    """Returns the reason why an action is not available: a key of `_WHY_NOT_TEXTS`, or `OBVIOUS`; else None.
 
-    A reason that waiting does not remove comes first. `given` is what was typed behind the command.
+    A reason that waiting does not remove comes first. `given` is what was typed after the command.
     """
     rules = _RULES.get(run, ())
     if run == "split" and any(given):
@@ -202,23 +219,25 @@ def disabled_reason(run: str, state: ChatState, given: tuple[object, ...] = ()) 
 
 
 def is_hidden(run: str, reason: str) -> bool:
-    """Whether the footer leaves out an action that cannot be done for this reason."""
+    """Whether the footer leaves out an action that is not available for this reason."""
     return run in _HIDDEN or (run == "regenerate" and reason in ("nothing_said_yet", "forgotten"))
 
 
 def refused_key(action: Action, reason: str) -> str:
-    """What is said of a key whose action cannot be done; empty if the reason is obvious."""
-    return tr("chat.action_not_now", action=action.name, why=_words(reason)) if reason else ""
+    """Returns the notice for a key whose action is not available; empty if the reason is obvious."""
+    return (
+        _("“{action}” is not available now: {why}", action=action.name, why=_words(reason)) if reason else ""
+    )
 
 
 def refused_command(action: Action, reason: str) -> str:
-    """What is said of a typed command that cannot be carried out."""
+    """Returns the notice for a typed command that is not available."""
     if action.where is Where.EVERYWHERE and action.run in ("lock", "demo"):
         reason = "no_door"
     if not reason:
-        return tr("chat.not_now", command=action.slash)
-    return tr("chat.not_now_because", command=action.slash, why=_words(reason))
+        return _("{command} is not available now.", command=action.slash)
+    return _("{command} is not available now: {why}", command=action.slash, why=_words(reason))
 
 
 def _words(reason: str) -> str:
-    return tr(f"chat.why_not.{reason}")
+    return _(_WHY_NOT_TEXTS[reason])

@@ -1,4 +1,4 @@
-"""The tree of a conversation: which ways it went, and where each of them leads."""
+"""The window with the tree of a conversation's branches."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -12,18 +12,18 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, Tree
 from textual.widgets.tree import TreeNode
 
+from atlas_desktop.locale import _, number
 from atlas_desktop.services.branches import Stretch
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.overlays import Covering
-from atlas_desktop.words.catalogue import tr
 from models.messages import Role
 
 _BOX, _BESIDE = 96, 34
-"""The widest that the screen is, and what stands beside the words of a line."""
+"""The maximum width of the window, and the columns of a line that are not its text."""
 
 
 class BranchTree(Tree[str]):
-    """Each node is a stretch of messages; its data is the id of the first one."""
+    """Each node is a stretch of messages; its data is the id of the first message."""
 
 
 class BranchScreen(Covering, ModalScreen[str | None]):
@@ -43,7 +43,7 @@ class BranchScreen(Covering, ModalScreen[str | None]):
         .hint { color: $quiet; height: auto; margin-bottom: 1; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", tr("messages.close"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Close"))]
 
     def __init__(self, tree: Sequence[Stretch], messages: int) -> None:
         super().__init__()
@@ -52,16 +52,24 @@ class BranchScreen(Covering, ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = tr("messages.branches")
-            box.border_subtitle = tr("messages.branches_keys")
+            box.border_title = _("Branches")
+            box.border_subtitle = _("Enter opens · Esc closes")
             yield Static(Content(self._said()), classes="hint", markup=False)
             yield BranchTree("", id="tree")
 
     def _said(self) -> str:
         ends = sum(_ends(stretch) for stretch in self._stretches)
         if ends <= 1:
-            return tr("messages.one_branch", count=self._messages)
-        return tr("messages.many_branches", count=self._messages, branches=ends)
+            return _(
+                "{count} messages, no branches yet. To create one, edit a message (e) or regenerate a "
+                "reply (Ctrl+R).",
+                count=number(self._messages),
+            )
+        return _(
+            "{count} messages on {branches} branches. ● marks the current one.",
+            count=number(self._messages),
+            branches=ends,
+        )
 
     def on_mount(self) -> None:
         tree = self.query_one(BranchTree)
@@ -96,8 +104,8 @@ def _ends(stretch: Stretch) -> int:
 
 def _label(stretch: Stretch, room: int) -> Text:
     first = stretch.nodes[0]
-    line = clean_line(" ".join(first.excerpt.split())) or tr("messages.branch_empty")
+    line = clean_line(" ".join(first.excerpt.split())) or _("(empty)")
     short = line if len(line) <= room else f"{line[: room - 1].rstrip()}…"
-    who = tr("chat.you") if first.role is Role.USER else "Atlas"
-    count = "  " + tr("messages.branch_length", count=len(stretch.nodes)) if len(stretch.nodes) > 1 else ""
+    who = _("You") if first.role is Role.USER else "Atlas"
+    count = "  " + _("{count} messages", count=number(len(stretch.nodes))) if len(stretch.nodes) > 1 else ""
     return Text.assemble("● " if stretch.shown else "○ ", (who, "bold"), f" {short}", (count, "dim"))

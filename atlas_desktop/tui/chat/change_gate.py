@@ -1,4 +1,4 @@
-"""Holds messages back while the room or the memory mode changes, so that none goes to the wrong place."""
+"""Holds messages back while the room or the memory mode changes, so that none is sent to the wrong place."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
@@ -13,7 +13,7 @@ Act = Callable[[], Coroutine[Any, Any, object]]
 
 
 class ChangeGate:
-    """Collects what is sent until all changes under way have ended."""
+    """Holds messages until all changes under way have ended."""
 
     def __init__(self, app: "BaseApp", view: ConversationView, submit: Callable[[str], None]) -> None:
         """`submit` sends what was held back."""
@@ -35,14 +35,14 @@ class ChangeGate:
         return [name for name in self._changes.values() if name]
 
     def change(self, act: Act, what: str, *, group: str, asked_for: bool) -> None:
-        """Starts work that may change where messages go. What is sent meanwhile is sent when it has ended.
+        """Starts work that may change where messages go. Messages sent meanwhile are sent when it has ended.
 
         If the user asked for the change (`asked_for`) and nothing has changed, because it was refused or
-        failed, the text returns to the prompt instead. `what` is empty for a command, which may start a
-        named change.
+        failed, the text returns to the prompt instead. `what` is empty for a command, which may start a named
+        change.
 
-        It is never cancelled: Textual reports a worker that was cancelled before its first step as running
-        for ever.
+        The work is never cancelled: Textual reports a worker that was cancelled before its first step as
+        running forever.
         """
         token = object()
         self._changes[token] = what
@@ -72,5 +72,5 @@ class ChangeGate:
             self._view.prompt.put("\n\n".join(filter(str.strip, (*texts, self._view.prompt.text))))
             return
         for text in texts:
-            # A command among them may start a change that the rest waits for.
+            # A command among them may start a change that the rest must wait for.
             self._submit(text)

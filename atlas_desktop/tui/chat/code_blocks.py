@@ -1,4 +1,4 @@
-"""Blocks of code in a message: found, headed with their language, and copied."""
+"""Finds code blocks in a message, labels them with their language, and copies them."""
 
 from dataclasses import dataclass, field
 
@@ -10,19 +10,19 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import _
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """`language` is what the fence says, empty where it says nothing."""
+    """A code block; `language` is what the fence says, empty if it says nothing."""
 
     language: str
     text: str = field(repr=False)
 
 
 def code_blocks(markdown: str) -> list[Code]:
-    """In their order, as CommonMark finds them: fenced ones and indented ones."""
+    """Returns the fenced and indented code blocks in order, as CommonMark finds them."""
     from markdown_it import MarkdownIt
 
     tokens = MarkdownIt("commonmark", {"html": False}).parse(markdown)
@@ -37,7 +37,7 @@ _COPIES = "copies"
 
 
 class CopyCode(Message):
-    """A block of code is to be copied."""
+    """A request to copy a code block."""
 
     def __init__(self, code: str) -> None:
         super().__init__()
@@ -45,12 +45,12 @@ class CopyCode(Message):
 
 
 def language_of(info: str) -> str:
-    """What a fence says of its language; empty where it says nothing."""
+    """Returns the language named by a fence; empty if it names none."""
     return info.split(maxsplit=1)[0] if info.strip() else ""
 
 
 def head_line(language: str, width: int) -> Content:
-    copy = tr("chat.copy_block")
+    copy = _("Copy")
     room = max(0, width - cell_len(copy) - 1)
     said = Content(language).truncate(room, ellipsis=True, pad=True)
     clickable = Style(underline=True) + Style.from_meta({_COPIES: True})
@@ -58,7 +58,7 @@ def head_line(language: str, width: int) -> Content:
 
 
 def copies(event: events.Click) -> bool:
-    """Whether the word that copies was clicked."""
+    """Whether the copy link was clicked."""
     return _COPIES in event.style.meta
 
 
@@ -67,7 +67,7 @@ def is_head(strip: Strip) -> bool:
 
 
 class CodeHead(Widget):
-    """Stays where it is when the code below it is scrolled sideways."""
+    """The head of a code block. It stays in place when the code below it is scrolled sideways."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """

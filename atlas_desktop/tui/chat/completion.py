@@ -10,10 +10,10 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import SLASH, Action
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.words.catalogue import tr
 from memory.entities import RoomKind
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ MOST = 40
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """`insert` replaces the word that is being typed; `whole` means that it can be sent as it is."""
+    """`insert` replaces the word being typed; `whole` means that the result can be sent as it is."""
 
     insert: str
     label: str
@@ -39,7 +39,8 @@ class Offer:
 
 
 class CompletionMenu(OptionList):
-    """Never takes the focus: the prompt keeps it and passes on the keys for the list."""
+    """The list of completions. It never takes the focus: the prompt keeps it and passes on the keys for the
+    list."""
 
     can_focus = False
     DEFAULT_CSS = """
@@ -65,7 +66,7 @@ class CompletionMenu(OptionList):
 
     @dataclass
     class Picked(Message):
-        """An offer was clicked on."""
+        """An offer was clicked."""
 
         offer: Offer
 
@@ -161,20 +162,20 @@ class CompletionController:
         if self._view.current.id is not None:
             attached = await here.attachments.attached(self._view.current.id)
             names = [clean_line(one.name) for one in attached if wanted in one.name.casefold()]
-            offers += [Offer(f"“{name}” ", name, tr("chat.attached_here")) for name in names]
+            offers += [Offer(f"“{name}” ", name, _("attached here")) for name in names]
         for room in self._app.desk.open_rooms:
             # Private content is not offered in a conversation that is not private.
             if room is not here and room.store.room is not RoomKind.OPEN:
                 continue
             for session in await room.sessions.recent(containing=wanted, limit=_OF_EACH):
                 if session.id != self._view.current.id:
-                    title = clean_line(session.title) or tr("chat.untitled")
-                    text = tr("chat.conversation_offered")
+                    title = clean_line(session.title) or _("Untitled")
+                    text = _("conversation: attach its text here")
                     offers.append(Offer(f"“{title}” ", title[:_SHORT], text, key=session.id))
         for memory in await self._memories(wanted):
             text = clean_line(memory)
             short = text if len(text) <= _SHORT else f"{text[: _SHORT - 1].rstrip()}…"
-            offers.append(Offer(f"“{text}” ", short, tr("chat.memory_offered")))
+            offers.append(Offer(f"“{text}” ", short, _("memory")))
         if self._view.is_there:
             self._menu.offer(offers, typed)
 

@@ -5,18 +5,18 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from atlas_desktop.locale import _
 from atlas_desktop.tui.actions import Action, typed
 from atlas_desktop.tui.chat.change_gate import ChangeGate
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.words.catalogue import tr
 from memory.entities import Message
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
 
 _COMMAND = re.compile(r"/[a-z_-]+(?: [^\n]*)?")
-"""What looks like a command."""
+"""Matches what looks like a command."""
 
 
 class ComposerController:
@@ -66,7 +66,7 @@ class ComposerController:
             # Probably a typo. Sending it again sends it as it is.
             self._sent_as_it_is = text
             name = text.split(maxsplit=1)[0]
-            self._app.say(tr("chat.unknown_command", name=name))
+            self._app.say(_("Unknown command: {name}. Press Enter again to send it as is.", name=name))
             return
         self._sent_as_it_is = ""
         if self.editing is not None:
@@ -139,7 +139,7 @@ class ComposerController:
         if self.editing is None:
             self._view.current.draft = self._view.prompt.text
         self.editing = message
-        self._view.prompt.edits(tr("chat.editing"))
+        self._view.prompt.edits(_("Editing an earlier message: Enter sends the new version, Esc cancels"))
         self._view.prompt.put(message.content)
         self._view.prompt.focus()
         self._view.refresh()
@@ -155,7 +155,7 @@ class ComposerController:
         message = self.editing
         assert message is not None
         if self._view.current.busy:
-            self._app.warn(tr("chat.busy"))
+            self._app.warn(_("Stop the current reply first (Esc)."))
             return
         self.stop_editing()
         if text and text != message.content:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.turns import Turn
 from memory.entities import MemoryMode, Message, RoomKind, Session
 
@@ -56,11 +57,12 @@ class Conversation:
     worker: "Worker[None] | None" = None
 
     def measure(self, reply_id: str, used: int, speed: float) -> None:
-        """Notes the tokens and the speed of a reply that is shown now."""
+        """Stores the tokens and the speed of the reply that is shown now."""
         self.measured[reply_id] = self.used, self.speed = used, speed
 
     def shows(self, reply_id: str) -> None:
-        """Another reply is the newest now. Nothing is known of replies from an earlier run."""
+        """Restores the measurements of the reply that is now the newest; those from an earlier run are
+        unknown."""
         self.used, self.speed = self.measured.get(reply_id, (0, 0.0))
 
     @property
@@ -83,9 +85,9 @@ class Conversation:
 
     @property
     def activity(self) -> str:
-        """What the turn does, in a word; empty without a turn."""
+        """The current activity of the turn, in a word; empty without a turn."""
         if not self.busy:
             return ""
         if self.stopping:
-            return "stopping"
-        return "writing" if self.partial_text else "reading"
+            return _("stopping")
+        return _("writing") if self.partial_text else _("reading")

@@ -1,4 +1,4 @@
-"""What the controllers of the chat screen share: the shown conversation and the widgets that show it."""
+"""State shared by the controllers of the chat screen: the shown conversation and its widgets."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,8 +23,8 @@ holding `ConversationView.switching`."""
 class ConversationView:
     """The conversation that is shown now, with its transcript and the prompt.
 
-    Hold `switching` while another conversation takes its place: news of a turn waits until there is something
-    that can show it. `refresh` updates the lines around the conversation, `refresh_list` the list beside it.
+    Hold `switching` while replacing the conversation: events of a turn wait until the new one can show them.
+    `refresh` updates the lines around the conversation, `refresh_list` the list beside it.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ConversationView:
 
     @property
     def room_kind(self) -> RoomKind:
-        """Raises `RoomClosed`."""
+        """The kind of the conversation's room. Raises `RoomClosed`."""
         return self.room.store.room
 
     @property
@@ -62,7 +62,7 @@ class ConversationView:
 
     @property
     def begun_off_record(self) -> bool:
-        """Whether the program has opened no vault: there is no other room to go to."""
+        """Whether the program has opened no vault, so that there is no other room."""
         room = self._app.desk.room
         return room is not None and room.store.room is RoomKind.OFF_RECORD
 
@@ -76,5 +76,5 @@ class ConversationView:
         await self.transcript.note(Remark(text))
 
     def show_transcript(self) -> None:
-        """Shows the transcript in place of the page of a conversation that has not begun."""
+        """Shows the transcript in place of the page of a new conversation."""
         self.transcript.screen.add_class("-talking")

@@ -9,11 +9,10 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from atlas_desktop.locale import N_, _, formats, ngettext
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.formats import formats
 from memory.errors import RoomClosed
 from models.errors import ModelsError
 from models.messages import Role
@@ -59,7 +58,7 @@ class ContextController:
         if made is not None and made.after < made.before:
             await self.compacted(made)
         else:
-            self._app.say(tr("chat.nothing_to_summarise"))
+            self._app.say(_("Nothing to summarise yet: the latest messages stay word for word."))
 
     def split(self, words: str = "") -> None:
         """Sends a text in parts that fit; without a text, the newest message, which was too long."""
@@ -69,11 +68,11 @@ class ContextController:
         shown = self._view.current
         whole = None if words else await self._newest_said()
         if not words and whole is None:
-            self._app.say(tr("chat.nothing_said"))
+            self._app.say(_("No messages from you yet."))
             return
         parts = await self._app.turns.in_parts(shown, words if whole is None else whole.content)
         if whole is not None and len(parts) < 2:
-            self._app.say(tr("chat.fits"))
+            self._app.say(_("Your latest message fits as it is. Type /split followed by a long text."))
         elif shown is self._view.current and not shown.busy:
             # The first part replaces the message that did not fit.
             self._app.turns.send_parts(shown, parts, edits=whole.id if whole else None)
@@ -90,7 +89,11 @@ class ContextController:
         """Adds one line that says how many tokens a summary has saved."""
         if made.session_id == self._view.current.id and not self._app.leaving:
             number = formats().number
-            text = tr("chat.summarised", before=number(made.before), after=number(made.after))
+            text = _(
+                "Older messages summarised: {before} → {after} tokens. F5 shows the summaries.",
+                before=number(made.before),
+                after=number(made.after),
+            )
             await self._view.note(text)
 
     async def resumed(self, session: "Session") -> None:
@@ -100,7 +103,7 @@ class ContextController:
         if found is not None and self._view.current.id == session.id:
             when = long(found.last, self._app.now())
             about = clean_line(found.text)
-            await self._view.note(tr("chat.last_time", when=when, about=about))
+            await self._view.note(_("Last time ({when}): {about}", when=when, about=about))
         self._app.attempt(self._warm(room, session.id), group=WARM, exclusive=True)
 
     async def _warm(self, room: "RoomServices", session_id: str) -> None:
@@ -117,8 +120,12 @@ _LEARNED = 30
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """Tokens `used` of `limit` (0: not known) and those of each tier by name; the memories that were `told`
-    for the newest reply, and how many passages besides; those that were `learned` in the conversation."""
+    """The contents of the details pane.
+
+    Tokens `used` of `limit` (0: unknown) and those of each tier by name. The memories that were `told` to the
+    model for the newest reply, and the number of other passages. Those that were `learned` in the
+    conversation.
+    """
 
     used: int = 0
     limit: int = 0
@@ -129,7 +136,7 @@ class Details:
 
 
 class DetailsPane(VerticalScroll, can_focus=False):
-    """The pane on the right of the conversation; it covers it on a narrow terminal."""
+    """The pane on the right of the conversation; on a narrow terminal it covers the conversation."""
 
     DEFAULT_CSS = """
     DetailsPane {
@@ -155,28 +162,39 @@ class DetailsPane(VerticalScroll, can_focus=False):
 def words_of(known: Details) -> Content:
     """Returns the details as text."""
     number = formats().number
-    parts: list[str | Content | tuple[str, str]] = [(tr("chat.aside.context"), "bold $accent"), "\n"]
+    parts: list[str | Content | tuple[str, str]] = [(_("Context"), "bold $accent"), "\n"]
     if known.limit:
         share = known.used / known.limit
         filled = min(_BAR, max(round(_BAR * share), known.used > 0))
-        used = tr("chat.aside.used", used=number(known.used), limit=number(known.limit), share=share)
+        used = _(
+            "{used} of {limit} tokens ({share:.0%})",
+            used=number(known.used),
+            limit=number(known.limit),
+            share=share,
+        )
         parts += [("█" * filled, "$primary"), ("░" * (_BAR - filled), "$quiet"), f"\n{used}\n"]
         parts += [(f"{name:<20}{number(tokens):>10}\n", "$quiet") for name, tokens in known.tiers]
     else:
-        parts += [(f"{tr('chat.aside.nothing_said')}\n", "$quiet")]
+        parts += [(f"{_('No messages yet.')}\n", "$quiet")]
     told = list(known.told)
     if known.passages:
-        told.append(tr("chat.aside.passages", count=known.passages))
-    parts += _listed("chat.aside.told", told)
-    parts += _listed("chat.aside.learned", known.learned)
-    parts += ["\n", (tr("chat.aside.more"), "$quiet")]
+        told.append(
+            ngettext(
+                "{count} passage from earlier messages",
+                "{count} passages from earlier messages",
+                known.passages,
+            )
+        )
+    parts += _listed(N_("Used for the latest reply"), told)
+    parts += _listed(N_("Learned in this conversation"), known.learned)
+    parts += ["\n", (_("F3 shows all memories, F5 the exact prompt."), "$quiet")]
     return Content.assemble(*parts)
 
 
 def _listed(heading: str, texts: Sequence[str]) -> list[str | Content | tuple[str, str]]:
     said = "".join(f"• {clean_line(text)}\n" for text in texts)
-    nothing = (f"{tr('chat.aside.none')}\n", "$quiet")
-    return ["\n", (tr(heading), "bold $accent"), "\n", said or nothing]
+    nothing = (f"{_('Nothing.')}\n", "$quiet")
+    return ["\n", (_(heading), "bold $accent"), "\n", said or nothing]
 
 
 class DetailsController:
@@ -192,7 +210,8 @@ class DetailsController:
         self.refresh()
 
     def clear(self) -> None:
-        """Removes everything about the conversation that is left, even while hidden: its room may close."""
+        """Clears everything about the conversation that is left, even while hidden, because its room may
+        close."""
         self._pane.tell(Details())
 
     def refresh(self) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from memory.storage.store import Store
 
-# One write a second is no load for a disk, and one second of typing is little to lose.
+# One write a second is a negligible load for a disk, and at most one second of typing is lost.
 KEEP_AFTER_S = 1.0
 
 
@@ -32,7 +32,7 @@ class Drafts:
         failed: "Callable[[Exception], None]",
         is_open: "Callable[[], bool]",
     ) -> None:
-        """`failed` is called with errors; `is_open` says whether a room is open and stays so."""
+        """`failed` is called with errors; `is_open` returns whether a room is open and not about to close."""
         self._desk, self._attempt, self._room_of = desk, attempt, room_of
         self._failed, self._is_open = failed, is_open
         self._kept: dict[tuple[RoomKind, str], str] = {}
@@ -42,7 +42,7 @@ class Drafts:
         self._writing = asyncio.Lock()
 
     def changed(self, conversation: Conversation) -> None:
-        """Stores the draft of `conversation` a moment later."""
+        """Schedules storing the draft of `conversation`."""
         self._changed[id(conversation)] = conversation
         if self._soon is None:
             self._soon = asyncio.get_running_loop().call_later(KEEP_AFTER_S, self._due)
@@ -53,7 +53,7 @@ class Drafts:
             self._attempt(self._keep_in_time(), group="drafts")
 
     async def _keep_in_time(self) -> None:
-        """Stores the drafts. A failure during a reply is tried again, not reported: the turn reports it."""
+        """Stores the drafts. A failure during a reply is retried and not reported: the turn reports it."""
         try:
             await self.keep_all()
         except (MemoryFault, OSError) as error:
@@ -63,8 +63,11 @@ class Drafts:
                 self._soon = asyncio.get_running_loop().call_later(KEEP_AFTER_S, self._due)
 
     async def keep_all(self) -> None:
-        """Stores everything that has changed. After trying all of it, raises what
-        `memory.storage.drafts.DraftStore` raises; what could not be stored is tried again next time."""
+        """Stores everything that has changed.
+
+        After trying all drafts, it raises what `memory.storage.drafts.DraftStore` raises. Drafts that could
+        not be stored are tried again next time.
+        """
         if self._soon is not None:
             self._soon.cancel()
             self._soon = None
@@ -83,8 +86,10 @@ class Drafts:
             raise errors[0]
 
     async def of(self, conversation: Conversation) -> str:
-        """The text that was kept for a conversation; off the record there is none. What has changed since is
-        not read back."""
+        """Returns the stored draft of a conversation; empty off the record.
+
+        A draft with changes that are not stored yet is returned as it is.
+        """
         if id(conversation) in self._changed:
             return conversation.draft
         store = self._store(conversation)
@@ -97,7 +102,7 @@ class Drafts:
         return text
 
     async def leave_open(self, conversation: Conversation) -> None:
-        """Notes in its room, and in no other, that this conversation was shown last."""
+        """Records in the conversation's room, and in no other, that it was shown last."""
         shown = self._store(conversation)
         for room in self._desk.open_rooms:
             if room.store.room is not RoomKind.OFF_RECORD:
@@ -118,7 +123,7 @@ class Drafts:
             self._unbegun[store.room] = conversation
 
     async def _take_back(self, conversation: Conversation, *, but: "Store | None") -> None:
-        """Removes the draft from other rooms in which the conversation was to begin before."""
+        """Removes the draft from other rooms in which the conversation was to begin earlier."""
         for room in self._desk.open_rooms:
             kind = room.store.room
             if room.store is not but and self._unbegun.get(kind) is conversation:
@@ -131,7 +136,10 @@ class Drafts:
             self._kept[store.room, place] = text
 
     def _store(self, conversation: Conversation) -> "Store | None":
-        """Where the texts of a conversation may be kept: where it is, or is to begin. Raises `RoomClosed`."""
+        """Returns the store for the conversation's drafts: that of the room it is in, or will begin in.
+
+        None off the record. Raises `RoomClosed`.
+        """
         session = conversation.session
         off = session is not None and session.memory_mode is MemoryMode.OFF
         if off or conversation.room is RoomKind.OFF_RECORD:

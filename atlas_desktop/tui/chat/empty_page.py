@@ -10,28 +10,34 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from atlas_desktop.words.catalogue import tr
+from atlas_desktop.locale import _
 
-EXAMPLES = tuple(tr(f"chat.example.{number}") for number in (1, 2, 3))
+EXAMPLES = (
+    _("Help me plan a weekend of hiking with a friend"),
+    _("Explain how tides work, in five sentences"),
+    _("Draft a polite note to my landlord about the heating"),
+)
 
 
 class EmptyPage(Vertical):
-    """A greeting and three examples; choosing one puts it into the prompt. Who has said nothing yet is
-    offered sample conversations, too."""
+    """A greeting and three examples; choosing one puts it into the prompt.
+
+    Users without any messages are also offered sample conversations.
+    """
 
     @dataclass
     class Chosen(Message):
         text: str
 
     class Demo(Message):
-        """The sample conversations are wanted."""
+        """The user asked for the sample conversations."""
 
     def compose(self) -> ComposeResult:
         options = [Option(Content.assemble(("› ", "$primary"), text)) for text in EXAMPLES]
         with Vertical(id="column"):
-            yield Static(tr("chat.greeting"), id="greeting", markup=False)
+            yield Static(_("What is on your mind?"), id="greeting", markup=False)
             yield Static(
-                tr("chat.promise"),
+                _("Everything you write stays on this computer, encrypted. Nothing is sent anywhere."),
                 id="promise",
                 markup=False,
             )
@@ -39,10 +45,14 @@ class EmptyPage(Vertical):
             yield Static("", id="samples", markup=False)
 
     def offer_samples(self, key: str) -> None:
-        """Says which key shows the sample conversations; nothing without one."""
+        """Shows which key opens the sample conversations; hides the line if there is none."""
         line = self.query_one("#samples", Static)
         line.display = bool(key)
-        line.update(Content.assemble((key, "bold $primary"), f" {tr('chat.samples')}") if key else "")
+        line.update(
+            Content.assemble((key, "bold $primary"), f" {_('shows sample conversations to explore')}")
+            if key
+            else ""
+        )
 
     def on_click(self, event: events.Click) -> None:
         if event.widget is self.query_one("#samples"):

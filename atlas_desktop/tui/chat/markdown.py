@@ -1,4 +1,4 @@
-"""Markdown from a model, made harmless."""
+"""Markdown from a model, rendered without anything harmful."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 UNSCROLLED: Reactive[Size] = Reactive(Size(0, 0), layout=False)
-"""For widgets that never scroll by themselves: otherwise Textual lays the whole screen out a second time
-whenever one of them has grown."""
+"""For widgets that never scroll themselves. Otherwise Textual lays out the whole screen a second time
+whenever one of them grows."""
 TAB = 8
 HIGHLIGHT_LIMIT = 12_000
-"""Characters of a code block above which it is shown without colours, so that drawing stays quick."""
+"""Characters of a code block above which it is shown without colours, so that drawing stays fast."""
 
 
 def _plain_links(children: Iterable["Token"]) -> list["Token"]:
-    """Links and images as text with the whole address behind it: nothing to click, nothing to fetch."""
+    """Returns links and images as text followed by the full address: nothing to click, nothing to fetch."""
     from markdown_it.token import Token
 
     kept: list[Token] = []
@@ -53,7 +53,7 @@ def _plain_links(children: Iterable["Token"]) -> list["Token"]:
 
 
 def _make_harmless(state: "StateCore") -> None:
-    """Cleans once more after parsing: entities and percent-escapes are decoded there, into anything."""
+    """Cleans the text again after parsing, which decodes entities and percent escapes into any character."""
     for token in state.tokens:
         token.content = clean(token.content)
         token.info = clean(token.info)
@@ -61,14 +61,15 @@ def _make_harmless(state: "StateCore") -> None:
             for child in token.children:
                 child.content = clean(child.content)
                 if child.type == "softbreak":
-                    # Whoever writes in a chat means the lines that they write: poems, addresses.
+                    # Line breaks in a chat are intended, as in poems and addresses.
                     child.type = "hardbreak"
             token.children = _plain_links(token.children)
 
 
 @cache
 def parser() -> "MarkdownIt":
-    """CommonMark with tables and strike-through. HTML is shown as it is written, never left out."""
+    """Returns a parser for CommonMark with tables and strikethrough. It shows HTML as text, never drops
+    it."""
     from markdown_it import MarkdownIt
 
     made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
@@ -77,10 +78,10 @@ def parser() -> "MarkdownIt":
 
 
 class CodeBlock(MarkdownFence):
-    """A code block whose language is never guessed: guessing runs every lexer there is."""
+    """A code block whose language is never guessed: guessing would run every lexer."""
 
     def __init__(self, markdown: Markdown, token: "Token", code: str) -> None:
-        # Textual measures a tab as one cell, and wraps what then does not fit.
+        # Textual measures a tab as one cell, and would wrap lines that then do not fit.
         super().__init__(markdown, token, code.expandtabs(TAB))
         self._written = code
 
@@ -103,19 +104,20 @@ class CodeBlock(MarkdownFence):
 
 
 def load_highlighter() -> None:
-    """Imports what the first code block needs. For a thread: it takes a while."""
+    """Imports what the first code block needs. Slow; call it in a thread."""
     highlight("pass", language="python", theme=HighlightTheme)
 
 
 def _let_go_of_parts(blocks: Iterable[MarkdownBlock]) -> None:
-    """Items and cells are read by the list or table that they are of, and are never shown themselves."""
+    """Frees items and cells: their list or table reads them, and they are never shown themselves."""
     for block in blocks:
         _let_go_of_parts(block._blocks)  # noqa: SLF001 - Textual has no other name for them
         let_go(block)
 
 
 def _composed(items: Iterable[MarkdownBlock], made: ComposeResult) -> ComposeResult:
-    """What a list is made of. Its items are read by then, which its making empties them of."""
+    """Yields the widgets of a list and frees its items. The items are copied first: composing empties
+    `items`."""
     items = [*items]
     yield from made
     for item in items:
@@ -123,21 +125,21 @@ def _composed(items: Iterable[MarkdownBlock], made: ComposeResult) -> ComposeRes
 
 
 class BulletList(MarkdownBulletList):
-    """A list with bullets, of which nothing is left when it is gone."""
+    """A bullet list that frees its items, so that nothing of it stays after its removal."""
 
     def compose(self) -> ComposeResult:
         return _composed(self._blocks, super().compose())
 
 
 class OrderedList(MarkdownOrderedList):
-    """A list with numbers, of which nothing is left when it is gone."""
+    """A numbered list that frees its items, so that nothing of it stays after its removal."""
 
     def compose(self) -> ComposeResult:
         return _composed(self._blocks, super().compose())
 
 
 class Table(MarkdownTable):
-    """A table of which nothing is left when it is gone."""
+    """A table that frees its cells, so that nothing of it stays after its removal."""
 
     def compose(self) -> ComposeResult:
         yield from super().compose()
@@ -145,7 +147,7 @@ class Table(MarkdownTable):
 
 
 class SafeMarkdown(Markdown):
-    """Markdown without links to click, HTML to hide in, or control characters."""
+    """Markdown without clickable links, hidden HTML or control characters."""
 
     virtual_size = UNSCROLLED
     BLOCKS = {  # noqa: RUF012

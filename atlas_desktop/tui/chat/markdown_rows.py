@@ -1,4 +1,4 @@
-"""Markdown tokens as rows of text: how a reply looks while it grows, without a widget for each block."""
+"""Markdown tokens as rows of text: shows a growing reply without a widget for each block."""
 
 import re
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Text that is to be wrapped, or a block of code (then `language` names its language).
+    """Text to wrap, or a code block with its `language`.
 
-    `kind` is empty for plain text, `h1` to `h6`, `code`, `rule` or `table`. `first` stands before the first
-    line and `rest` before the others: pairs of a text and the style it has (`bullet` or `quote`).
+    `kind` is empty for plain text, `h1` to `h6`, `code`, `rule` or `table`. `first` precedes the first line
+    and `rest` the others: pairs of a text and its style (`bullet` or `quote`).
     """
 
     content: Content
@@ -37,7 +37,7 @@ class Row:
 
 @dataclass(slots=True)
 class Numbers:
-    """Numbers of an ordered list. A list that is read item by item goes on with the same ones."""
+    """The numbering of an ordered list. A list that is read item by item continues the same numbering."""
 
     next: int
     width: int
@@ -50,7 +50,7 @@ class Numbers:
 
 @dataclass(slots=True)
 class _Edge:
-    """What stands at the left of the rows of a list item or a quotation."""
+    """The text to the left of the rows of a list item or a quotation."""
 
     mark: str
     style: str
@@ -70,10 +70,11 @@ def _take(edge: _Edge | None) -> tuple[tuple[str, str], ...]:
 def rows_of(
     tokens: Sequence["Token"], lines: Sequence[str], *, top: bool = True, numbers: Numbers | None = None
 ) -> list[Row]:
-    """The rows of whole blocks, each with the empty line below it. `lines` are those that were parsed.
+    """Returns the rows of whole blocks, each with the empty line below it. `lines` are those that were
+    parsed.
 
-    `top` says whether nothing stands above; `numbers` are those of a list that goes on from above. Tables are
-    shown as they are written: the width of their columns is known at their end.
+    `top` says whether nothing is above; `numbers` is the numbering of a list that continues from above.
+    Tables are shown as source text, because the width of their columns is known only at their end.
     """
     reader = _Reader(lines, numbers)
     reader.blocks(tokens, None, top=top)
@@ -99,8 +100,10 @@ class _Reader:
         bullets: int = 0,
         close: bool = False,
     ) -> None:
-        """Reads blocks; `bullets` is how many lists with bullets they are in, `close` leaves out the empty
-        lines that paragraphs and lists have below them outside of lists and quotations."""
+        """Reads blocks; `bullets` is the number of bullet lists they are in.
+
+        `close` leaves out the empty line below paragraphs.
+        """
         at = 0
         while at < len(tokens):
             token = tokens[at]
@@ -153,7 +156,8 @@ class _Reader:
 
 
 def numbers_of(items: Sequence["Token"]) -> Numbers:
-    """The numbers of a list whose tokens between its first and last are `items`: aligned at their end."""
+    """Returns the numbering of a list; `items` are the tokens between its first and last. Numbers end
+    aligned."""
     level = items[0].level if items else 0
     opened = [token for token in items if token.type == "list_item_open" and token.level == level]
     start = int(opened[0].info) if opened and opened[0].info.isdecimal() else 1
@@ -161,12 +165,12 @@ def numbers_of(items: Sequence["Token"]) -> Numbers:
 
 
 def width_of(number: int) -> int:
-    """Cells that the widest number of a list takes, with a space before it and what is behind it."""
+    """Returns the cells of a list's widest number, with a space before it and the characters after it."""
     return len(f"{number}. ") + 1
 
 
 def end_of(tokens: Sequence["Token"], at: int) -> int:
-    """Where the block that begins at `at` is closed."""
+    """Returns the index of the token that closes the block beginning at `at`."""
     token = tokens[at]
     if token.nesting <= 0:
         return at
@@ -177,7 +181,8 @@ def end_of(tokens: Sequence["Token"], at: int) -> int:
 
 
 def inline(token: "Token") -> Content:
-    """The words of a paragraph or heading, styled by the names `.em`, `.strong`, `.s` and `.code_inline`."""
+    """Returns the text of a paragraph or heading, styled by the names `.em`, `.strong`, `.s` and
+    `.code_inline`."""
     parts: list[str] = []
     spans: list[Span] = []
     opened: list[tuple[str, int]] = []

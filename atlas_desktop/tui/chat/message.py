@@ -13,29 +13,41 @@ from textual.content import Content
 from textual.widgets import Static
 
 from atlas_desktop.errors import Explained
+from atlas_desktop.locale import N_, _, formats, number
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.markdown import UNSCROLLED, SafeMarkdown
 from atlas_desktop.tui.chat.streaming_markdown import Growing
 from atlas_desktop.tui.textual_workarounds import forget_painted
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.formats import formats
 from memory.entities import Message, MessageStatus
 from models.messages import Role, StopReason
+
+_STATE_TEXTS = {
+    "failed": N_("failed"),
+    "unbegun": N_("stopped"),
+    "stopped": N_("stopped"),
+    "partial": N_("partial"),
+    "length": N_("cut off at length limit"),
+}
+_END_TEXTS = {
+    "stopped": N_("■ Stopped here."),
+    "partial": N_("■ Interrupted here: the rest is missing."),
+    "length": N_("■ Cut off at the length limit."),
+}
 
 LONGEST_FRAME_S = 0.5
 """How long to wait for a frame that may never be painted."""
 REST = 40
-"""Times as long as the processor worked for a frame until the next one begins: the model's threads wait
-for each other, so whatever the interface takes of one processor is taken of all."""
+"""The pause after a frame, as a multiple of its processor time. The model's threads wait for each other, so
+time that the interface takes from one processor is lost on all of them."""
 LONGEST_REST_S = 0.3
 
 
 class PacedStream:
-    """Gives text to a `Growing` at most `frame_rate` times a second, for about a fortieth of the time.
+    """Passes text to a `Growing` at most `frame_rate` times a second, using about a fortieth of the time.
 
-    What arrives between two frames is drawn together, so a fast model costs no more than a slow one. A frame
-    lasts from the new text until it has been painted.
+    Text that arrives between two frames is drawn together, so a fast model costs no more than a slow one. A
+    frame lasts from the new text until it has been painted.
     """
 
     def __init__(self, target: Growing, frame_rate: int) -> None:
@@ -50,14 +62,14 @@ class PacedStream:
         self._news.set()
 
     def end(self) -> None:
-        """Draws no more."""
+        """Stops drawing."""
         self._task.cancel()
 
     async def _painted(self) -> None:
         painted = asyncio.Event()
         if self._target.call_after_refresh(painted.set):
-            # Nothing is painted any more when the widget goes away meanwhile.
-            # (`wait_for` loses a cancellation that comes with the picture; the task would never end.)
+            # Nothing is painted any more if the widget is removed meanwhile.
+            # (`wait_for` loses a cancellation that arrives with the frame; the task would never end.)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LONGEST_FRAME_S):
                     await painted.wait()
@@ -93,14 +105,14 @@ def _state(message: Message) -> str:
 def state_word(message: Message) -> str:
     """Returns the state of an incomplete message in a word; empty for a complete one."""
     state = _state(message)
-    return tr(f"chat.state.{state}") if state else ""
+    return _(_STATE_TEXTS[state]) if state else ""
 
 
 def ending(message: Message) -> str:
     """Returns the line below a reply that breaks off, whose head may be out of view. Empty for other
     messages."""
     state = _state(message)
-    return tr(f"chat.end.{state}") if state not in _WORDLESS else ""
+    return _(_END_TEXTS[state]) if state not in _WORDLESS else ""
 
 
 SHOWN = 20_000
@@ -116,8 +128,8 @@ def shown_of(text: str) -> str:
 
 
 def _no_words() -> Content:
-    """Stands in for the text of a forgotten message."""
-    return Content.styled(tr("chat.no_words"), "italic $quiet")
+    """Returns the placeholder for the text of a forgotten message."""
+    return Content.styled(_("No text is stored here."), "italic $quiet")
 
 
 class MessageBlock(Vertical):
@@ -179,7 +191,8 @@ class MessageBlock(Vertical):
         return super().is_scrollable and (self.near or self.streaming)
 
     def __init__(self, message: Message, now: datetime, place: tuple[int, int] | None = None) -> None:
-        """`place` is its number among variants, counted from 1, and their number."""
+        """`place` is the number of the message among its variants, counted from 1, and the number of
+        variants."""
         super().__init__(classes="mine" if message.role is Role.USER else "theirs")
         self.message = message
         self._now = now
@@ -201,8 +214,11 @@ class MessageBlock(Vertical):
     def _end(self) -> Iterator[Static]:
         whole = len(self.message.content)
         if whole > SHOWN:
-            words = tr(
-                "chat.cut_for_show", shown=formats().number(len(shown_of(self.message.content))), count=whole
+            words = _(
+                "… Showing {shown} of {count} characters. Press o on the selected message, or type "
+                "/whole, to see all.",
+                count=number(whole),
+                shown=formats().number(len(shown_of(self.message.content))),
             )
             yield Static(Content(words), classes="end")
         if words := ending(self.message):
@@ -214,14 +230,18 @@ class MessageBlock(Vertical):
 
     def _words(self) -> str:
         if self._wordless and self.message.status is MessageStatus.FAILED:
-            return tr("chat.stopped_unbegun" if _state(self.message) == "unbegun" else "chat.nothing_came")
+            return (
+                _("Stopped before the first word. Ctrl+R tries again.")
+                if _state(self.message) == "unbegun"
+                else _("No reply. Ctrl+R tries again.")
+            )
         if self._wordless and self.message.status is MessageStatus.COMPLETE:
-            return f"*{tr('chat.no_words')}*"
+            return f"*{_('No text is stored here.')}*"
         return shown_of(self.message.content)
 
     def _head(self) -> Content:
         mine = self.message.role is Role.USER
-        name = tr("chat.you") if mine else "Atlas"
+        name = _("You") if mine else "Atlas"
         parts: list[tuple[str, str]] = [(name, "bold $mine" if mine else "bold $primary")]
         if self.has_class("-selected"):
             parts.insert(0, ("▸ ", "bold $accent"))
@@ -231,7 +251,7 @@ class MessageBlock(Vertical):
         if self._place:
             parts.append((f"  {self._place}", "$quiet"))
         if self.message.important:
-            parts.append((f"  ★ {tr('chat.important')}", "$accent"))
+            parts.append((f"  ★ {_('important')}", "$accent"))
         if word := self._activity or state_word(self.message):
             failed = _state(self.message) == "failed" and not self._activity
             parts.append((f"  · {word}", "$error" if failed else "$warning"))
@@ -259,7 +279,7 @@ class MessageBlock(Vertical):
             self._tell_head()
 
     def marked(self, message: Message) -> None:
-        """Shows changed facts about the message; its text is the same."""
+        """Updates the shown facts about the message; its text is unchanged."""
         self.message = message
         self._tell_head()
 

@@ -1,15 +1,15 @@
-"""What is done with one message: copied, marked, edited, forked, continued, turned to another variant."""
+"""Actions on one message: copy, mark, edit, fork, continue, show another variant."""
 
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from atlas_desktop.locale import _, ngettext
 from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.chat.code_blocks import CopyCode
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.message import SHOWN, MessageBlock
 from atlas_desktop.tui.keymap import keys_of
-from atlas_desktop.words.catalogue import tr
 from memory.entities import Message, MessageStatus, RoomKind
 from models.messages import Role, StopReason
 
@@ -27,8 +27,10 @@ VARIANTS = "variants"
 
 
 def _code_named(code: "Code") -> str:
-    language = code.language or tr("messages.code")
-    return tr("messages.code_lines", language=language, count=len(code.text.splitlines()))
+    language = code.language or _("code")
+    return ngettext(
+        "{language} · 1 line", "{language} · {count} lines", len(code.text.splitlines()), language=language
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,10 @@ class MountedMessages:
         return cls(messages, block.message if block is not None else None, transcript.at_the_newest)
 
     def meant(self, *roles: Role) -> Message | None:
-        """The selected message, or the one beside it in its turn that has one of these roles (any). Without a
-        selection it is the newest one of these roles."""
+        """Returns the selected message, or its neighbour in the same turn that has one of these roles (any).
+
+        Without a selection it is the newest message of these roles.
+        """
         if self.selected is None:
             return next((one for one in reversed(self.messages) if not roles or one.role in roles), None)
         if not roles or self.selected.role in roles:
@@ -62,7 +66,7 @@ class MountedMessages:
         return None
 
     def meant_unless_selected(self, *roles: Role) -> Message | None:
-        """The selected message whatever its role; else the newest one of these roles."""
+        """Returns the selected message whatever its role, or else the newest one of these roles."""
         return self.meant() if self.selected is not None else self.meant(*roles)
 
     @property
@@ -74,7 +78,7 @@ class MountedMessages:
 
     @property
     def unfinished(self) -> Message | None:
-        """The newest reply, if it was stopped or cut and some text of it came."""
+        """The newest reply, if it was stopped or cut off and has some text."""
         if not self.messages or not self.at_the_newest:
             return None
         newest = self.messages[-1]
@@ -102,7 +106,7 @@ class MessagesController:
         self._memories = memories
         self._navigation = navigation
         self.variants = 0
-        """How many variants there are of the newest reply, once that is known."""
+        """The number of variants of the newest reply; 0 until it is known."""
 
     @property
     def _mounted(self) -> MountedMessages:
@@ -127,7 +131,7 @@ class MessagesController:
         self._view.transcript.select_end(newest=True)
         self._view.transcript.anchor()
 
-    # --- what is done with it ---------------------------------------------------------------------
+    # --- actions ----------------------------------------------------------------------------------
 
     def edit(self) -> None:
         if (message := self._mounted.meant(Role.USER)) is not None:
@@ -145,11 +149,17 @@ class MessagesController:
     async def _fork(self, message: Message) -> None:
         made = await self._view.room.sessions.fork(message.session_id, message=message.id)
         await self._sessions.open(made.id)
-        self._app.say(tr("messages.forked", count=made.message_count))
+        self._app.say(
+            ngettext(
+                "Fork created with 1 message. The original is unchanged.",
+                "Fork created with {count} messages. The original is unchanged.",
+                made.message_count,
+            )
+        )
 
     def copy(self) -> None:
         if (message := self._mounted.meant()) is not None:
-            copied = self._copy(message.content, tr("messages.message_copied"))
+            copied = self._copy(message.content, _("Message copied to clipboard."))
             self._app.attempt(copied, group=GROUP, exclusive=True)
 
     def copy_code(self) -> None:
@@ -158,7 +168,7 @@ class MessagesController:
 
     def copy_block(self, event: CopyCode) -> None:
         """Copies the block of code whose button was clicked."""
-        self._app.attempt(self._copy(event.code, tr("messages.code_copied")), group=GROUP, exclusive=True)
+        self._app.attempt(self._copy(event.code, _("Code copied to clipboard.")), group=GROUP, exclusive=True)
 
     async def _copy_code(self, message: Message) -> None:
         from atlas_desktop.tui.chat.code_blocks import code_blocks
@@ -166,17 +176,17 @@ class MessagesController:
 
         found = code_blocks(message.content)
         if not found:
-            self._app.say(tr("messages.no_code"))
+            self._app.say(_("This message has no code."))
             return
         which: str | None = "0"
         if len(found) > 1:
             choices = [Choice(str(n), _code_named(one), one.text) for n, one in enumerate(found)]
-            which = await self._app.push_screen_wait(PickScreen(tr("messages.which_code"), choices))
+            which = await self._app.push_screen_wait(PickScreen(_("Which code?"), choices))
         if which is not None:
-            await self._copy(found[int(which)].text, tr("messages.code_copied"))
+            await self._copy(found[int(which)].text, _("Code copied to clipboard."))
 
     async def _copy(self, text: str, done: str) -> None:
-        """Puts a text on the clipboard of the terminal; out of the private room only after a question."""
+        """Copies a text to the terminal's clipboard. Outside the open room it asks first."""
         if self._view.room.store.room is not RoomKind.OPEN and not await self._may_leave():
             return
         self._app.copy_to_clipboard(text)
@@ -186,16 +196,19 @@ class MessagesController:
         from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 
         asked = ConfirmScreen(
-            tr("messages.copy"),
-            tr("messages.copy_hint"),
-            agree=tr("messages.copy_it"),
-            refuse=tr("messages.copy_not"),
+            _("Copy to the clipboard?"),
+            _(
+                "Other programs can read the clipboard, and some keep its history. What you copy leaves "
+                "this room."
+            ),
+            agree=_("Copy"),
+            refuse=_("Cancel"),
         )
         agreed: bool = await self._app.push_screen_wait(asked)
         return agreed
 
     def show_whole(self) -> None:
-        """Shows a message from its first word to its last, however long it is."""
+        """Shows a message in full, however long it is."""
         from atlas_desktop.tui.provenance.inspector import WholeScreen
 
         message = self._mounted.meant_unless_selected(*self._roles_of_longest)
@@ -204,7 +217,7 @@ class MessagesController:
 
     @property
     def _roles_of_longest(self) -> tuple[Role, ...]:
-        """Whose newest message is meant when none is selected: of one that is cut for show, its writer's."""
+        """The role of the newest message that is shown cut; empty if none is. Used without a selection."""
         cut = (one.role for one in reversed(self._mounted.messages) if len(one.content) > SHOWN)
         return tuple(islice(cut, 1))
 
@@ -213,13 +226,20 @@ class MessagesController:
             self._app.attempt(self._mark(message, chosen=self._mounted.selected is not None), group=GROUP)
 
     async def _mark(self, message: Message, *, chosen: bool) -> None:
-        """`chosen` says that the person has selected it; else it is said which one it was."""
+        """Marks or unmarks a message. Unless the user selected it (`chosen`), the notice says which one it
+        was."""
         marked = await self._view.room.branches.mark(message.id, important=not message.important)
         if (block := self._view.transcript.find(marked.id)) is not None:
             block.marked(marked)
-        done = tr("messages.marked") if marked.important else tr("messages.unmarked")
+        done = (
+            _("Marked as important: it stays in the context longest.")
+            if marked.important
+            else _("No longer marked as important.")
+        )
         key = key_words(keys_of(BY_ID["messages.select"], self._app.keys)) or BY_ID["messages.select"].slash
-        self._app.say(done if chosen else f"{done} {tr('messages.newest', key=key)}")
+        self._app.say(
+            done if chosen else f"{done} {_('This is the latest one. {key} selects another.', key=key)}"
+        )
 
     def show_why(self) -> None:
         if (message := self._mounted.meant_unless_selected(Role.ASSISTANT)) is not None:
@@ -231,7 +251,7 @@ class MessagesController:
 
         reasons = await reasons_of(self._view.room, message.id, self._app.now())
         if not reasons.any:
-            self._app.say(tr("why.none"))
+            self._app.say(_("Nothing was learned from it, and nothing else mentions it."))
             return
         self._app.push_screen(WhyScreen(self._app, reasons), self._navigation.place_chosen)
 
@@ -252,14 +272,14 @@ class MessagesController:
             self._app.attempt(self._show_variant_of(message, step), group=GROUP, exclusive=True)
 
     async def _show_variant_of(self, message: Message, step: int) -> None:
-        """Shows the branch that goes on from another variant of a message, at that variant."""
+        """Shows the branch that continues from another variant of a message, at that variant."""
         room = self._view.room
         variants = [one.id for one in await room.branches.variants(message.id)]
         at = variants.index(message.id)
         to = min(max(at + step, 0), len(variants) - 1)
         if to == at:
             self._app.say(
-                tr("messages.no_more_variants") if len(variants) > 1 else tr("messages.no_variants")
+                _("No more variants in that direction.") if len(variants) > 1 else _("No other variants.")
             )
             return
         await self._sessions.go_to(message.session_id, variants[to])
@@ -287,7 +307,7 @@ class MessagesController:
         return blocks[-1] if blocks and blocks[-1].message.role is Role.ASSISTANT else None
 
     def count_variants(self) -> None:
-        """Says in the newest reply which of how many it is, as soon as that is known."""
+        """Shows in the newest reply its number among the variants, as soon as that is known."""
         self.variants = 0
         if self._view.current.id is not None and not self._view.current.busy and not self._app.leaving:
             self._app.attempt(self._turn_variant(0), group=VARIANTS, exclusive=True)
@@ -299,7 +319,7 @@ class MessagesController:
         self._app.attempt(self._turn_variant(1), group=VARIANTS, exclusive=True)
 
     async def _turn_variant(self, step: int) -> None:
-        """Shows the variant that is `step` further, and goes on from there; at either end nothing changes."""
+        """Shows the variant `step` further and continues from it; at either end nothing changes."""
         async with self._view.switching:
             block, session_id = self._newest_reply, self._view.current.id
             if block is None or session_id is None or self._view.current.busy:

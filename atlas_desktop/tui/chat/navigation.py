@@ -1,4 +1,4 @@
-"""The screens that lie over the conversation, and the way back to what was chosen in them."""
+"""The screens that open over the conversation, and the return to what was chosen in them."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ class NavigationController:
         self._sessions = sessions
 
     def show_history(self, words: str = "") -> None:
-        """Everything that was said; with words, what has them in it."""
+        """Opens the history browser; with a text it searches for that."""
         from atlas_desktop.tui.history.screen import HistoryScreen
 
         self._app.push_screen(HistoryScreen(self._app, words), self._history_left)
@@ -38,7 +38,7 @@ class NavigationController:
             await self._sessions.open(chosen.session_id)
         found = chosen.message_id
         if found is not None and not await self._view.transcript.go_to(found):
-            # It was said on another branch than the one that is shown.
+            # It is on another branch than the one shown.
             await self._sessions.go_to(chosen.session_id, found)
 
     def show_memories(self) -> None:
@@ -47,7 +47,7 @@ class NavigationController:
         self._app.push_screen(MemoryScreen(self._app), self.place_chosen)
 
     def place_chosen(self, chosen: "Chosen | None") -> None:
-        """Goes to what was chosen in the memories or in a view of why."""
+        """Goes to what was chosen in the memory browser or in an explanation (`WhyScreen`)."""
         if chosen is not None:
             self._app.attempt(self._show_chosen(chosen), group="open", exclusive=True)
 
@@ -65,7 +65,7 @@ class NavigationController:
             self._app.push_screen(ExportDialog([target]))
 
     def import_conversations(self, path: str = "") -> None:
-        """Opens the import of a file, which may be named already."""
+        """Opens the import window; `path` fills in the file."""
         from atlas_desktop.tui.importing import ImportDialog
 
         self._app.push_screen(ImportDialog(path.strip()))

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -30,19 +30,19 @@ class PersonasController:
     async def _instruct_by_hand(self, words: str) -> None:
         shown = self._view.current
         if shown.busy:
-            self._app.say(tr("chat.busy"))
+            self._app.say(_("Stop the current reply first (Esc)."))
             return
         if not words:
             from atlas_desktop.tui.dialogs.forms import TextEditScreen
 
-            hint = tr("chat.instructions_hint")
+            hint = _("The model reads this before everything else, in this conversation only.")
             edited = await self._app.push_screen_wait(
-                TextEditScreen(tr("chat.instructions"), self._instructions, hint=hint)
+                TextEditScreen(_("Instructions"), self._instructions, hint=hint)
             )
             if edited is None or edited == self._instructions:
                 return
             words = edited
-        await self._instruct(shown, words, tr("chat.instructed"))
+        await self._instruct(shown, words, _("Instructions changed."))
 
     @property
     def _instructions(self) -> str:
@@ -54,11 +54,17 @@ class PersonasController:
     async def _instruct(self, shown: Conversation, text: str | None, said: str) -> None:
         if shown.id is None:
             shown.system = text
-            self._app.say(f"{said} {tr('chat.from_the_first')}")
+            self._app.say(f"{said} {_('This applies from your first message.')}")
         else:
             shown.session = await self._app.room_of(shown).personas.instruct(shown.id, text)
             if shown is self._view.current:
-                await self._view.note(f"{said} {tr('turn.new_epoch')}")
+                await self._view.note(
+                    f"{said} "
+                    + _(
+                        "With your next message, the model rereads this conversation with the new "
+                        "instructions."
+                    )
+                )
         self._view.refresh()
 
     def choose_persona(self, words: str = "") -> None:
@@ -70,10 +76,10 @@ class PersonasController:
 
         shown = self._view.current
         if shown.busy:
-            self._app.say(tr("chat.busy"))
+            self._app.say(_("Stop the current reply first (Esc)."))
             return
         if words.casefold() == "none":
-            await self._instruct(shown, None, tr("chat.itself_again"))
+            await self._instruct(shown, None, _("Persona removed."))
             return
         if words:
             await self._be(shown, await persona_for(self._view.room, self._app.desk.open_rooms, words))
@@ -86,14 +92,16 @@ class PersonasController:
             await self._be(shown, chosen)
 
     async def _be(self, shown: Conversation, persona: "Persona") -> None:
-        await self._instruct(shown, persona.system_prompt, tr("chat.is_now", name=clean_line(persona.name)))
+        await self._instruct(
+            shown, persona.system_prompt, _("Persona changed to {name}.", name=clean_line(persona.name))
+        )
         model = persona.model
         if model and model != self._app.model_id:
             self._app.desk.models.installed_model(model)
             self._app.desk.chosen_model = model
             await self._app.change_model_soon()
 
-    # --- prompts to fill in -----------------------------------------------------------------------
+    # --- templates --------------------------------------------------------------------------------
 
     def use_template(self, words: str = "") -> None:
         """Fills in a template and puts it into the prompt; shows the list if none is named."""

@@ -9,11 +9,12 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.attachments import pasted_file
 from atlas_desktop.services.cleaning import clean
 
 PASTED_AT_A_TIME = 50_000
-"""Characters that are inserted at once: wrapping them takes a few hundredths of a second."""
+"""Characters that are inserted at a time: wrapping them takes a few hundredths of a second."""
 NEW_LINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
 
 
@@ -67,15 +68,15 @@ class Prompt(TextArea):
             show_line_numbers=False,
             tab_behavior="focus",
             highlight_cursor_line=False,
-            placeholder="Write a message",
+            placeholder=_("Write a message"),
         )
         self.history_of_sent: list[str] = []
         self.completing: Callable[[], bool] = lambda: False
         self.completes: Callable[[bool], object] = lambda _send: None
-        """Takes the marked completion; True if it was taken with Enter, which also sends it."""
+        """Takes the marked completion. The argument is True for Enter, which also sends it."""
         self.sends: Callable[[str], object] = lambda text: self.post_message(self.Sent(text))
-        """Called with the text on Enter. Both are called while the key is handled: the next key may wait
-        already and belongs into the text that they leave."""
+        """Called with the text on Enter. Like `completes`, it is called while the key is handled: the next
+        key may already be waiting and belongs to the resulting text."""
         self._recalled: int | None = None
         self._unsent = ""
 
@@ -129,7 +130,7 @@ class Prompt(TextArea):
         self.set_class(bool(title), "-editing")
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Cleans pasted text: it comes from outside."""
+        """Cleans pasted text, because it comes from outside."""
         event.prevent_default()
         event.stop()
         await self.take_paste(event.text)

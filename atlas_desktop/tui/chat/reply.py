@@ -57,11 +57,13 @@ class ReplyController:
         self._app.turns.regenerate(self._view.current)
         self._view.refresh()
 
-    # --- a conversation with a reply under way is shown --------------------------------------------
+    # --- showing a conversation with a reply under way ---------------------------------------------
 
     def detach(self, conversation: Conversation, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """Forgets the streaming reply of the conversation that is left. Returns the messages of the next
-        `conversation`, with the text so far of a reply under way."""
+        """Detaches from the streaming reply of the conversation that is left.
+
+        Returns the messages of the next `conversation`, with the text so far of a reply under way.
+        """
         self._live, self._drawn = None, 0
         if not conversation.busy or conversation.reply is None:
             return messages
@@ -80,7 +82,7 @@ class ReplyController:
         if self._live is not None and self._view.current.busy:
             self._live.show_activity(self._view.current.activity)
 
-    # --- what the turns report ----------------------------------------------------------------------
+    # --- events of turns ----------------------------------------------------------------------------
 
     async def accepted(self, event: TurnAccepted) -> None:
         if self._app.leaving:

@@ -1,17 +1,17 @@
-"""Where a conversation is kept (open, private, off the record), and what memory does in it."""
+"""Where a conversation is kept (open, private, off the record), and how it uses memory."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from atlas_desktop.locale import _, ngettext
+from atlas_desktop.phrases import rooms as phrases
 from atlas_desktop.tui.chat.change_gate import Act, ChangeGate
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView, ShowConversation
 from atlas_desktop.tui.chat.sessions import SessionsController
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.widgets.change_bar import UndoBar
-from atlas_desktop.words import phrases
-from atlas_desktop.words.catalogue import tr
 from memory.entities import MemoryMode, RoomKind
 from memory.errors import MemoryFault
 
@@ -57,12 +57,15 @@ class RoomsController:
             self._view.prompt.call_later(self._begin, act, what, asked_for=asked_for)
 
     def _begin(self, act: Act, what: str, *, asked_for: bool) -> None:
-        """Allows one change at a time. The same change again comes from a key that was pressed twice."""
+        """Starts a change unless one is under way. A repeated request comes from a key that was pressed
+        twice."""
         under_way = self._gate.changes
         if not under_way:
             self._gate.change(act, what, group=GROUP, asked_for=asked_for)
         elif what not in under_way:
-            self._app.warn(tr("rooms.one_at_a_time"))
+            self._app.warn(
+                _("Another change of room or memory mode is in progress. No other changes were made.")
+            )
 
     async def _at_rest(self, conversation: Conversation, act: Callable[[], Awaitable[None]]) -> None:
         """Changes where a conversation is kept, unless a turn of it is under way."""
@@ -70,7 +73,7 @@ class RoomsController:
             await self._app.drafts.keep_all()
             if conversation.busy:
                 # A message was sent after the key was pressed.
-                self._app.say(tr("chat.busy"))
+                self._app.say(_("Stop the current reply first (Esc)."))
                 return
             await act()
         self._refresh()
@@ -84,13 +87,13 @@ class RoomsController:
         return opened
 
     async def _agreed(self, title: str, change: phrases.Consequence) -> bool:
-        """Says what will happen; asks first if it cannot be undone."""
+        """Announces what will happen; asks first if it cannot be undone."""
         if not change.asks:
             await self._say(change)
             return True
         from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 
-        question = ConfirmScreen(title, change.words, agree=tr("rooms.do_it"), refuse=tr("rooms.leave_it"))
+        question = ConfirmScreen(title, change.words, agree=_("OK"), refuse=_("Cancel"))
         agreed: bool = await self._app.push_screen_wait(question)
         return agreed
 
@@ -122,7 +125,7 @@ class RoomsController:
             return
         await self._move(RoomKind.PRIVATE)
         if self._view.current.id is not None:
-            self._app.say(tr("history.done.private", count=1))
+            self._app.say(ngettext("Moved to the private room.", "{count} moved to the private room.", 1))
 
     def _to(self, destination: RoomKind) -> phrases.Consequence:
         """Returns what moving the shown conversation will do."""
@@ -132,7 +135,7 @@ class RoomsController:
         return phrases.of_move(here, destination)
 
     async def _ask_for_private(self, words: str) -> bool:
-        if not await self._ask(tr("rooms.private"), words, self._rooms.enter_private):
+        if not await self._ask(_("The private room"), words, self._rooms.enter_private):
             return False
         self._private_is_open()
         return True
@@ -164,7 +167,7 @@ class RoomsController:
             await self._rooms.enter_private_with(key)
             self._private_is_open()
         else:
-            opened = await self._ask_for_private(tr("rooms.begins_in_it"))
+            opened = await self._ask_for_private(_("New conversations start in it."))
         if resume is not None:
             await self._sessions.open(resume)
         elif opened:
@@ -175,7 +178,7 @@ class RoomsController:
         self._do(self._make_open, "make_open")
 
     async def _make_open(self) -> None:
-        if not await self._agreed(tr("rooms.move_to_open"), self._to(RoomKind.OPEN)):
+        if not await self._agreed(_("Move to the open room"), self._to(RoomKind.OPEN)):
             return
         if self._view.room_kind is RoomKind.OFF_RECORD:
             await self._keep(MemoryMode.NORMAL)
@@ -212,7 +215,7 @@ class RoomsController:
     async def _close_or_open(self, opened: Callable[[], object]) -> None:
         if self._rooms.private is not None:
             await self._rooms.leave_private()
-        elif await self._ask_for_private(tr("rooms.listed_while_open")):
+        elif await self._ask_for_private(_("While it is open, the list shows its conversations.")):
             opened()
         self._refresh()
 
@@ -234,7 +237,7 @@ class RoomsController:
         try:
             await self._app.drafts.keep_all()
         except (MemoryFault, OSError) as error:
-            # The room closes all the same.
+            # The room closes even after an error.
             self._app.background_failed(error)
         if self._view.current.room is RoomKind.PRIVATE:
             async with self._view.switching:
@@ -242,7 +245,7 @@ class RoomsController:
         self._app.turns.forget_room(RoomKind.PRIVATE)
         # The bar may name a conversation that was deleted in that room.
         self._undo_bar.take()
-        self._app.say(tr("rooms.private_closed"), anywhere=True)
+        self._app.say(_("The private room is closed."), anywhere=True)
         self._app.call_later(self._view.refresh)
         self._app.call_later(self._view.refresh_list)
 
@@ -266,7 +269,7 @@ class RoomsController:
 
     async def _keep_now(self) -> None:
         if self._view.room_kind is not RoomKind.OFF_RECORD:
-            self._app.say(tr("rooms.saved_already"))
+            self._app.say(_("This conversation is already saved."))
         else:
             await self._keep(MemoryMode.NORMAL)
 
@@ -292,7 +295,7 @@ class RoomsController:
         async def enter(passphrase: str) -> None:
             self._app.look_after(await desk.enter(await desk.vault.unlock(passphrase)))
 
-        return await self._ask(tr("rooms.open"), tr("rooms.open_locked"), enter)
+        return await self._ask(_("The open room"), _("It is locked. Enter your passphrase."), enter)
 
     def go_off_record(self) -> None:
         self._do(partial(self._change_mode, MemoryMode.OFF), "go_off_record")
@@ -311,7 +314,7 @@ class RoomsController:
         off = here is RoomKind.OFF_RECORD
         now = MemoryMode.OFF if off else shown.session.memory_mode if shown.session else shown.mode
         change = phrases.of_mode(now or MemoryMode.NORMAL, mode, room=here, begun=shown.id is not None)
-        if not await self._agreed(tr("rooms.change_mode"), change) or now is mode:
+        if not await self._agreed(_("Change the memory mode"), change) or now is mode:
             return
         if off:
             await self._keep(mode)
@@ -327,7 +330,12 @@ class RoomsController:
             mode is not MemoryMode.OFF and (now_mode or MemoryMode.NORMAL) is not mode
         ):
             # The room of the conversation was closed meanwhile, so another one is shown.
-            self._app.warn(tr("rooms.mode_not_set"))
+            self._app.warn(
+                _(
+                    "The memory mode was not changed because another conversation is shown now. The line "
+                    "above it shows its mode."
+                )
+            )
 
     async def _off_the_record(self, shown: Conversation) -> None:
         room = await self._rooms.off_record()

@@ -183,7 +183,7 @@ class ChatScreen(Ground, ConversationScreen):
         if text and conversation is self.current and not self.prompt.text:
             self.prompt.put(text)
 
-    # --- what the application and other screens ask for ------------------------------------------
+    # --- requests from the application and other screens -----------------------------------------
 
     @property
     def current(self) -> Conversation:
@@ -226,7 +226,7 @@ class ChatScreen(Ground, ConversationScreen):
             # Events of a turn may arrive while the rooms are being closed.
             return
         self.reply.refresh()
-        # Painting a blink takes time from the threads of the model.
+        # Painting a blinking cursor takes processor time from the model's threads.
         self.prompt.cursor_blink = not (self.current.busy or self.atlas.desk.settings.ui.reduced_motion)
         self.refresh_bindings()
 
@@ -243,7 +243,7 @@ class ChatScreen(Ground, ConversationScreen):
         else:
             self.atlas.warn(explained.title)
 
-    # --- another conversation --------------------------------------------------------------------
+    # --- switching conversations -----------------------------------------------------------------
 
     async def show_conversation(
         self, conversation: Conversation, messages: tuple[Message, ...], branch: "Branch | None"
@@ -258,7 +258,7 @@ class ChatScreen(Ground, ConversationScreen):
             self.composer.stop_editing()
         self.current.draft = self.prompt.text
         self.atlas.drafts.changed(self.current)
-        # No await between these lines: the typed text of one must not be sent or kept in the other.
+        # No await between these lines: one conversation's typed text must not be sent or stored in the other.
         self.view.current = conversation
         self.prompt.history_of_sent = [m.content for m in messages if m.role is Role.USER]
         self.prompt.put(conversation.draft)
@@ -287,7 +287,7 @@ class ChatScreen(Ground, ConversationScreen):
         self.details.refresh()
         self.messages.count_variants()
 
-    # --- whether an action can be done -----------------------------------------------------------
+    # --- availability of actions -----------------------------------------------------------------
 
     @property
     def state(self) -> ChatState:
@@ -344,7 +344,7 @@ class ChatScreen(Ground, ConversationScreen):
             reason = disabled_reason(action.run, self.state, given)
             self.atlas.warn(refused_command(action, reason or ""))
 
-    # --- what the widgets report -----------------------------------------------------------------
+    # --- events of widgets -----------------------------------------------------------------------
 
     def on_text_area_changed(self) -> None:
         self.composer.text_changed()
@@ -403,7 +403,7 @@ class ChatScreen(Ground, ConversationScreen):
     def on_undo_bar_undone(self) -> None:
         self.sessions.undo()
 
-    # --- what the turns report -------------------------------------------------------------------
+    # --- events of turns -------------------------------------------------------------------------
 
     async def on_turn_accepted(self, event: TurnAccepted) -> None:
         await self.reply.accepted(event)
@@ -532,7 +532,7 @@ class ChatScreen(Ground, ConversationScreen):
     def action_import_conversations(self, words: str = "") -> None:
         self.navigation.import_conversations(words)
 
-    # --- actions: what the conversation is given -------------------------------------------------
+    # --- actions: attachments, instructions and templates ----------------------------------------
 
     def action_attach(self, words: str = "") -> None:
         self.attachments.attach(words)

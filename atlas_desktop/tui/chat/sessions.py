@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.chat.composer import ComposerController
@@ -16,7 +17,6 @@ from atlas_desktop.tui.chat.sidebar import PAGE, Sidebar
 from atlas_desktop.tui.chat.virtual_transcript import PAGE as PAGE_OF_MESSAGES
 from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.widgets.change_bar import UndoBar
-from atlas_desktop.words.catalogue import tr
 from memory.entities import RoomKind, Session
 from memory.errors import QueryUnclear, SavedSearchNotFound, SessionNotFound
 from memory.search.entities import All, Is, Mark, Not, Page, Query, SessionHit
@@ -142,8 +142,10 @@ class SessionsController:
         self._view.transcript.focus()
 
     async def move_on(self, conversation: Conversation) -> None:
-        """Follows a turn into the new conversation that it has started by itself. The typed text and the
-        history of sent messages move along. Call it while holding `switching`."""
+        """Follows a turn into the new conversation that it has started.
+
+        The typed text and the history of sent messages move along. Call it while holding `switching`.
+        """
         if self._composer.editing is not None:
             self._composer.stop_editing()
         sent = self._view.prompt.history_of_sent
@@ -168,7 +170,7 @@ class SessionsController:
         return self._sidebar.marked if self._sidebar.sessions.has_focus else self._view.current.id
 
     def start_new(self) -> None:
-        # A user in the private room means to stay in it.
+        # A new conversation begun in the private room stays in it.
         stays = self._view.current.room is RoomKind.PRIVATE
         self._app.attempt(partial(self.show_new, private=stays), group="open", exclusive=True)
 
@@ -224,7 +226,7 @@ class SessionsController:
             self._app.attempt(self._delete(session_id), group="delete")
 
     async def _delete(self, session_id: str) -> None:
-        room, _ = await self._app.desk.rooms.find(session_id)
+        room, _unused = await self._app.desk.rooms.find(session_id)
         session = await room.sessions.delete(session_id)
         conversation = self._app.turns.of(session)
         self._app.turns.stop(conversation)
@@ -247,11 +249,11 @@ class SessionsController:
             self._app.attempt(self._restore(session_id), group="delete")
 
     async def _restore(self, session_id: str) -> None:
-        room, _ = await self._app.desk.rooms.find(session_id)
+        room, _unused = await self._app.desk.rooms.find(session_id)
         await room.sessions.restore(session_id)
         await self.open(session_id)
 
-    # --- how it is filed --------------------------------------------------------------------------
+    # --- filing -----------------------------------------------------------------------------------
 
     def star(self) -> None:
         self._app.attempt(self._star(), group=GROUP)
@@ -263,7 +265,7 @@ class SessionsController:
         assert session is not None
         await room.organising.apply([session.id], MarksPatch(starred=not session.starred))
         shown.session = await room.store.get_session(session.id)
-        self._app.say(tr("chat.unstarred" if session.starred else "chat.starred"))
+        self._app.say(_("Star removed.") if session.starred else _("Starred."))
         self._view.refresh()
         self._view.refresh_list()
 
@@ -278,10 +280,10 @@ class SessionsController:
         shown, session, room = self._view.current, self._view.current.session, self._view.room
         assert session is not None
         if not words:
-            now = ", ".join(map(clean_line, session.tags)) or tr("chat.no_tags_yet")
-            hint = tr("chat.tags_now", tags=now)
-            field = tr("chat.tags_field")
-            given = await self._app.push_screen_wait(FieldsScreen(tr("chat.tag"), [field], hint=hint))
+            now = ", ".join(map(clean_line, session.tags)) or _("none yet")
+            hint = _("Current tags: {tags}. Put - before a tag to remove it.", tags=now)
+            field = _("Tags")
+            given = await self._app.push_screen_wait(FieldsScreen(_("Tag"), [field], hint=hint))
             words = given[field] if given else ""
         if not words.strip():
             return
@@ -293,11 +295,11 @@ class SessionsController:
         try:
             await room.organising.apply([session.id], patch)
         except ValueError as error:
-            self._app.say(tr("chat.not_a_tag", reason=error))
+            self._app.say(_("Invalid tag: {reason}.", reason=error))
             return
         shown.session = await room.store.get_session(session.id)
         tags = ", ".join(map(clean_line, shown.session.tags))
-        self._app.say(tr("chat.tags", tags=tags) if tags else tr("chat.no_tags"))
+        self._app.say(_("Tags: {tags}.", tags=tags) if tags else _("This conversation has no tags."))
         self._view.refresh_list()
 
     def resume(self, words: str = "") -> None:
@@ -311,7 +313,7 @@ class SessionsController:
         from memory.errors import AmbiguousId, SessionNotFound
 
         try:
-            _, session = await self._app.desk.rooms.find(words)
+            _unused, session = await self._app.desk.rooms.find(words)
         except (SessionNotFound, AmbiguousId) as error:
             rooms = self._app.desk.open_rooms
             found = [s for room in rooms for s in await room.sessions.recent(containing=words, limit=1)]
@@ -345,7 +347,7 @@ class SessionsController:
             try:
                 name = "" if words.casefold() == "none" else tidy_name(words)
             except ValueError:
-                self._app.say(tr("history.project.bad", longest=LONGEST))
+                self._app.say(_("Enter 1 to {longest} characters.", longest=LONGEST))
                 return
         else:
             screen = ProjectsScreen(self._app, room, self.project)

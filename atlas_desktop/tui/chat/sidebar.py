@@ -1,4 +1,4 @@
-"""The list of conversations: grouped by day, filtered as one types."""
+"""The list of conversations: grouped by day, filtered as the user types."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from textual.timer import Timer
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.sessions import number_of
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.calendar import grouped, short
 from atlas_desktop.tui.widgets.inputs import CleanInput
-from atlas_desktop.words.catalogue import tr
 from memory.entities import RoomKind, Session
 
 DEBOUNCE_S = 0.15
@@ -36,7 +36,7 @@ def line_of(session: Session, now: datetime, *, replying: bool) -> Content:
     when = "…" if replying else short(session.updated_at, now)
     mark = _MARKS.get(session.room, "")
     room = WIDTH - cell_len(mark) - cell_len(when) - 1
-    title = clean_line(session.title) or tr("chat.untitled")
+    title = clean_line(session.title) or _("Untitled")
     if cell_len(title) > room:
         number = number_of(title)
         title = set_cell_size(title, room - 1 - len(number)).rstrip() + "…" + number
@@ -98,7 +98,7 @@ class Sidebar(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.filter = CleanInput(placeholder=tr("chat.filter"), id="filter", select_on_focus=False)
+        self.filter = CleanInput(placeholder=_("Filter"), id="filter", select_on_focus=False)
         self.sessions = SessionList(id="sessions", markup=False)
         self._timer: Timer | None = None
         self._shown: list[str] = []
@@ -110,7 +110,7 @@ class Sidebar(Vertical):
 
     @property
     def covers(self) -> bool:
-        """Whether it covers the conversation while it is shown, on a narrow terminal."""
+        """Whether it covers the conversation when shown, as on a narrow terminal."""
         return self.screen.has_class("-narrow")
 
     @property
@@ -144,7 +144,7 @@ class Sidebar(Vertical):
                 lines.append((Content(""), None))
             lines.append((Content(group), None))
             lines += [(line_of(one, now, replying=one.id in replying), one.id) for one in members]
-        self._shown = [one for _, one in lines if one is not None]
+        self._shown = [one for _unused, one in lines if one is not None]
         with self.app.batch_update():
             scroll = listing.scroll_y
             if not _same(lines, listing.options):
@@ -158,7 +158,7 @@ class Sidebar(Vertical):
             else:
                 listing.highlighted = None
             listing.scroll_to(y=scroll, animate=False)
-        nothing = tr("chat.none_holds" if self.containing else "chat.none")
+        nothing = _("No matches.") if self.containing else _("No conversations yet.")
         self.explain("" if lines else nothing)
 
     def explain(self, text: str) -> None:

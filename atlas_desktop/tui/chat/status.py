@@ -1,4 +1,5 @@
-"""The lines around the conversation: title, model, room and memory above it; what goes on below it."""
+"""The lines around the conversation: title, model, room and memory above it; the current activity below
+it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -8,6 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from atlas_desktop.locale import N_, _, formats
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.context import EPOCH
 from atlas_desktop.services.memories import COLLECT, CONSOLIDATE, PROMOTE
@@ -19,8 +21,6 @@ from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.keymap import keys_of
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.formats import formats
 from memory.jobs.runner import Held
 from memory.kinds import MemoryMode, RoomKind
 from memory.summaries.compaction import IMPROVE
@@ -35,17 +35,17 @@ TITLE_CELLS = 30
 SHORTEST_CELLS = 8
 
 _MEMORY = {
-    MemoryMode.NORMAL: "chat.memory.normal",
-    MemoryMode.READS: "chat.memory.reads",
-    MemoryMode.BLANK: "chat.memory.blank",
-    MemoryMode.OFF: "chat.memory.off",
+    MemoryMode.NORMAL: N_("memory normal"),
+    MemoryMode.READS: N_("memory read only"),
+    MemoryMode.BLANK: N_("memory blank"),
+    MemoryMode.OFF: N_("off the record"),
 }
 _ROOM = {
-    RoomKind.OPEN: "chat.room.open",
-    RoomKind.PRIVATE: "chat.room.private",
-    RoomKind.OFF_RECORD: "chat.room.off",
+    RoomKind.OPEN: N_("open room"),
+    RoomKind.PRIVATE: N_("private room"),
+    RoomKind.OFF_RECORD: N_("memory only"),
 }
-# Anything unusual stands out in words and in colour.
+# Unusual modes stand out by their text and colour.
 _MEMORY_STYLES = {
     MemoryMode.READS: "$accent",
     MemoryMode.BLANK: "$accent",
@@ -54,29 +54,29 @@ _MEMORY_STYLES = {
 _ROOM_STYLES = {RoomKind.PRIVATE: "bold $warning", RoomKind.OFF_RECORD: "bold $warning"}
 
 _DOING = {
-    TITLE: "chat.doing.title",
-    EPOCH: "chat.doing.epoch",
-    IMPROVE: "chat.doing.improve",
-    EMBED: "chat.doing.embed",
-    TUNE: "chat.doing.tune",
-    PROMOTE: "chat.doing.upkeep",
-    COLLECT: "chat.doing.upkeep",
-    CONSOLIDATE: "chat.doing.upkeep",
+    TITLE: N_("naming conversations"),
+    EPOCH: N_("summarising"),
+    IMPROVE: N_("rewriting summaries"),
+    EMBED: N_("indexing messages"),
+    TUNE: N_("tuning the model"),
+    PROMOTE: N_("maintaining memories"),
+    COLLECT: N_("maintaining memories"),
+    CONSOLIDATE: N_("maintaining memories"),
 }
-_WAITING = {Held.BATTERY: "chat.resting.battery", Held.PAUSED: "chat.resting.paused"}
+_WAITING = {Held.BATTERY: N_("background work paused (battery)"), Held.PAUSED: N_("background work paused")}
 
 
 def work_under_way(background: "BackgroundService") -> str:
-    """Returns what the background of a room does or waits for; empty if nothing."""
+    """Returns what the background work of a room is doing or waiting for; empty if nothing."""
     if background.waiting is not None:
-        return tr(_WAITING[background.waiting])
+        return _(_WAITING[background.waiting])
     job = background.running
-    return tr(_DOING.get(job.kind, "chat.doing.other")) if job is not None else ""
+    return _(_DOING.get(job.kind, N_("working in the background"))) if job is not None else ""
 
 
 class HeadLine(Widget):
-    """The title on the left, after a badge if this is the demonstration; model, memory mode and room in words
-    on the right."""
+    """The line above the conversation: the title (after a badge in the demonstration), model, memory and
+    room."""
 
     DEFAULT_CSS = """
     HeadLine { height: 1; padding: 0 2; background: $surface; color: $quiet; text-wrap: nowrap; }
@@ -101,20 +101,20 @@ class HeadLine(Widget):
         unlocked: bool | None = None,
         demo: bool = False,
     ) -> None:
-        """`unlocked` says whether the private room is, where `room` is another one."""
+        """`unlocked` says whether the private room is open, if `room` is another one."""
         self._said, self._model = clean_line(title), clean_line(model)
         self._memory, self._room, self._unlocked = memory, room, unlocked
         self._demo = demo
         self.refresh()
 
     def render(self) -> Content:
-        badge = f" {tr('chat.demo')} " if self._demo else ""
+        badge = f" {_('Demo')} " if self._demo else ""
         beside = " " if badge else ""
         width = self.content_size.width - cell_len(badge + beside)
-        memory, room = tr(_MEMORY[self._memory]), tr(_ROOM[self._room])
+        memory, room = _(_MEMORY[self._memory]), _(_ROOM[self._room])
         private = ""
         if self._unlocked is not None:
-            private = f", {tr('chat.room.unlocked' if self._unlocked else 'chat.room.locked')}"
+            private = f", {(_('private unlocked') if self._unlocked else _('private locked'))}"
         state = f"{memory} · {room}{private}"
         free = width - cell_len(state) - 2
         # Shorten the name of the model first: the title tells conversations apart.
@@ -137,7 +137,7 @@ class HeadLine(Widget):
 
 
 def _cut(text: str, room: int) -> str:
-    """`text` in at most `room` cells; nothing when that would be hardly anything of it."""
+    """Returns `text` in at most `room` cells; empty if hardly anything of it would be left."""
     if cell_len(text) <= room:
         return text
     number = number_of(text)
@@ -147,8 +147,11 @@ def _cut(text: str, room: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the status line shows. `used` and `limit` are tokens; `speed` is tokens a second (0: unknown).
-    `lock` says how to lock, or that there is nothing to, where there is room for it."""
+    """What the status line shows.
+
+    `used` and `limit` are tokens; `speed` is tokens a second (0: unknown). `lock` says how to lock, or that
+    nothing needs locking; it is shown if there is space.
+    """
 
     activity: str = ""
     background: str = ""
@@ -176,14 +179,19 @@ class StatusLine(Widget):
 
     def render(self) -> Content:
         now = self._status
-        left = " · ".join(part for part in (now.activity or tr("chat.ready"), now.background) if part)
+        left = " · ".join(part for part in (now.activity or _("Ready"), now.background) if part)
         facts = []
         if now.limit:
             number, share = formats().number, now.used / now.limit
-            said = tr("chat.context_used", used=number(now.used), limit=number(now.limit), share=share)
+            said = _(
+                "context {used} of {limit} tokens ({share:.0%})",
+                used=number(now.used),
+                limit=number(now.limit),
+                share=share,
+            )
             facts.append(said)
         if now.speed:
-            facts.append(tr("chat.speed", speed=now.speed))
+            facts.append(_("{speed:.0f} tok/s", speed=now.speed))
         width = self.content_size.width
         # Drop facts from the end if there is no space for all of them.
         facts = [*facts, now.lock] if now.lock else facts
@@ -208,7 +216,7 @@ class StatusController:
         sessions: "SessionsController",
         rooms: "RoomsController",
     ) -> None:
-        """`waiting` shows the messages that wait to be sent."""
+        """`waiting` shows the queued messages."""
         self._app = app
         self._view = view
         self._head = head
@@ -218,12 +226,12 @@ class StatusController:
         self._rooms = rooms
 
     def refresh(self) -> None:
-        """Raises `RoomClosed`."""
+        """Updates all lines. Raises `RoomClosed`."""
         shown, room = self._view.current, self._view.room
         session, kind = shown.session, room.store.room
         begins = MemoryMode.OFF if kind is RoomKind.OFF_RECORD else shown.mode or MemoryMode.NORMAL
         self._head.tell(
-            title=self._sessions.headline(session.title if session else tr("chat.new")),
+            title=self._sessions.headline(session.title if session else _("New conversation")),
             model=self._app.model_name,
             memory=session.memory_mode if session else begins,
             room=session.room if session else kind,
@@ -235,7 +243,7 @@ class StatusController:
                 activity=shown.activity.capitalize(),
                 background=work_under_way(room.background) or self._app.background,
                 used=shown.used,
-                # The size of a stored conversation is known after its first turn in this run.
+                # The size of a stored conversation is unknown until its first turn in this run.
                 limit=self._app.context_length if shown.used or session is None else 0,
                 speed=shown.speed,
                 lock=self._how_to_lock,
@@ -247,9 +255,9 @@ class StatusController:
     @property
     def _how_to_lock(self) -> str:
         if self._app.is_demo:
-            return tr("chat.demo_ends")
+            return _("sample conversations, gone when you quit")
         key = key_words(keys_of(BY_ID["app.lock"], self._app.keys))
-        return tr("chat.lock", key=key) if key and self._app.can_lock else ""
+        return _("{key} locks", key=key) if key and self._app.can_lock else ""
 
 
 def _waiting_words(conversation: Conversation) -> Content:
@@ -258,6 +266,8 @@ def _waiting_words(conversation: Conversation) -> Content:
     if not waiting:
         return Content("")
     first = " ".join(waiting[0].split())
-    more = tr("chat.queued_more", more=len(waiting) - 1) if len(waiting) > 1 else ""
-    how = tr("chat.queued_busy") if conversation.busy else tr("chat.queued_free")
-    return Content.assemble((tr("chat.queued"), "bold"), f"{more}: {first}\n", (how, "$quiet italic"))
+    more = _(" (and {more} more)", more=len(waiting) - 1) if len(waiting) > 1 else ""
+    how = (
+        _("sent after this reply · Up edits it") if conversation.busy else _("Enter sends it · Esc edits it")
+    )
+    return Content.assemble((_("Queued"), "bold"), f"{more}: {first}\n", (how, "$quiet italic"))

@@ -1,8 +1,8 @@
-"""A reply while it grows: one widget that paints its changed lines, and lays the screen out seldom.
+"""A reply while it streams: one widget that repaints changed lines and rarely triggers a layout.
 
-The model runs on the same processors, and its threads wait for each other after every layer: each moment
-that the interface takes makes all of them stand still. Widgets for every block, mounted and laid out while
-the reply comes, cost ten times as much. They are made when the reply is there.
+The model runs on the same processors, and its threads wait for each other after every layer: any time that
+the interface takes stalls all of them. A widget for every block, mounted and laid out while the reply
+streams, cost ten times as much. Those widgets are created when the reply is complete.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 SPARE_LINES = 6
-"""Empty lines below the words: the screen is laid out anew, and scrolled, only when they are full."""
+"""Empty lines below the text. The screen is laid out and scrolled again only when they are used up."""
 HIGHLIGHT_LIMIT = 1_500
-"""Characters of a code block that are coloured while it grows: all of them are coloured with every frame."""
+"""Characters of a code block up to which it is coloured while it grows: every frame colours all of them."""
 
 
 class _Place(NamedTuple):
-    """Where a part of the reply begins: in the source, and in what is painted."""
+    """Where a part of the reply begins: its line in the source, and its index in the painted strips."""
 
     line: int
     strip: int
@@ -59,7 +59,7 @@ CODE_HEAD = "code_head"
 
 
 class Growing(Widget):
-    """Looks as `SafeMarkdown` does, line by line; only tables come as they are written."""
+    """Looks like `SafeMarkdown`, painted line by line; only tables are shown as source text."""
 
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
     ALLOW_SELECT = False
@@ -94,7 +94,7 @@ class Growing(Widget):
     """
 
     def __init__(self, text: str = "", lines: int = 0) -> None:
-        """`text` has come already, and may have been shown in as many `lines`."""
+        """`text` is the text so far, which may have been shown in `lines` lines."""
         super().__init__()
         self.auto_links = False
         self.source = clean(text)
@@ -102,14 +102,14 @@ class Growing(Widget):
         self._width = 0
         self._room = lines + SPARE_LINES
         self.styles.height = self._room
-        # The newest block, and the newest item of it if it is a list: only that can still change.
+        # Only the newest block can still change or, if it is a list, its newest item.
         self._block = self._item = _START
         self._numbers: Numbers | None = None
 
-    # --- what comes -------------------------------------------------------------------------------
+    # --- input ------------------------------------------------------------------------------------
 
     def grow(self, text: str) -> None:
-        """Adds to the reply and paints what has changed by it."""
+        """Appends text to the reply and repaints what changed."""
         self.source += clean(text)
         if self._width:
             self._read()
@@ -119,12 +119,12 @@ class Growing(Widget):
             self._width = self.content_size.width
             self._read_anew()
             if len(self._strips) + SPARE_LINES < self._room:
-                # In a wider window the words fill fewer lines; the view is kept at the end of all there are.
+                # A wider window needs fewer lines. The view stays at the end of the widget, not of the text.
                 self._room = len(self._strips) + SPARE_LINES
                 self.styles.height = self._room
 
     def notify_style_update(self) -> None:
-        """The colours of what is painted have changed."""
+        """Repaints after the colours have changed."""
         super().notify_style_update()
         if self._width:
             self._read_anew()
@@ -138,7 +138,7 @@ class Growing(Widget):
         self._numbers = None
 
     def _read(self) -> None:
-        """Reads the source from the newest block or list item on; what stands above is as it was."""
+        """Parses the source from the newest block or list item on; everything above is unchanged."""
         begin = self._item
         lines = self.source.splitlines(keepends=True)[begin.line :]
         tokens = parser().parse("".join(lines))
@@ -149,7 +149,7 @@ class Growing(Widget):
         numbers = None if self._numbers is None else replace(self._numbers)
         strips = self._strips[: begin.strip]
         rows = partial(rows_of, lines=lines)
-        # What a line is can change until it ends: "2" becomes another item of the list above.
+        # The meaning of a line can change until it ends: "2" becomes another item of the list above.
         whole = len(lines) if self.source.endswith("\n") else len(lines) - 1
         last = _last_block(tokens, whole)
         if last:
@@ -169,7 +169,7 @@ class Growing(Widget):
         self._show(strips, begin.strip)
 
     def _show(self, strips: list[Strip], unchanged: int) -> None:
-        """Paints the lines that differ; lays the screen out if there is no room for all of them."""
+        """Repaints the lines that differ; triggers a layout if they do not all fit."""
         old, self._strips = self._strips, strips
         if len(strips) > self._room:
             self._room = len(strips) + SPARE_LINES
@@ -186,12 +186,12 @@ class Growing(Widget):
             found = [t.content for t in parser().parse(self.source) if t.type in ("fence", "code_block")]
             self.post_message(CopyCode(found[block].rstrip()))
 
-    # --- how it looks -----------------------------------------------------------------------------
+    # --- rendering --------------------------------------------------------------------------------
 
     def render_line(self, y: int) -> Strip:
         if y < len(self._strips):
             return self._strips[y]
-        # Not `_width`: what is painted before the first resize event is not painted once more.
+        # Not `_width`: what is painted before the first resize event is not painted again.
         return Strip.blank(self.content_size.width, self.rich_style)
 
     def _paint(self, rows: Iterable[Row]) -> list[Strip]:
@@ -199,7 +199,7 @@ class Growing(Widget):
 
     def _lines_of(self, row: Row) -> list[Strip]:
         first, rest = self._marks(row.first), self._marks(row.rest)
-        # A quotation keeps a cell free at its right, too.
+        # A quotation also keeps one cell free at its right.
         quotes = sum(style == "quote" for _, style in row.first)
         width = max(1, self._width - first.cell_length - quotes)
         if row.kind == CODE:
@@ -211,7 +211,7 @@ class Growing(Widget):
         else:
             painted = self._wrapped(row.content, row.kind, width)
         lines = [Strip.join([rest if at else first, strip]) for at, strip in enumerate(painted)]
-        # Put together from all ancestors' styles each time that it is asked for.
+        # Read once: each access combines the styles of all ancestors.
         ground = self.rich_style
         return [line.extend_cell_length(self._width, ground) for line in lines]
 
@@ -226,7 +226,7 @@ class Growing(Widget):
         return Visual.to_strips(self, content, width, None, style, apply_selection=False, pad=True)
 
     def _cut(self, content: Content, kind: str, width: int) -> list[Strip]:
-        """Lines that are cut at the right instead of wrapped."""
+        """Returns lines that are cut at the right instead of wrapped."""
         style = self._style(kind)
         widest = max(width, *(cell_len(line) for line in content.plain.split("\n")))
         strips = Visual.to_strips(self, content, widest, None, style, apply_selection=False, pad=True)
@@ -247,13 +247,14 @@ def _first_line(token: "Token") -> int:
 
 
 def _last_block(tokens: Sequence["Token"], whole: int) -> int:
-    """Where the last block begins that starts in one of the `whole` lines; 0 when there is only one."""
+    """Returns the index of the last block that starts in one of the `whole` lines; 0 if there is only one."""
     found = (at for at in range(len(tokens) - 1, 0, -1) if _opens(tokens[at], 0, whole))
     return next(found, 0)
 
 
 def _last_item(block: Sequence["Token"], whole: int) -> int:
-    """Where the last such item of a list begins; 0 when it is the only one, or `block` is not one list."""
+    """Returns the index of the last such list item; 0 if it is the only one, or if `block` is not one
+    list."""
     if not block or not block[0].type.endswith("_list_open") or any(t.level == 0 for t in block[1:-1]):
         return 0
     last = next((at for at in range(len(block) - 1, 0, -1) if _opens(block[at], 1, whole)), 0)
@@ -265,7 +266,7 @@ def _opens(token: "Token", level: int, whole: int) -> bool:
 
 
 def _goes_on(numbers: Numbers, tokens: Sequence["Token"]) -> bool:
-    """Whether `tokens` begin with more items of an ordered list, whose numbers are no wider than before."""
+    """Whether `tokens` begin with more items of an ordered list, with numbers no wider than before."""
     if not tokens or tokens[0].type != "ordered_list_open":
         return False
     more = sum(token.type == "list_item_open" and token.level == 1 for token in tokens[: end_of(tokens, 0)])

@@ -1,5 +1,8 @@
-"""The messages of a conversation. Those around the view are widgets; others are read when they are scrolled
-to, and let go of when they are far away."""
+"""The messages of a conversation, in a transcript that keeps only some of them mounted.
+
+Messages near the view are widgets. Others are read when they are scrolled to, and removed when they are far
+away.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -25,8 +28,8 @@ FIRST = 2
 
 
 class Messages(Ground, Vertical):
-    """The messages that are mounted. Only those around the view have the parts of theirs laid out: each part
-    that has a place costs every layout something, seen or not."""
+    """The mounted messages. Only those near the view have their parts laid out, because each part with a
+    place adds to the cost of every layout, visible or not."""
 
     virtual_size = UNSCROLLED
 
@@ -68,7 +71,7 @@ class Transcript(Ground, VirtualTranscript):
             yield self._top
         yield self._bottom
 
-    # --- what is shown ----------------------------------------------------------------------------
+    # --- content ----------------------------------------------------------------------------------
 
     async def show(
         self,
@@ -77,10 +80,10 @@ class Transcript(Ground, VirtualTranscript):
         load: Load = nothing,
         places: Mapping[str, tuple[int, int]] | None = None,
     ) -> None:
-        """Replaces everything by the newest of `messages` and goes to the end.
+        """Replaces everything with the newest of `messages` and scrolls to the end.
 
-        `ids` are those of the whole branch, which `load` reads from; `places` tells of messages that have
-        variants which of how many they are.
+        `ids` are those of the whole branch, which `load` reads from. `places` maps messages with variants to
+        their number among them and the number of variants.
         """
         async with self._halted():
             await self._begin(messages, ids, load, places or {})
@@ -103,7 +106,7 @@ class Transcript(Ground, VirtualTranscript):
         self._known = spoken[:-FIRST][-(PAGE - FIRST) :]
 
     async def add(self, message: Message) -> MessageBlock:
-        """Mounts a message at the end, which is gone to when it is not mounted."""
+        """Mounts a message at the end; if the end is not mounted, it is mounted first."""
         if not self.at_the_newest:
             await self._to_the_newest()
         block = MessageBlock(message, self._now())
@@ -116,12 +119,12 @@ class Transcript(Ground, VirtualTranscript):
         await self._messages.mount(widget)
 
     def ends_with(self, explained: Explained) -> bool:
-        """Whether the last thing that stands in it is this error."""
+        """Whether the last widget in it is this error."""
         last = next(reversed(self._messages.children), None)
         return isinstance(last, ErrorNote) and last.explained == explained
 
     async def follow(self) -> None:
-        """Goes to the end, follows what comes, and lets go of what is far above."""
+        """Scrolls to the end, follows new content, and removes messages far above."""
         if not self.at_the_newest:
             await self._to_the_newest()
         async with self._halted():
@@ -129,7 +132,7 @@ class Transcript(Ground, VirtualTranscript):
         self.anchor()
 
     async def _to_the_newest(self) -> None:
-        """Mounts the end of the conversation in place of what is mounted."""
+        """Mounts the end of the conversation in place of the messages mounted now."""
         ids = self._window.ids
         async with self._halted():
             newest = [m for m in await self._load(ids[-1], FIRST) if m.role is not Role.SYSTEM]
@@ -138,7 +141,7 @@ class Transcript(Ground, VirtualTranscript):
         self.anchor()
 
     async def go_to(self, message_id: str) -> bool:
-        """Shows a message, wherever in the branch it is; False when it is not on it."""
+        """Shows a message anywhere in the branch; returns False if it is not on it."""
         place = self._window.at(message_id)
         if place is None:
             return False
@@ -159,7 +162,7 @@ class Transcript(Ground, VirtualTranscript):
         return True
 
     async def drop_from(self, message_id: str) -> None:
-        """Removes a message and everything below it (other words take its place)."""
+        """Removes a message and everything below it, because an edited message replaces it."""
         place = self._window.at(message_id)
         if place is not None and place > 0:
             await self.drop_after(self._window.ids[place - 1])
@@ -169,7 +172,7 @@ class Transcript(Ground, VirtualTranscript):
             self._count()
 
     async def drop_after(self, message_id: str) -> None:
-        """Removes everything below a message (it is answered anew)."""
+        """Removes everything below a message, because it is answered again."""
         place = self._window.at(message_id)
         if place is not None:
             if not self.at_the_newest:
@@ -184,7 +187,7 @@ class Transcript(Ground, VirtualTranscript):
         self._count()
 
     def replaced(self, old: str, new: str) -> None:
-        """Another variant is shown in the place of a message."""
+        """Records that another variant is shown in place of a message."""
         self._window.replace(old, new)
         if self.selected == old:
             self.selected = new

@@ -1,4 +1,4 @@
-"""Runs turns apart from the widgets that show them: a reply continues while another screen is open."""
+"""Runs turns independently of the widgets that show them: a reply continues while another screen is open."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -38,9 +38,9 @@ END_S = 3.0
 class TurnAccepted(Event):
     """The user's message and the empty row of the reply are stored.
 
-    `again` says that the newest message is answered once more; `edits` is the message in whose place
-    something was said; `continues` that the reply was there before and is gone on with. `left` is the
-    conversation in which it was said, when it has begun one of its own.
+    `again` says that the newest message is answered again; `edits` is the message that was replaced;
+    `continues` says that an earlier reply is continued. `left` is the conversation in which the message was
+    sent, if the turn has started a new one.
     """
 
     conversation: "Conversation"
@@ -180,7 +180,7 @@ class Turns:
     async def end_in(self, room: RoomKind) -> None:
         """Stops the turns of a room; returns once their replies are stored. Queued messages stay.
 
-        A model that does not answer is not waited for: its room closes all the same.
+        A model that does not answer within `END_S` is not waited for: its room closes anyway.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(END_S):
@@ -219,7 +219,7 @@ class Turns:
         return options
 
     async def _make(self, conversation: Conversation, wanted: TurnRequest) -> Turn:
-        """Makes the turn for a request."""
+        """Creates the turn for a request."""
         room = self._room_of(conversation)
         options = part_options(await self._options(conversation), *wanted.part)
         if wanted.text is not None and wanted.edits is None:
@@ -292,7 +292,8 @@ class Turns:
                 self._start(conversation, conversation.parts.pop(0))
 
     def _moved(self, left: Conversation) -> Conversation:
-        """Makes the conversation of a turn that has started its own session. Queued messages move along."""
+        """Creates the conversation of a turn that has started a new session. Queued messages and attachments
+        move along."""
         fresh = Conversation(turn=left.turn, worker=left.worker, stopping=left.stopping)
         fresh.waiting, left.waiting = left.waiting, []
         fresh.attached, left.attached = left.attached, []

@@ -1,5 +1,8 @@
-"""A list of messages that mounts only those around the view: others are read and mounted a little at a time
-when they are scrolled to, and removed when they are far away. One of the mounted messages can be selected."""
+"""A list of messages that mounts only those near the view.
+
+Others are read and mounted a few at a time when they are scrolled to, and removed when they are far away. One
+of the mounted messages can be selected.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -16,36 +19,37 @@ from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 from textual.widgets import Static
 
+from atlas_desktop.locale import ngettext, plural
 from atlas_desktop.tui.chat.message import MessageBlock
 from atlas_desktop.tui.textual_workarounds import forget_what_is_gone
-from atlas_desktop.words.catalogue import tr
 from memory.entities import Message
 from models.messages import Role
 
 PAGE = 20
-"""Messages that are mounted when a conversation has been opened, and read at a time."""
+"""Messages that are mounted when a conversation has been opened, and that are read at a time."""
 STEP = 2
 LIGHT = 400
 """Characters of messages that are mounted together: more take longer to lay out than a key may wait."""
 BREATH_S = 0.01
 LOADING = "loading"
 MOST = 40
-"""Messages that are mounted at most, but for a reply that is being made and what follows on it."""
+"""The maximum of mounted messages, except for a reply that is streaming and what follows it."""
 AHEAD = 2
-"""Screens above and below the view that are mounted before they are scrolled to."""
+"""Screen heights above and below the view that are mounted before they are scrolled to."""
 
 Load = Callable[[str, int], Awaitable[Sequence[Message]]]
-"""Reads so many messages that end with the one of that id, oldest first."""
+"""Reads the given number of messages that end with the one of the given id, oldest first."""
 
 
 async def nothing(_last: str, _number: int) -> Sequence[Message]:
-    """Where there is nothing to be read."""
+    """A `Load` that reads nothing."""
     return ()
 
 
 @dataclass(slots=True)
 class Window:
-    """`ids` are those of the whole branch; those from `first` up to, but not with, `end` are mounted."""
+    """The mounted part of a branch. `ids` are those of the whole branch; `first` to `end` (exclusive) are
+    mounted."""
 
     ids: list[str] = field(default_factory=list)
     first: int = 0
@@ -62,15 +66,19 @@ class Window:
         return len(self.ids) - self.end
 
     def at(self, message_id: str) -> int | None:
-        """The place of a message in the branch; the newest are looked through first."""
+        """Returns the index of a message in the branch, searching from the newest; None if it is not
+        there."""
         for place in range(len(self.ids) - 1, -1, -1):
             if self.ids[place] == message_id:
                 return place
         return None
 
     def show(self, ids: Sequence[str], mounted: Sequence[str]) -> None:
-        """Begins anew at the end of `ids`. Where these do not end as what is mounted (something was said
-        meanwhile), what is mounted is the end."""
+        """Starts over at the end of `ids`.
+
+        If `ids` do not end with the `mounted` messages (something was said meanwhile), these are moved to the
+        end.
+        """
         self.ids = list(ids)
         if mounted and self.ids[-len(mounted) :] != list(mounted):
             known = set(mounted)
@@ -79,45 +87,45 @@ class Window:
         self.first = self.end - len(mounted)
 
     def add(self, message_id: str) -> None:
-        """A message is mounted below all others."""
+        """Adds a message that is mounted below all others."""
         self.ids.append(message_id)
         self.end = len(self.ids)
 
     def cut_after(self, place: int) -> None:
-        """What stood below a place is gone."""
+        """Removes everything below a place."""
         del self.ids[place + 1 :]
         self.end = min(self.end, len(self.ids))
         self.first = min(self.first, self.end)
 
     def replace(self, old: str, new: str) -> None:
-        """Another variant stands in the place of a message."""
+        """Puts another variant in place of a message."""
         place = self.at(old)
         if place is not None:
             self.ids[place] = new
 
     def around(self, place: int, before: int, after: int) -> tuple[int, int]:
-        """From where up to where (not including) to mount, to show a place."""
+        """Returns the range to mount (end exclusive) that shows a place."""
         return max(0, place - before), min(len(self.ids), place + after + 1)
 
 
 class Beyond(Static):
-    """Says how many messages there are above or below; shows nothing when there are none."""
+    """Shows how many messages are above or below; hidden if there are none."""
 
     DEFAULT_CSS = """
     Beyond { height: 1; width: 100%; max-width: 100; text-align: center; color: $quiet; }
     """
 
-    def __init__(self, words: str) -> None:
-        """`words` is the key of the text."""
+    def __init__(self, forms: tuple[str, str]) -> None:
+        """`forms` is the text for one message and for several."""
         super().__init__(markup=False)
-        self._words = words
+        self._forms = forms
 
     def on_mount(self) -> None:
         self.display = False
 
     def count(self, number: int) -> None:
         self.display = number > 0
-        self.update(Content(tr(self._words, count=number)))
+        self.update(Content(ngettext(*self._forms, number)))
 
 
 class VirtualTranscript(VerticalScroll):
@@ -137,8 +145,8 @@ class VirtualTranscript(VerticalScroll):
         self._asked_for = 0
         self._layout = asyncio.Event()
         self._arranged: int | None = None
-        self._top = Beyond("chat.older")
-        self._bottom = Beyond("chat.newer")
+        self._top = Beyond(plural("↑ 1 older message", "↑ {count} older messages"))
+        self._bottom = Beyond(plural("↓ 1 newer message", "↓ {count} newer messages"))
 
     @property
     def _messages(self) -> Vertical:
@@ -146,7 +154,7 @@ class VirtualTranscript(VerticalScroll):
 
     @property
     def blocks(self) -> list[MessageBlock]:
-        """The messages that are mounted, in their order."""
+        """The mounted messages, in their order."""
         return [child for child in self._messages.children if isinstance(child, MessageBlock)]
 
     @property
@@ -200,7 +208,7 @@ class VirtualTranscript(VerticalScroll):
             widget = widget.parent
 
     def select_step(self, step: int) -> None:
-        """Selects the message that is `step` further and scrolls to it."""
+        """Selects the message `step` further and scrolls to it."""
         blocks = self.blocks
         if not blocks:
             return
@@ -213,21 +221,24 @@ class VirtualTranscript(VerticalScroll):
         self._fill()
 
     def select_end(self, *, newest: bool) -> None:
-        """Selects the newest or the oldest of the messages that are mounted."""
+        """Selects the newest or the oldest of the mounted messages."""
         blocks = self.blocks
         if blocks:
             self._select(blocks[-1 if newest else 0].message.id)
             self.select_step(0)
 
     def _select(self, message_id: str | None, *, marked: bool | None = None) -> None:
-        """Marks it where the keys go there: that the focus comes is told before it has come (`marked`)."""
+        """Selects a message, and marks it while the transcript has the focus.
+
+        `marked` replaces `has_focus`, which is not set yet when the focus event arrives.
+        """
         self.selected = message_id
         shown = self.has_focus if marked is None else marked
         for block in self.blocks:
             block.select(selected=shown and block.message.id == message_id)
         self.screen.refresh_bindings()
 
-    # --- reading on as one scrolls ----------------------------------------------------------------
+    # --- loading while scrolling ------------------------------------------------------------------
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -235,8 +246,11 @@ class VirtualTranscript(VerticalScroll):
             self._fill()
 
     def turn_page(self, way: int) -> None:
-        """A page up (-1) or down (1), half of it at a time: the lines that come into sight are laid out and
-        made at once, and those of a whole page take longer than a key may wait."""
+        """Scrolls a page up (-1) or down (1), in two halves.
+
+        The lines that come into view are created and laid out at once; those of a whole page take longer than
+        a key may wait.
+        """
         height = self.scrollable_content_region.height
         self.scroll_relative(y=way * (height // 2), animate=False)
         rest = way * (height - height // 2)
@@ -244,8 +258,11 @@ class VirtualTranscript(VerticalScroll):
 
     @property
     def _ahead(self) -> float:
-        """Lines above and below the view that are to be there. Where as many messages as may be are mounted,
-        and are short, there are fewer: one side would be let go of for the other, again and again."""
+        """Lines above and below the view that should be mounted.
+
+        With the maximum number of messages mounted, all short, there are fewer: otherwise one side would be
+        removed for the other again and again.
+        """
         wanted = AHEAD * self.size.height
         return min(wanted, self.max_scroll_y / 3) if len(self.blocks) >= MOST else wanted
 
@@ -259,25 +276,25 @@ class VirtualTranscript(VerticalScroll):
         return self._window.newer > 0 and below < self._ahead
 
     def _fill(self) -> None:
-        """Mounts what is near the view in the background."""
+        """Mounts messages near the view, in the background."""
         if not self._loading and (self._known or self._wants_older or self._wants_newer):
             self._loading = True
             self.run_worker(self._filled(), group=LOADING)
 
     async def _filled(self) -> None:
-        """A few messages at a time: each takes a while to lay out."""
+        """Mounts a few messages at a time, because each takes a while to lay out."""
         try:
             while self._is_there:
                 async with self._changing:
                     if not await self._step():
                         return
-                # Keys are answered between two steps.
+                # Lets keys be handled between two steps.
                 await asyncio.sleep(BREATH_S)
         finally:
             self._loading = False
 
     async def _step(self) -> bool:
-        """Mounts a few of the messages that are wanted; False when none is."""
+        """Mounts a few of the wanted messages; returns False if there are none."""
         window = self._window
         if self._known or self._wants_older:
             if not self._known:
@@ -298,9 +315,9 @@ class VirtualTranscript(VerticalScroll):
 
     @asynccontextmanager
     async def _halted(self) -> AsyncIterator[None]:
-        """Nothing is mounted in the background meanwhile; what was to be is forgotten.
+        """Stops mounting in the background meanwhile, and discards messages that were read but not mounted.
 
-        What is being mounted waits for no layout any more: the screen, which makes it, may itself be waiting
+        A mount under way stops waiting for a layout: the screen, which does the layout, may itself be waiting
         for what is shown here.
         """
         self._asked_for += 1
@@ -318,7 +335,7 @@ class VirtualTranscript(VerticalScroll):
 
     @property
     def _is_there(self) -> bool:
-        """False while the screen is being taken down."""
+        """False while the screen is being removed."""
         return self.is_running and self._top.is_running and self._top.is_attached
 
     async def _mount_above(self, page: Sequence[Message]) -> None:
@@ -326,7 +343,7 @@ class VirtualTranscript(VerticalScroll):
         if not at_the_end:
             self.release_anchor()
         with nullcontext() if at_the_end else self._steady():
-            # Nothing is painted before all of it is there to be laid out.
+            # Nothing is painted until everything can be laid out.
             with self.app.batch_update():
                 mounting = self._messages.mount(*self._made(page), after=self._top)
                 self._window.first -= len(page)
@@ -349,8 +366,10 @@ class VirtualTranscript(VerticalScroll):
         await self._trim(above=True)
 
     async def _trim(self, *, above: bool, following: bool = False) -> None:
-        """Lets go of the messages that are farthest above, or below, when too many are mounted; `following`
-        when the view goes to the end anyway."""
+        """Removes the messages farthest above, or below, when too many are mounted.
+
+        `following` says that the view goes to the end anyway.
+        """
         blocks = self.blocks
         extra = len(blocks) - MOST
         if extra <= 0 or (not above and blocks[-1].streaming):
@@ -363,11 +382,11 @@ class VirtualTranscript(VerticalScroll):
             await self._messages.remove_children(gone)
             forget_what_is_gone()
             self._count()
-            # Where the view is to be is reckoned from the end: a height from before would hold it at the top,
-            # and the whole conversation would be read without anybody scrolling.
+            # The scroll position is computed from the end: the old height would keep the view at the top, and
+            # the whole conversation would be read without any scrolling.
             await self._laid_out()
             return
-        # What was read above does not follow on what stays.
+        # The messages read above no longer connect to those that stay.
         self._known = []
         gone = children[1 : children.index(blocks[extra])]
         following = following or (self.scroll_y >= self.max_scroll_y and self.at_the_newest)
@@ -382,7 +401,7 @@ class VirtualTranscript(VerticalScroll):
 
     @contextmanager
     def _steady(self) -> Iterator[None]:
-        """What is mounted or let go of above the view moves nothing that is seen."""
+        """Keeps what is visible in place while messages above the view are mounted or removed."""
         self._arranged = self.virtual_size.height
         try:
             yield
@@ -390,8 +409,11 @@ class VirtualTranscript(VerticalScroll):
             self._arranged = None
 
     def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:  # noqa: FBT001, FBT002
-        """Where everything is. In the moment that it is known how much higher all of it is, the view goes
-        down by as much, as an anchored one does: nothing is laid out or painted in the wrong place."""
+        """Arranges the content and scrolls down by as many lines as it has grown.
+
+        This happens as soon as the new height is known, as for an anchored view, so that nothing is laid out
+        or painted in the wrong place.
+        """
         if self._arranged is not None:
             self._clear_arrangement_cache()
         found = super().arrange(size, optimal)
@@ -403,7 +425,7 @@ class VirtualTranscript(VerticalScroll):
         return found
 
     async def _laid_out(self) -> None:
-        # It is the screen that tells of it: who waits in the screen's own work waits for ever.
+        # The screen signals the layout: waiting for it in the screen's own task would never end.
         if self._asked_for or asyncio.current_task() is self.screen.task:
             return
         self._layout = laid_out = asyncio.Event()
@@ -412,7 +434,7 @@ class VirtualTranscript(VerticalScroll):
 
 
 def light(messages: Sequence[Message]) -> int:
-    """How many of the last messages are light enough to be mounted together."""
+    """Returns how many of the last messages are light enough to be mounted together."""
     characters = 0
     for number, message in enumerate(reversed(messages[-STEP:])):
         characters += len(message.content)

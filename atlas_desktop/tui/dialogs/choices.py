@@ -12,9 +12,9 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.overlays import Covering
-from atlas_desktop.words.catalogue import tr
 
 
 class ChoiceScreen(Covering, ModalScreen[str | None]):
@@ -116,7 +116,7 @@ class PickScreen(Covering, ModalScreen[str | None]):
         .hint { color: $quiet; height: auto; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", tr("dialogs.cancel"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Cancel"))]
 
     def __init__(self, title: str, choices: Sequence[Choice], *, hint: str = "") -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class PickScreen(Covering, ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = clean_line(self._heading)
-            box.border_subtitle = tr("dialogs.chooses")
+            box.border_subtitle = _("Enter selects · Esc cancels")
             if self._hint:
                 yield Static(Content(self._hint), classes="hint", markup=False)
             yield OptionList(*[_option(choice) for choice in self._choices], markup=False)

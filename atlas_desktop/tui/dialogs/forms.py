@@ -10,10 +10,10 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static, TextArea
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput
-from atlas_desktop.words.catalogue import tr
 
 _CSS = """
 {name} {{
@@ -38,8 +38,8 @@ class TextEditScreen(Covering, ModalScreen[str | None]):
 
     DEFAULT_CSS = _CSS.format(name="TextEditScreen")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", tr("dialogs.cancel")),
-        Binding("ctrl+s", "save", tr("dialogs.save"), priority=True),
+        Binding("escape", "cancel", _("Cancel")),
+        Binding("ctrl+s", "save", _("Save"), priority=True),
     ]
 
     def __init__(self, title: str, text: str, *, hint: str = "") -> None:
@@ -49,7 +49,7 @@ class TextEditScreen(Covering, ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = clean_line(self._heading)
-            box.border_subtitle = tr("dialogs.saves")
+            box.border_subtitle = _("Ctrl+S saves · Esc cancels")
             if self._hint:
                 yield Static(Content(self._hint), classes="hint", markup=False)
             yield TextArea(clean(self._text), soft_wrap=True, id="text")
@@ -69,8 +69,8 @@ class NamedTextScreen(Covering, ModalScreen[tuple[str, str] | None]):
 
     DEFAULT_CSS = _CSS.format(name="NamedTextScreen")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", tr("dialogs.cancel")),
-        Binding("ctrl+s", "save", tr("dialogs.save"), priority=True),
+        Binding("escape", "cancel", _("Cancel")),
+        Binding("ctrl+s", "save", _("Save"), priority=True),
     ]
 
     def __init__(self, title: str, name: str, text: str, *, hint: str = "") -> None:
@@ -80,11 +80,9 @@ class NamedTextScreen(Covering, ModalScreen[tuple[str, str] | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = clean_line(self._heading)
-            box.border_subtitle = tr("dialogs.saves")
+            box.border_subtitle = _("Ctrl+S saves · Esc cancels")
             yield Static(Content(self._hint), classes="hint", markup=False)
-            yield CleanInput(
-                clean_line(self._name_now), placeholder=tr("dialogs.name"), id="name", max_length=60
-            )
+            yield CleanInput(clean_line(self._name_now), placeholder=_("Name"), id="name", max_length=60)
             yield TextArea(clean(self._text), soft_wrap=True, id="text")
             yield Static("", classes="problem", markup=False)
 
@@ -97,7 +95,7 @@ class NamedTextScreen(Covering, ModalScreen[tuple[str, str] | None]):
         if name and text:
             self.dismiss((name, text))
         else:
-            self.query_one(".problem", Static).update(tr("dialogs.name_and_text"))
+            self.query_one(".problem", Static).update(_("Enter a name and a text."))
 
     def action_cancel(self) -> None:
         self.dismiss(None)
@@ -109,8 +107,8 @@ class NamedLineScreen(Covering, ModalScreen[tuple[str, str] | None]):
 
     DEFAULT_CSS = _CSS.format(name="NamedLineScreen").replace("height: 70%", "height: auto")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", tr("dialogs.cancel")),
-        Binding("ctrl+s", "save", tr("dialogs.save"), priority=True),
+        Binding("escape", "cancel", _("Cancel")),
+        Binding("ctrl+s", "save", _("Save"), priority=True),
     ]
 
     def __init__(self, title: str, name: str, line: str, *, label: str, missing: str) -> None:
@@ -121,10 +119,10 @@ class NamedLineScreen(Covering, ModalScreen[tuple[str, str] | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = clean_line(self._heading)
-            box.border_subtitle = tr("dialogs.rename_hint")
+            box.border_subtitle = _("Enter saves · Esc cancels")
             yield CleanInput(
                 clean_line(self._name_now),
-                placeholder=tr("dialogs.name"),
+                placeholder=_("Name"),
                 id="name",
                 max_length=60,
                 select_on_focus=False,
@@ -142,7 +140,7 @@ class NamedLineScreen(Covering, ModalScreen[tuple[str, str] | None]):
         self.action_save()
 
     def action_save(self) -> None:
-        """Saves, or goes to the empty field."""
+        """Saves, or moves to the empty field."""
         fields = list(self.query(CleanInput))
         empty = next((field for field in fields if not field.value.strip()), None)
         if empty is None:
@@ -157,7 +155,7 @@ class NamedLineScreen(Covering, ModalScreen[tuple[str, str] | None]):
 
 
 class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
-    """Dismissed with the text of each field by its name, or None. Enter goes to the next field."""
+    """Dismissed with the text of each field by its name, or None. Enter moves to the next field."""
 
     DEFAULT_CSS = """
     FieldsScreen {
@@ -173,7 +171,7 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
         .hint { color: $quiet; height: auto; margin-bottom: 1; padding-left: 1; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", tr("dialogs.cancel"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Cancel"))]
 
     def __init__(self, title: str, names: Sequence[str], *, hint: str = "") -> None:
         super().__init__()
@@ -184,7 +182,7 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="box", can_focus=False) as box:
             box.border_title = clean_line(self._heading)
-            box.border_subtitle = tr("dialogs.goes_on")
+            box.border_subtitle = _("Enter confirms · Esc cancels")
             if self._hint:
                 yield Static(Content(self._hint), classes="hint", markup=False)
             for number, name in enumerate(self._names):
@@ -261,8 +259,8 @@ class MemoryEditScreen(Covering, ModalScreen[str | None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", tr("memory.cancel")),
-        Binding("ctrl+s", "save", tr("memory.save"), priority=True),
+        Binding("escape", "cancel", _("Cancel")),
+        Binding("ctrl+s", "save", _("Save"), priority=True),
     ]
 
     def __init__(self, title: str, text: str) -> None:
@@ -274,7 +272,7 @@ class MemoryEditScreen(Covering, ModalScreen[str | None]):
         with Vertical(classes="box") as box:
             box.border_title = self._heading
             yield TextArea(self._text, id="memory-text", soft_wrap=True)
-            yield Static(tr("memory.edit_hint"), classes="hint", markup=False)
+            yield Static(_("Ctrl+S saves · Esc cancels"), classes="hint", markup=False)
 
     def action_save(self) -> None:
         text = clean(self.query_one(TextArea).text).strip()

@@ -9,11 +9,11 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Button, Input, Static
 
 from atlas_desktop.errors import Explained
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.chat.message import words_of
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput
-from atlas_desktop.words.catalogue import tr
 
 _CSS = """
 {name} {{
@@ -38,11 +38,11 @@ _CSS = """
 
 
 class ErrorScreen(Covering, ModalScreen[None]):
-    """What happened, what it means, what to do next."""
+    """Shows an error: what happened, what it means, what to do next."""
 
     of_rooms = False
     DEFAULT_CSS = _CSS.format(name="ErrorScreen", border="$error")
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter", "dismiss_error", tr("dialogs.close"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter", "dismiss_error", _("Close"))]
 
     def __init__(self, explained: Explained) -> None:
         super().__init__()
@@ -50,10 +50,10 @@ class ErrorScreen(Covering, ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = tr("dialogs.error")
+            box.border_title = _("Something went wrong")
             yield Static(words_of(self.explained), markup=False)
             with Horizontal(classes="buttons"):
-                yield Button(tr("dialogs.close"), id="close", variant="primary", compact=True)
+                yield Button(_("Close"), id="close", variant="primary", compact=True)
 
     def on_button_pressed(self) -> None:
         self.dismiss(None)
@@ -66,7 +66,7 @@ class RenameScreen(Covering, ModalScreen[str | None]):
     """Asks for a title. Dismissed with None if it is unchanged."""
 
     DEFAULT_CSS = _CSS.format(name="RenameScreen", border="$primary")
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", tr("dialogs.cancel"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Cancel"))]
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -74,9 +74,9 @@ class RenameScreen(Covering, ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = tr("dialogs.rename")
+            box.border_title = _("Rename the conversation")
             yield CleanInput(self._title_now, id="title", max_length=200)
-            yield Static(tr("dialogs.rename_hint"), classes="hint", markup=False)
+            yield Static(_("Enter saves · Esc cancels"), classes="hint", markup=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         title = clean_line(event.value)
@@ -103,7 +103,7 @@ class ConfirmScreen(Covering, ModalScreen[bool]):
     }
     """
     AUTO_FOCUS = "#no"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "refuse", tr("confirm.no"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "refuse", _("No"))]
 
     def __init__(self, title: str, text: str, *, agree: str, refuse: str) -> None:
         super().__init__()

@@ -13,10 +13,10 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.overlays import Covering
-from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -38,7 +38,7 @@ T = TypeVar("T", bound=Kept)
 
 
 class _AbstractScreen(_MessagePumpMeta, ABCMeta):
-    """Textual's classes have a metaclass of their own."""
+    """Combines the metaclass of Textual's classes with `ABCMeta`."""
 
 
 class NamedItemsScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_AbstractScreen):
@@ -63,16 +63,16 @@ class NamedItemsScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_A
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", tr("kept.close")),
-        Binding("a", "add", tr("kept.add")),
-        Binding("e", "edit", tr("kept.edit")),
-        Binding("delete,d", "remove", tr("kept.remove")),
+        Binding("escape", "cancel", _("Close")),
+        Binding("a", "add", _("Add")),
+        Binding("e", "edit", _("Edit")),
+        Binding("delete,d", "remove", _("Remove")),
     ]
     heading = ""
     hint = ""
     none = ""
     stays = ""
-    """What is left when one of them is removed."""
+    """Says what is kept when an item is removed."""
 
     def __init__(self, app: "BaseApp", room: "RoomServices") -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class NamedItemsScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_A
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = self.heading
-            box.border_subtitle = tr("kept.keys")
+            box.border_subtitle = _("Enter uses it · a adds · e edits · d removes · Esc closes")
             yield Static(Content(self.hint), classes="hint", markup=False)
             yield OptionList(markup=False)
             yield Static(Content(self.none), classes="none", markup=False)
@@ -136,10 +136,10 @@ class NamedItemsScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_A
 
     async def _remove(self, one: T) -> None:
         question = ConfirmScreen(
-            tr("kept.remove_asked"),
+            _("Remove?"),
             self.said_of_removal(one),
-            agree=tr("kept.remove"),
-            refuse=tr("kept.keep"),
+            agree=_("Remove"),
+            refuse=_("Keep"),
         )
         if await self.atlas.push_screen_wait(question):
             await self.removed(one)
@@ -148,15 +148,17 @@ class NamedItemsScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_A
     def action_cancel(self) -> None:
         self.dismiss(None)
 
-    # --- what each kind does its own way ----------------------------------------------------------
+    # --- what subclasses define -------------------------------------------------------------------
 
     def in_use(self, _one: T) -> bool:
-        """Whether the conversation uses it: the cursor starts there."""
+        """Whether the conversation uses it; the cursor starts there."""
         return False
 
     def said_of_removal(self, one: T) -> str:
         """Returns the question before one is removed."""
-        return "\n".join(part for part in (tr("kept.removed", name=one.name), self.stays) if part)
+        return "\n".join(
+            part for part in (_("“{name}” will be removed permanently.", name=one.name), self.stays) if part
+        )
 
     @abstractmethod
     async def things(self) -> Sequence[T]:
@@ -172,7 +174,7 @@ class NamedItemsScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_A
 
     @abstractmethod
     async def removed(self, one: T) -> None:
-        """Removes one for good; the user has confirmed."""
+        """Removes one permanently; the user has confirmed."""
 
 
 def _line(name: str, text: str) -> Content:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
+from atlas_desktop.locale import N_, _, ngettext, number, plural
 from atlas_desktop.services.bulk import Bulk, Done
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
@@ -15,7 +16,6 @@ from atlas_desktop.tui.history.filters import (
     suggested_for,
 )
 from atlas_desktop.tui.history.rows import title_of
-from atlas_desktop.words.catalogue import tr
 from memory.entities import RoomKind
 from memory.organising.entities import MarksPatch
 
@@ -24,6 +24,61 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.history.list import HistoryList
     from atlas_desktop.tui.widgets.change_bar import Undo
     from memory.search.entities import SessionHit
+_DONE_COUNTS = {
+    "tags": plural("Tagged.", "{count} tagged."),
+    "star": plural("Starred.", "{count} starred."),
+    "unstar": plural("Star removed.", "{count} stars removed."),
+    "important": plural("Marked as important.", "{count} marked as important."),
+    "unimportant": plural("No longer important.", "{count} no longer important."),
+    "pin": plural("Pinned to the top.", "{count} pinned to the top."),
+    "unpin": plural("Unpinned.", "{count} unpinned."),
+    "archive": plural(
+        "Archived. Hidden from lists, still found by search.",
+        "{count} archived. Hidden from lists, still found by search.",
+    ),
+    "unarchive": plural("Unarchived.", "{count} unarchived."),
+    "project": plural("Moved to “{name}”.", "{count} moved to “{name}”."),
+    "no_project": plural("Removed from its project.", "{count} removed from their projects."),
+    "delete": plural("Moved to the bin (B).", "{count} moved to the bin (B)."),
+    "restore": plural("Restored.", "{count} restored."),
+    "merge": plural("Merged.", "{count} conversations merged."),
+    "erase": plural("Erased. Nothing is left of it.", "{count} erased. Nothing is left of them."),
+    "erase_copies": plural(
+        "Erased. The same text still exists in {where}.", "Erased. The same text still exists in {where}."
+    ),
+    "erase_left": plural(
+        "Erased, but traces may remain. Run `atlas vault verify` to check.",
+        "Erased, but traces may remain. Run `atlas vault verify` to check.",
+    ),
+    "private": plural("Moved to the private room.", "{count} moved to the private room."),
+    "open": plural("Moved to the open room.", "{count} moved to the open room."),
+    "refused": plural("#{tag} won't be suggested there again.", "#{tag} won't be suggested there again."),
+}
+_MOVE_COUNTS = {
+    "title": plural("Move to the private room?", "Move to the private room?"),
+    "title_open": plural("Move to the open room?", "Move to the open room?"),
+    "private": plural(
+        "It moves to the private room, with everything learned only from it. It is visible only "
+        "while that room is open.",
+        "{count} conversations move to the private room, with everything learned only from them. "
+        "They are visible only while that room is open.",
+    ),
+    "open": plural(
+        "It moves to the open room, with everything learned only from it. Anyone who opens Atlas can see it.",
+        "{count} conversations move to the open room, with everything learned only from them. "
+        "Anyone who opens Atlas can see them.",
+    ),
+    "agree": plural("Move", "Move"),
+    "refuse": plural("No", "No"),
+    "there": plural("Already there.", "Already there."),
+}
+_HISTORY_AGREE_TEXTS = {"move": N_("Move"), "merge": N_("Merge"), "erase": N_("Erase")}
+_HISTORY_REFUSE_TEXTS = {
+    "tag": N_("Never suggest #{tag} here"),
+    "move": N_("No"),
+    "merge": N_("No"),
+    "erase": N_("Keep"),
+}
 
 GROUP = "history-change"
 
@@ -82,7 +137,7 @@ class HistoryActions:
     async def _refuse(self, hits: "Sequence[SessionHit]", tag: str) -> None:
         for hit in hits:
             await self._app.desk.at(hit.session.room).organising.reject(hit.session.id, [tag])
-        self._offer(tr("history.done.refused", tag=clean_line(tag)), None)
+        self._offer(_("#{tag} won't be suggested there again.", tag=clean_line(tag)), None)
 
     def star(self) -> None:
         on = not all(hit.session.starred for hit in self.chosen)
@@ -121,7 +176,7 @@ class HistoryActions:
             await self._changed([one.session_id for one in done.all])
 
         await self._changed([one.session_id for one in done.all])
-        self._offer(tr(f"history.done.{word}", count=len(hits), **facts), undo)
+        self._offer(ngettext(*_DONE_COUNTS[word], len(hits), **facts), undo)
 
     async def _changed(self, ids: Sequence[str], *, content: bool = False) -> None:
         self._listing.clear_selection()
@@ -132,29 +187,34 @@ class HistoryActions:
     # --- deleting and restoring ------------------------------------------------------------------
 
     def delete(self) -> None:
-        """Moves to the bin; stops replies that are under way."""
+        """Moves conversations to the bin; stops replies that are under way."""
         going = {hit.session.id for hit in self.chosen}
         for conversation in [one for one in self._app.turns.active if one.id in going]:
             self._app.turns.stop(conversation)
         self.do(self._apply(self.chosen, MarksPatch(binned=True), "delete"))
 
     def restore(self) -> None:
-        """Restores from the bin."""
+        """Restores conversations from the bin."""
         self.do(self._restore([(hit.session.room, hit.session.id) for hit in self.chosen]))
 
     async def _restore(self, found: "Sequence[tuple[RoomKind, str]]") -> None:
         for room, session_id in found:
             await self._app.desk.at(room).sessions.restore(session_id)
-        await self._changed([one for _, one in found], content=True)
-        self._offer(tr("history.done.restore", count=len(found)), None)
+        await self._changed([one for _unused, one in found], content=True)
+        self._offer(ngettext("Restored.", "{count} restored.", len(found)), None)
 
     def erase(self) -> None:
-        """Deletes for good what is in the bin, if the user confirms."""
+        """Permanently deletes conversations in the bin, if the user confirms."""
         self.do(self._erase(self.chosen))
 
     async def _erase(self, hits: "Sequence[SessionHit]") -> None:
-        text = tr("history.erase.text", count=len(hits), title=title_of(hits[0].session))
-        if not await self._agreed("erase", tr("history.erase.title"), text):
+        text = ngettext(
+            "“{title}” and everything derived from it. This cannot be undone.",
+            "{count} conversations and everything derived from them. This cannot be undone.",
+            len(hits),
+            title=title_of(hits[0].session),
+        )
+        if not await self._agreed("erase", _("Erase permanently?"), text):
             return
         receipts = []
         for hit in hits:
@@ -165,18 +225,23 @@ class HistoryActions:
         copies = {one.session_id: one for receipt in receipts for one in receipt.erased.copies}
         left = [one for one in copies.values() if one.session_id not in gone]
         if not all(receipt.verified for receipt in receipts):
-            self._offer(tr("history.done.erase_left"), None)
+            self._offer(_("Erased, but traces may remain. Run `atlas vault verify` to check."), None)
         elif left:
-            from atlas_desktop.words.forgetting import where
+            from atlas_desktop.phrases.forgetting import where
 
-            self._offer(tr("history.done.erase_copies", where=where(left)), None)
+            self._offer(_("Erased. The same text still exists in {where}.", where=where(left)), None)
         else:
-            self._offer(tr("history.done.erase", count=len(hits)), None)
+            self._offer(
+                ngettext(
+                    "Erased. Nothing is left of it.", "{count} erased. Nothing is left of them.", len(hits)
+                ),
+                None,
+            )
 
     # --- moving, merging, exporting --------------------------------------------------------------
 
     def move(self) -> None:
-        """Moves to the private room; from the private room to the open one."""
+        """Moves conversations to the private room, or from the private room to the open one."""
         if not self._busy(self.chosen):
             self.do(self._move(self.chosen))
 
@@ -184,8 +249,8 @@ class HistoryActions:
         back = all(hit.session.room is RoomKind.PRIVATE for hit in hits)
         to = RoomKind.OPEN if back else RoomKind.PRIVATE
         word = "open" if back else "private"
-        text = tr(f"history.move.{word}", count=len(hits))
-        heading = tr("history.move.title_open" if back else "history.move.title")
+        text = ngettext(*_MOVE_COUNTS[word], len(hits))
+        heading = _("Move to the open room?") if back else _("Move to the private room?")
         rooms = self._app.desk.rooms
         chat = self._app.chat
         if to is RoomKind.PRIVATE and rooms.private is None:
@@ -203,28 +268,36 @@ class HistoryActions:
             await self._changed([one.id for one in moving], content=True)
 
         await self._changed([one.id for one in moving], content=True)
-        self._offer(tr(f"history.done.{word}", count=len(moving)), undo)
+        self._offer(ngettext(*_DONE_COUNTS[word], len(moving)), undo)
 
     def merge(self) -> None:
         """Joins the selected conversations into one."""
         if len(self.chosen) < 2:
-            self._app.say(tr("history.merge.few"))
+            self._app.say(_("Select two or more conversations (Space), then merge."))
         elif not self._busy(self.chosen):
             self.do(self._merge(self.chosen))
 
     async def _merge(self, hits: "Sequence[SessionHit]") -> None:
         first, *others = sorted((hit.session for hit in hits), key=lambda one: (one.created_at, one.id))
-        title = tr("history.merge.title", count=len(hits))
-        if not await self._agreed("merge", title, tr("history.merge.text", title=title_of(first))):
+        title = _("Merge {count} conversations?", count=number(len(hits)))
+        if not await self._agreed(
+            "merge",
+            title,
+            _(
+                "All messages move into “{title}”, the oldest one. The others go to the bin. Restoring "
+                "one takes its messages out again.",
+                title=title_of(first),
+            ),
+        ):
             return
-        _, merged = await Bulk(self._app.desk).merge(first.id, [one.id for one in others])
+        _unused, merged = await Bulk(self._app.desk).merge(first.id, [one.id for one in others])
         room = first.room
 
         async def undo() -> None:
             await self._restore([(room, source) for source in merged.sources])
 
         await self._changed([first.id, *merged.sources], content=True)
-        self._offer(tr("history.done.merge", count=len(hits)), undo)
+        self._offer(ngettext("Merged.", "{count} conversations merged.", len(hits)), undo)
 
     def export(self) -> None:
         """Opens the window for exporting them."""
@@ -238,18 +311,18 @@ class HistoryActions:
 
     async def _take_back(self, undo: "Undo") -> None:
         await undo()
-        self._offer(tr("history.undone"), None)
+        self._offer(_("Undone."), None)
 
     def _busy(self, hits: "Sequence[SessionHit]") -> bool:
         active = {one.id for one in self._app.turns.active}
         if any(hit.session.id in active for hit in hits):
-            self._app.say(tr("history.busy"))
+            self._app.say(_("A reply is in progress in one of them. Wait, or stop it."))
             return True
         return False
 
     async def _agreed(self, word: str, title: str, text: str) -> bool:
         question = ConfirmScreen(
-            title, text, agree=tr(f"history.{word}.agree"), refuse=tr(f"history.{word}.refuse")
+            title, text, agree=_(_HISTORY_AGREE_TEXTS[word]), refuse=_(_HISTORY_REFUSE_TEXTS[word])
         )
         agreed: bool = await self._app.push_screen_wait(question)
         return agreed

@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from atlas_desktop.error_table import unclear
+from atlas_desktop.locale import N_, _, ngettext, number
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.organising import LONGEST_TAG, tidy
 from atlas_desktop.services.projects import LONGEST, tidy_name
@@ -20,7 +21,6 @@ from atlas_desktop.services.search import FindingService
 from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, NamedLineScreen
 from atlas_desktop.tui.dialogs.named_items import NamedItemsScreen
-from atlas_desktop.words.catalogue import tr
 from memory.errors import QueryUnclear
 from memory.organising.entities import MarksPatch
 from memory.search.entities import SavedSearch
@@ -30,14 +30,24 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
     from memory.organising.entities import Project
     from memory.search.entities import SessionHit
+_CHIP_TEXTS = {
+    "starred": N_("Starred"),
+    "important": N_("Important"),
+    "pinned": N_("Pinned"),
+    "archived": N_("Archived"),
+    "week": N_("Week"),
+    "code": N_("Code"),
+    "bin": N_("Bin"),
+    "more": N_("More"),
+}
 
 
 TYPED, GIVEN, REFUSED = "", "+", "-"
-"""The two last begin the id of a choice that is a suggested tag."""
+"""`GIVEN` and `REFUSED` begin the id of a choice that is a suggested tag."""
 _MOST_SUGGESTED = 8
 _NONE, _NEW = "", "+"
 _NAMED = "="
-"""Begins the id of a choice that is a project: a name may be anything."""
+"""Begins the id of a choice that is a project, because a project may have any name."""
 
 
 async def suggested_for(app: "BaseApp", hits: "Sequence[SessionHit]") -> dict[str, set[str]]:
@@ -53,22 +63,26 @@ async def suggested_for(app: "BaseApp", hits: "Sequence[SessionHit]") -> dict[st
 
 async def chosen_suggestion(app: "BaseApp", suggested: Mapping[str, Collection[str]]) -> str | None:
     """Returns `TYPED` to type tags, `GIVEN` or `REFUSED` followed by a tag, or None."""
-    choices = [Choice(TYPED, tr("history.tag.typed"))]
+    choices = [Choice(TYPED, _("Type tags…"))]
     for tag, sessions in suggested.items():
         name = clean_line(tag)
-        detail = tr("history.tag.suggested", count=len(sessions))
-        choices.append(Choice(GIVEN + tag, tr("history.tag.give", tag=name), detail))
-        choices.append(Choice(REFUSED + tag, tr("history.tag.refuse", tag=name)))
-    chosen: str | None = await app.push_screen_wait(PickScreen(tr("history.tag.title"), choices))
+        detail = ngettext(
+            "Suggested from similar conversations",
+            "Suggested for {count} of them from similar conversations",
+            len(sessions),
+        )
+        choices.append(Choice(GIVEN + tag, _("Add #{tag}", tag=name), detail))
+        choices.append(Choice(REFUSED + tag, _("Never suggest #{tag} here", tag=name)))
+    chosen: str | None = await app.push_screen_wait(PickScreen(_("Tag"), choices))
     return chosen
 
 
 async def chosen_tags(app: "BaseApp", hits: "Sequence[SessionHit]") -> MarksPatch | None:
     """Returns the tags to add and to remove."""
     now = sorted({clean_line(tag) for hit in hits for tag in hit.session.tags})
-    hint = tr("history.tag.hint", tags=", ".join(now) or tr("history.tag.none"))
-    name = tr("history.tag.field")
-    given = await app.push_screen_wait(FieldsScreen(tr("history.tag.title"), [name], hint=hint))
+    hint = _("Current tags: {tags}. To remove a tag, put - before it.", tags=", ".join(now) or _("none yet"))
+    name = _("Tags")
+    given = await app.push_screen_wait(FieldsScreen(_("Tag"), [name], hint=hint))
     words = split(given[name]) if given else []
     if not words:
         return None
@@ -79,7 +93,7 @@ async def chosen_tags(app: "BaseApp", hits: "Sequence[SessionHit]") -> MarksPatc
     try:
         return tidy(patch)
     except ValueError:
-        app.say(tr("history.tag.bad", longest=LONGEST_TAG))
+        app.say(_("Tags can have 1 to {longest} characters. No changes were made.", longest=LONGEST_TAG))
         return None
 
 
@@ -103,29 +117,29 @@ async def projects_of(app: "BaseApp", *, archived: bool | None = False) -> "list
 async def chosen_project(app: "BaseApp") -> str | None:
     """Returns the name of a project, "" for no project, or None for no change."""
     choices = [
-        Choice(_NAMED + one.name, one.name, tr("history.count", count=one.sessions))
+        Choice(_NAMED + one.name, one.name, ngettext("1 conversation", "{count} conversations", one.sessions))
         for one in await projects_of(app)
     ]
     choices += [
-        Choice(_NEW, tr("history.project.new"), tr("history.project.new.detail")),
-        Choice(_NONE, tr("history.project.none"), tr("history.project.none.detail")),
+        Choice(_NEW, _("New project…"), _("Create one and use it")),
+        Choice(_NONE, _("No project"), _("Remove it from its project")),
     ]
-    chosen = await app.push_screen_wait(PickScreen(tr("history.project.title"), choices))
+    chosen = await app.push_screen_wait(PickScreen(_("Move to a project"), choices))
     if chosen != _NEW:
         return chosen if chosen is None else chosen.removeprefix(_NAMED)
-    return await new_project_name(app, tr("history.projects.new"))
+    return await new_project_name(app, _("New project"))
 
 
 async def new_project_name(app: "BaseApp", title: str, *, now: str = "") -> str | None:
     """Asks for a name."""
-    name = tr("history.project.name")
+    name = _("Name")
     given = await app.push_screen_wait(FieldsScreen(title, [name], hint=clean_line(now)))
     if not given:
         return None
     try:
         return tidy_name(given[name])
     except ValueError:
-        app.say(tr("history.project.bad", longest=LONGEST))
+        app.say(_("Enter 1 to {longest} characters.", longest=LONGEST))
         return None
 
 
@@ -134,7 +148,7 @@ async def chosen_filter(app: "BaseApp") -> str | None:
     from atlas_desktop.services.search import FindingService
 
     choices = [
-        Choice(f"@{quoted(one.name)}", f"@{one.name}", tr("history.filters.saved", query=one.query))
+        Choice(f"@{quoted(one.name)}", f"@{one.name}", _("saved search · {query}", query=one.query))
         for one in await FindingService(app.desk).saved()
     ]
     tags: dict[str, int] = {}
@@ -142,17 +156,17 @@ async def chosen_filter(app: "BaseApp") -> str | None:
         for tag in await room.organising.tags():
             tags[tag.tag] = tags.get(tag.tag, 0) + tag.sessions
     choices += [
-        Choice(f"tag:{quoted(tag)}", f"#{tag}", tr("history.filters.tag", count=number))
-        for tag, number in sorted(tags.items(), key=lambda pair: (-pair[1], pair[0]))
+        Choice(f"tag:{quoted(tag)}", f"#{tag}", _("tag · {count}", count=number(uses)))
+        for tag, uses in sorted(tags.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
     choices += [
-        Choice(f"project:{quoted(one.name)}", one.name, tr("history.filters.project", count=one.sessions))
+        Choice(f"project:{quoted(one.name)}", one.name, _("project · {count}", count=number(one.sessions)))
         for one in await projects_of(app)
     ]
     if not choices:
-        app.say(tr("history.filters.none"))
+        app.say(_("No tags, projects or saved searches yet. Press Ctrl+S to save this search."))
         return None
-    chosen: str | None = await app.push_screen_wait(PickScreen(tr("history.filters.title"), choices))
+    chosen: str | None = await app.push_screen_wait(PickScreen(_("Filters"), choices))
     return chosen
 
 
@@ -170,7 +184,7 @@ QUICK = {
     "week": "after:7d",
     "code": "has:code",
 }
-"""Names and what they add to a query; the keys 1 to 6 in this order."""
+"""Quick filters and the conditions they add to a query, in the order of the keys 1 to 6."""
 BIN, MORE = "bin", "more"
 
 
@@ -211,9 +225,9 @@ class FilterChips(Widget):
             self.refresh()
 
     def _words(self) -> list[tuple[str, str, str]]:
-        """Names, keys and words."""
-        quick = [(name, str(number), tr(f"history.chip.{name}")) for number, name in enumerate(QUICK, 1)]
-        return [*quick, (BIN, "b", tr("history.chip.bin")), (MORE, "f", tr("history.chip.more"))]
+        """Returns the name, key and label of each filter."""
+        quick = [(name, str(number), _(_CHIP_TEXTS[name])) for number, name in enumerate(QUICK, 1)]
+        return [*quick, (BIN, "b", _("Bin")), (MORE, "f", _("More"))]
 
     def render(self) -> Content:
         parts: list[tuple[str, str] | str] = []
@@ -240,9 +254,9 @@ class FilterChips(Widget):
 class SavedScreen(NamedItemsScreen[SavedSearch]):
     """`query` is the current query, which a new saved search starts with."""
 
-    heading = tr("history.saved.title")
-    hint = tr("history.saved.hint")
-    none = tr("history.saved.none")
+    heading = _("Saved searches")
+    hint = _("Use one with Enter or @name. Press a to save the current search.")
+    none = _("No saved searches yet. Press a to save the current search.")
 
     def __init__(self, app: "BaseApp", room: "RoomServices", query: str) -> None:
         super().__init__(app, room)
@@ -256,10 +270,10 @@ class SavedScreen(NamedItemsScreen[SavedSearch]):
         return one.query
 
     async def edited(self, old: SavedSearch | None) -> SavedSearch | None:
-        title = tr("history.saved.new" if old is None else "history.saved.change")
+        title = _("Save search") if old is None else _("Edit saved search")
         name, query = ("", self._query) if old is None else (old.name, old.query)
         window = NamedLineScreen(
-            title, name, query, label=tr("history.saved.query"), missing=tr("history.saved.empty")
+            title, name, query, label=_("Search"), missing=_("A saved search needs a name and a query.")
         )
         given = await self.atlas.push_screen_wait(window)
         if given is None:
@@ -270,7 +284,7 @@ class SavedScreen(NamedItemsScreen[SavedSearch]):
             self.atlas.say(unclear(fault))
             return None
         except ValueError:
-            self.atlas.say(tr("history.saved.empty"))
+            self.atlas.say(_("A saved search needs a name and a query."))
             return None
         if old is not None and old.name != made.name:
             await self._finding.remove(old.name)

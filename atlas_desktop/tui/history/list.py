@@ -86,7 +86,7 @@ class HistoryList(ScrollView, can_focus=True):
         self._strips: dict[tuple[int, RowLook, bool], list[Strip]] = {}
         self.selected: dict[str, SessionHit] = {}
 
-    # --- what it holds ---------------------------------------------------------------------------
+    # --- rows ------------------------------------------------------------------------------------
 
     def show(
         self,
@@ -114,7 +114,7 @@ class HistoryList(ScrollView, can_focus=True):
         self.look_ahead()
 
     def put(self, rows: Mapping[int, SessionHit], total: int) -> None:
-        """Adds rows that were read; `total` is the number known by now. The list does not scroll."""
+        """Adds rows that were read; `total` is the number known so far. The list does not scroll."""
         top = self._lines.row_at(round(self.scroll_y))
         above = self._lines.headings_to(top)
         self._lines.add(rows)
@@ -129,7 +129,7 @@ class HistoryList(ScrollView, can_focus=True):
 
     @property
     def total(self) -> int:
-        """The number of rows, as far as it is known."""
+        """The number of rows known so far."""
         return self._lines.total
 
     def row(self, index: int) -> SessionHit | None:
@@ -171,13 +171,13 @@ class HistoryList(ScrollView, can_focus=True):
         if not self.total:
             return
         seen = self.seen()
-        # No more than half a screen: what is typed on is not read twice.
+        # At most half a screen ahead: rows that further typing replaces would be read in vain.
         near = range(seen.start, min(seen.stop + len(seen) // 2, self.total))
         missing = next((row for row in near if row not in self._lines.rows), None)
         if missing is not None:
             self.post_message(self.Wanted(missing))
 
-    # --- how it looks ----------------------------------------------------------------------------
+    # --- rendering -------------------------------------------------------------------------------
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -232,7 +232,7 @@ class HistoryList(ScrollView, can_focus=True):
         if round(old_value) != round(new_value):
             self.look_ahead()
 
-    # --- going about -----------------------------------------------------------------------------
+    # --- navigation ------------------------------------------------------------------------------
 
     def watch_cursor(self, before: int, now: int) -> None:
         for row in (before, now):
@@ -295,12 +295,13 @@ LINES = 2
 
 
 class Lines:
-    """Rows from 0 to `total`, of which some are known. A heading is known where two neighbours are."""
+    """The rows from 0 to `total`, of which some are known. A heading is known where two neighbouring rows
+    are."""
 
     def __init__(self, now: datetime, total: int = 0, *, grouped: bool = True, pins: bool = True) -> None:
         self.rows: dict[int, SessionHit] = {}
         self.words: dict[int, str] = {}
-        """Headings, by the row that they stand above."""
+        """Headings, by the row below them."""
         self.total = total
         self._headings: list[int] = []
         self._now = now

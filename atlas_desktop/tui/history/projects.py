@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
+from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.dialogs.named_items import NamedItemsScreen
 from atlas_desktop.tui.history.filters import new_project_name
-from atlas_desktop.words.catalogue import tr
 from memory.organising.entities import Project
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ class ProjectsScreen(NamedItemsScreen[Project]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("x", "archive", tr("kept.archive")),
-        Binding("n", "leave_project", tr("kept.no_project")),
+        Binding("x", "archive", _("Archive")),
+        Binding("n", "leave_project", _("No project")),
     ]
-    heading = tr("history.projects.title")
-    hint = tr("history.projects.hint")
-    none = tr("history.projects.none")
-    stays = tr("history.projects.stay")
+    heading = _("Projects")
+    hint = _("Enter moves the current conversation to a project. Project memories are kept separate.")
+    none = _("No projects yet. Press a to create one.")
+    stays = _("Its conversations and memories stay, without a project.")
 
     def __init__(self, app: "BaseApp", room: "RoomServices", now: str | None) -> None:
         super().__init__(app, room)
@@ -40,7 +40,9 @@ class ProjectsScreen(NamedItemsScreen[Project]):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.query_one(".box", Vertical).border_subtitle = tr("history.projects.keys")
+        self.query_one(".box", Vertical).border_subtitle = _(
+            "Enter choose · n none · a add · e rename · x archive · d remove · Esc"
+        )
 
     async def things(self) -> Sequence[Project]:
         """Returns the projects, those in use first."""
@@ -49,20 +51,20 @@ class ProjectsScreen(NamedItemsScreen[Project]):
 
     def described(self, one: Project) -> str:
         facts = [
-            *([tr("history.projects.here")] if self.in_use(one) else []),
-            *([tr("history.projects.archived")] if one.archived_at is not None else []),
-            tr("history.count", count=one.sessions),
-            tr("history.projects.memories", count=one.memories),
+            *([_("this conversation")] if self.in_use(one) else []),
+            *([_("archived")] if one.archived_at is not None else []),
+            ngettext("1 conversation", "{count} conversations", one.sessions),
+            ngettext("1 memory", "{count} memories", one.memories),
         ]
         if one.used_at is not None:
-            facts.append(tr("history.used", when=long(one.used_at, self.atlas.now())))
+            facts.append(_("last used {when}", when=long(one.used_at, self.atlas.now())))
         return " · ".join(facts)
 
     def in_use(self, one: Project) -> bool:
         return self._now == one.name
 
     async def edited(self, old: Project | None) -> Project | None:
-        title = tr("history.projects.new" if old is None else "history.projects.rename")
+        title = _("New project") if old is None else _("Rename project")
         name = await new_project_name(self.atlas, title, now="" if old is None else old.name)
         if name is None:
             return None
@@ -92,11 +94,11 @@ class ProjectsScreen(NamedItemsScreen[Project]):
         self.dismiss(None)
 
     async def _told(self) -> None:
-        """Conversations have changed their project."""
+        """Tells the chat screen that conversations have changed their project."""
         if (chat := self.atlas.chat) is not None:
             await chat.sessions_changed([])
 
 
 def project_words(name: str | None) -> str:
-    """Says that the conversation is in a project, or in none."""
-    return tr("history.projects.chosen", name=clean_line(name)) if name else tr("history.projects.out")
+    """Returns the notice that the conversation is in a project, or in none."""
+    return _("Now in the project “{name}”.", name=clean_line(name)) if name else _("No longer in a project.")

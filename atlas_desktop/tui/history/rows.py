@@ -9,25 +9,30 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content, Span
 
+from atlas_desktop.locale import N_, _, formats, ngettext
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.sessions import number_of, without_number
 from atlas_desktop.tui.calendar import GROUPS, group_of, long, short
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.formats import formats
 from memory.entities import Message, RoomKind, Session
 from memory.search.entities import SessionHit, Snippet
 from models.messages import Role
 
 if TYPE_CHECKING:
     from atlas_desktop.services.branches import BranchService
+_HISTORY_TEXTS = {
+    "is_starred": N_("starred"),
+    "is_important": N_("important"),
+    "is_pinned": N_("pinned"),
+    "archived": N_("archived"),
+}
 
 
 FOUND = "bold underline"
-"""The style of what was looked for; it also has a colour where the ground is that of the list."""
+"""The style of matches; they also have a colour on the background of the list."""
 _INDENT = 2
 _LEAST_TITLE = 12
 _LONGEST = 1500
-"""Characters of a message in the preview."""
+"""Maximum characters of a message in the preview."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ class RowLook:
 def group(session: Session, now: datetime, *, pins: bool) -> str:
     """Returns the heading of a row: today, yesterday, a day of this week, or a month."""
     if pins and session.pinned_at is not None:
-        return tr("history.pinned")
+        return _("Pinned")
     found = group_of(session.updated_at, now)
     local = session.updated_at.astimezone(now.tzinfo)
     if found == GROUPS[2]:
@@ -52,7 +57,7 @@ def group(session: Session, now: datetime, *, pins: bool) -> str:
 
 
 def title_of(session: Session) -> str:
-    return clean_line(session.title) or tr("history.untitled")
+    return clean_line(session.title) or _("Untitled")
 
 
 def line_of(hit: SessionHit, now: datetime, look: RowLook) -> tuple[Content, Content]:
@@ -64,7 +69,7 @@ def line_of(hit: SessionHit, now: datetime, look: RowLook) -> tuple[Content, Con
     mark = "✓ " if look.selected else "  "
     room = _room_word(session)
     free = max(look.width - _INDENT - cell_len(room) - cell_len(when) - 1, _LEAST_TITLE)
-    title = hit.title if clean_line(hit.title.text) else Snippet(tr("history.untitled"))
+    title = hit.title if clean_line(hit.title.text) else Snippet(_("Untitled"))
     first = Content.assemble(
         (mark, "bold"),
         (room, "bold" if look.cursor else "bold $warning"),
@@ -82,7 +87,7 @@ def line_of(hit: SessionHit, now: datetime, look: RowLook) -> tuple[Content, Con
 
 
 def _title(title: Snippet, width: int, style: str) -> Content:
-    """As `marked`; a number that tells titles apart stays visible when the title is cut."""
+    """As `marked`, but a number that tells titles apart stays visible when the title is cut."""
     number = number_of(title.text)
     if not number or cell_len(_visible(title.text)) <= width:
         return marked(title, width, style)
@@ -137,23 +142,23 @@ def preview(hit: SessionHit, messages: Sequence[Message], now: datetime, *, binn
 
 
 def _signs(session: Session) -> list[str]:
-    """Returns the signs before the time."""
+    """Returns the signs that precede the time."""
     return [
-        *([tr("history.important")] if session.important else []),
-        *([tr("history.starred")] if session.starred else []),
-        *([tr("history.archived")] if session.archived_at is not None else []),
+        *([_("!")] if session.important else []),
+        *([_("★")] if session.starred else []),
+        *([_("archived")] if session.archived_at is not None else []),
     ]
 
 
 def _room_word(session: Session) -> str:
-    words = {RoomKind.PRIVATE: tr("history.private"), RoomKind.OFF_RECORD: tr("history.off_record")}
+    words = {RoomKind.PRIVATE: _("private"), RoomKind.OFF_RECORD: _("unsaved")}
     return f"{words[session.room]} " if session.room in words else ""
 
 
 def _facts(hit: SessionHit) -> str:
     session = hit.session
-    parts = [tr("amounts.messages", count=session.message_count)]
-    parts += [tr("history.matches", count=hit.matches)] if hit.matches else []
+    parts = [ngettext("1 message", "{count} messages", session.message_count)]
+    parts += [ngettext("1 hit", "{count} hits", hit.matches)] if hit.matches else []
     parts += [clean_line(session.project)] if session.project else []
     parts += [" ".join(f"#{clean_line(tag)}" for tag in session.tags)] if session.tags else []
     parts += [clean_line(session.category)] if session.category else []
@@ -169,28 +174,28 @@ def _known(hit: SessionHit, now: datetime, *, binned: bool) -> list[str]:
         (session.pinned_at is not None, "is_pinned"),
         (session.archived_at is not None, "archived"),
     ):
-        found += [tr(f"history.{word}")] if holds else []
-    found.append(tr("amounts.messages", count=session.message_count))
-    found += [tr("history.matches", count=hit.matches)] if hit.matches else []
-    found += [tr("history.project", name=clean_line(session.project))] if session.project else []
+        found += [_(_HISTORY_TEXTS[word])] if holds else []
+    found.append(ngettext("1 message", "{count} messages", session.message_count))
+    found += [ngettext("1 hit", "{count} hits", hit.matches)] if hit.matches else []
+    found += [_("project {name}", name=clean_line(session.project))] if session.project else []
     found += [f"#{clean_line(tag)}" for tag in session.tags]
     found += [clean_line(session.category)] if session.category else []
     begun, used = long(session.created_at, now), long(session.updated_at, now)
-    found += [tr("history.begun", when=begun)] if begun != used else []
-    found.append(tr("history.used", when=used))
+    found += [_("started {when}", when=begun)] if begun != used else []
+    found.append(_("last used {when}", when=used))
     if binned and session.deleted_at is not None:
-        found.append(tr("history.deleted", when=long(session.deleted_at, now)))
+        found.append(_("deleted {when}", when=long(session.deleted_at, now)))
     return found
 
 
 def _speaker(message: Message) -> str:
     if message.role is Role.USER:
-        return tr("history.you")
-    return tr("history.instructions") if message.role is Role.SYSTEM else "Atlas"
+        return _("You")
+    return _("Instructions") if message.role is Role.SYSTEM else "Atlas"
 
 
 def _wanted(hit: SessionHit) -> "re.Pattern[str] | None":
-    """Returns the words that matched in the title and the snippet."""
+    """Returns a pattern of the words that matched in the title and the snippet."""
     found = {
         piece.text[a:b] for piece in (hit.title, hit.snippet) if piece is not None for a, b in piece.marks
     }
@@ -225,7 +230,7 @@ async def around(branches: "BranchService", hit: "SessionHit") -> "list[Message]
     if hit.message is None:
         return list(branch.newest)
     if hit.message.id not in branch.ids:
-        # It is on another branch than the one that is shown.
+        # It is on another branch than the one shown.
         return [hit.message]
     place = branch.ids.index(hit.message.id)
     shown = branch.ids[place : place + SHOWN]

@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 from textual.worker import WorkerCancelled, WorkerFailed
 
+from atlas_desktop.locale import N_, _, ngettext
 from atlas_desktop.services.search import FindingService
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.history.actions import HistoryActions
@@ -32,19 +33,23 @@ from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.change_bar import ChangeBar, Undo
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
-from atlas_desktop.words.catalogue import tr
 from memory.errors import MessageNotFound, RoomClosed, SessionNotFound
 from memory.search.entities import Order, Page, SessionHit
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
     from memory.entities import Message
+_HISTORY_TEXTS = {
+    "none_found": N_("No matches. Try fewer or different words, or ~ and a question to search by meaning."),
+    "none_binned": N_("The bin is empty."),
+    "none": N_("No conversations. Archived and deleted ones are under Archived and Bin above."),
+}
 
 _PREVIEW_S = 0.03
 
 
 _TYPED = ("open", "back", "save", "undo", "room")
-"""What can be done while the field has the focus; all other keys are typed there."""
+"""Actions that work while the field has the focus; all other keys are typed there."""
 _IN_BIN = ("restore",)
 _NOT_IN_BIN = ("tag", "star", "important", "pin", "archive", "project", "private", "merge", "export")
 
@@ -57,11 +62,11 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
     where = Where.HISTORY
     shown_by = "show_history"
     AUTO_FOCUS = "#query"
-    # Before the field is given the key: what is typed right after it belongs to the list already.
+    # Handled before the field gets the key: what is typed right after it already belongs to the list.
     BINDINGS = [  # noqa: RUF012
         *bindings(Where.HISTORY),
         *bindings(Where.VIEWS, hidden=True),
-        Binding("down,pagedown", "history_list", tr("history.key.list"), priority=True, system=True),
+        Binding("down,pagedown", "history_list", _("To the list"), priority=True, system=True),
     ]
 
     def __init__(self, app: "BaseApp", query: str = "") -> None:
@@ -79,7 +84,12 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
-        yield CleanInput(self._first_query, placeholder=tr("history.ask"), id="query", select_on_focus=False)
+        yield CleanInput(
+            self._first_query,
+            placeholder=_("Keywords, tag:work, after:2024-05, is:starred, ~by meaning …"),
+            id="query",
+            select_on_focus=False,
+        )
         yield FilterChips(id="chips")
         yield Static("", id="fault", markup=False)
         with Container(id="columns"):
@@ -94,7 +104,7 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
     def on_mount(self) -> None:
         self._tell_chips()
         if not self._first_query:
-            # A field that comes with words says so by itself.
+            # A field created with a query posts its own change event.
             self.seek()
 
     @property
@@ -117,7 +127,7 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
     def back(self) -> None:
         self.action_history_back()
 
-    # --- what is shown ---------------------------------------------------------------------------
+    # --- display ---------------------------------------------------------------------------------
 
     def _show(self, page: Page[SessionHit], first: int, cursor: int) -> None:
         if not self.standing:
@@ -140,7 +150,7 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
             if not page.total:
                 looked = bool(self.search.asked.text.strip())
                 word = "none_found" if looked else "none_binned" if self.binned else "none"
-                empty.update(Content(tr(f"history.{word}")))
+                empty.update(Content(_(_HISTORY_TEXTS[word])))
             self._explain("")
             self.tell()
 
@@ -173,19 +183,25 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
         """Updates the title line and the footer."""
         if not self.standing:
             return
-        parts = [tr("history.bin" if self.binned else "history.title")]
-        parts.append(tr("history.more" if self.search.page.more else "history.count", count=self._list.total))
+        parts = [(_("Bin") if self.binned else _("History"))]
+        parts.append(
+            ngettext("more than 1 conversation", "more than {count} conversations", self._list.total)
+            if self.search.page.more
+            else ngettext("1 conversation", "{count} conversations", self._list.total)
+        )
         if self.search.asked.query.question:
-            parts.append(tr("history.nearest"))
+            parts.append(_("nearest first"))
         elif self.search.order is Order.BEST:
-            parts.append(tr("history.best"))
+            parts.append(_("best first"))
         if self.binned:
-            parts.append(tr("history.bin_days"))
+            parts.append(_("deleted permanently after a while"))
         line = Content(" · ".join(parts))
         if self.atlas.desk.rooms.private is not None:
-            line = Content.assemble(line, " · ", (tr("history.unlocked"), "bold $warning"))
+            line = Content.assemble(line, " · ", (_("private room unlocked"), "bold $warning"))
         if chosen := len(self._list.selected):
-            line = Content.assemble(line, " · ", (tr("history.selected", count=chosen), "bold $accent"))
+            line = Content.assemble(
+                line, " · ", (ngettext("1 selected", "{count} selected", chosen), "bold $accent")
+            )
         self.query_one("#title", Static).update(line, layout=False)
         self.refresh_bindings()
 
@@ -205,7 +221,7 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
         self.refresh_bindings()
 
     async def _preview(self) -> None:
-        # A key that is held down passes rows by faster than they can be read.
+        # A key that is held down passes rows faster than they can be read.
         await asyncio.sleep(_PREVIEW_S)
         hit = self._list.marked
         told = Content("")
@@ -244,7 +260,7 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
         self.atlas.attempt(self._open_first, group="history-open", exclusive=True)
 
     async def _open_first(self) -> None:
-        """Opens the best match, also if Enter comes before it is found."""
+        """Opens the best match, even if Enter comes before it is found."""
         while self.search.busy:
             try:
                 await self.search.wait()
@@ -253,7 +269,7 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
         self.action_history_open()
 
     def action_history_list(self) -> None:
-        """Goes from the field to the list."""
+        """Moves the focus from the field to the list."""
         self.set_focus(self._list)
 
     def on_history_list_left(self) -> None:
@@ -294,14 +310,14 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
         self.field.value = text
         self.field.cursor_position = len(text)
 
-    # --- actions: going about --------------------------------------------------------------------
+    # --- actions: navigation ---------------------------------------------------------------------
 
     def action_history_open(self) -> None:
         hit = self._list.marked
         if hit is None:
             return
         if self.binned:
-            self.atlas.say(tr("history.in_bin"))
+            self.atlas.say(_("In the bin. Press r to restore it."))
             return
         self.dismiss(Chosen(hit.session.id, None if hit.message is None else hit.message.id))
 
@@ -428,7 +444,7 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
         self.changes.export()
 
     def action_history_delete(self) -> None:
-        """Moves to the bin; deletes for good what is in the bin."""
+        """Moves conversations to the bin; permanently deletes those in the bin."""
         if not self.changes.chosen:
             return
         if self.binned:

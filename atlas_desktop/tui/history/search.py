@@ -8,15 +8,16 @@ from typing import Any
 from textual.worker import Worker
 
 from atlas_desktop.error_table import unclear
+from atlas_desktop.locale import _
 from atlas_desktop.services.search import Asked, FindingService
-from atlas_desktop.words.catalogue import tr
 from memory.errors import QueryUnclear, SavedSearchNotFound
 from memory.search.entities import Order, Page, Query, SessionHit
 
 PAGE = 30
-"""Conversations that are read at once."""
+"""Conversations that are read at a time."""
 MEANT_S = 0.25
-"""How long a question by meaning rests before it is asked: the model has to read it."""
+"""How long a question by meaning must be unchanged before it is searched, because the model has to read
+it."""
 _EVERY = 2**31
 
 Show = Callable[[Page[SessionHit], int, int], None]
@@ -45,7 +46,7 @@ class HistorySearch:
         self._worker: Worker[Any] | None = None
         self._fetching: set[int] = set()
         self.text = ""
-        """What was looked for last."""
+        """The text of the last search."""
         self.shown = 0
         """How often all rows were replaced."""
         self.binned = False
@@ -72,21 +73,21 @@ class HistorySearch:
         try:
             asked = await self._finding.understand(text, typing=True)
         except QueryUnclear as fault:
-            # What was found before stays: the query may be half typed.
+            # Keep the earlier results: the query may be half typed.
             self._explain(unclear(fault))
             return
         except SavedSearchNotFound:
-            self._explain(tr("history.no_saved"))
+            self._explain(_("No saved search has that name."))
             return
         if asked.query.question:
-            self._explain(tr("history.looking"))
+            self._explain(_("Searching by meaning…"))
             await asyncio.sleep(MEANT_S)
         page = await self._fetch(asked, 0)
         self.asked = asked
         self._replace(page, 0, 0)
 
     def reload(self, row: int = 0) -> None:
-        """Reads the page of `row` again after a change; the cursor goes to that row."""
+        """Reads the page of `row` again after a change; the cursor moves to that row."""
         self._attempt(partial(self._reload, row), group="history", exclusive=True)
 
     async def _reload(self, row: int) -> None:

@@ -1,9 +1,10 @@
-"""Draws insights into a plot. Each line has a marker and a name of its own, not a colour alone."""
+"""Draws insights into a plot. Each line has its own marker and name, not only a colour."""
 
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
+from atlas_desktop.locale import _, formats
 from atlas_desktop.tui.insights.texts import (
     ACTIVITY,
     MEMORIES,
@@ -15,8 +16,6 @@ from atlas_desktop.tui.insights.texts import (
     stored_name,
     topic_name,
 )
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.formats import formats
 
 if TYPE_CHECKING:
     from atlas_desktop.services.insights import Insights
@@ -49,7 +48,7 @@ def draw(tab: str, plt: Plot, found: "Insights", colours: Sequence[Colour]) -> b
 def _weeks(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
     if not found.weeks:
         return False
-    # What was brought along from elsewhere has no tokens: with much of it, the weeks would look empty.
+    # Imported messages have no token counts: with many of them, the weeks would look empty.
     tokens = 2 * sum(one.tokens_written > 0 for one in found.weeks) > len(found.weeks)
     known = {one.day: one.tokens_written if tokens else one.messages for one in found.weeks}
     last = found.weeks[-1].day
@@ -58,7 +57,7 @@ def _weeks(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
     plt.bar(list(range(len(weeks))), values, color=colours[0], width=0.7, marker="sd")
     _whole_numbers(plt, max(values))
     _week_ticks(plt, weeks)
-    plt.title(tr("insights.plot.week_tokens" if tokens else "insights.plot.week_messages"))
+    plt.title(_("Tokens written a week") if tokens else _("Messages a week"))
     return True
 
 
@@ -73,7 +72,7 @@ def _topics(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
         _line(plt, places, values, topic_name(topic), number, colours)
     _whole_numbers(plt, max(max(topic.months.values(), default=0) for topic in best))
     plt.xticks(*_ticks(places, months))
-    plt.title(tr("insights.plot.topics"))
+    plt.title(_("Conversations a month, by topic"))
     return True
 
 
@@ -89,7 +88,7 @@ def _growth(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
     _line(plt, list(range(len(weeks))), values, "", 0, colours)
     _whole_numbers(plt, max(values))
     _week_ticks(plt, weeks)
-    plt.title(tr("insights.plot.growth"))
+    plt.title(_("Memories by week"))
     return True
 
 
@@ -100,7 +99,7 @@ def _storage(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
     labels = [cut(stored_name(one.kind)) for one in kinds]
     values = [one.bytes / 1e6 for one in kinds]
     plt.bar(labels, values, orientation="h", color=colours[0], width=0.5, marker="sd")
-    plt.title(tr("insights.plot.storage"))
+    plt.title(_("Megabytes"))
     return True
 
 
@@ -121,7 +120,7 @@ def _speed(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
         )
     plt.ylim(0, max(one.tokens_per_second for one in found.speed) * 1.1 or 1)
     _week_ticks(plt, weeks)
-    plt.title(tr("insights.plot.speed"))
+    plt.title(_("Tokens a second, weekly median"))
     return True
 
 
@@ -145,7 +144,7 @@ def _line(
 
 
 def cut(label: str) -> str:
-    """Shortens a label to what fits a plot."""
+    """Shortens a label to fit a plot."""
     return label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
 
 

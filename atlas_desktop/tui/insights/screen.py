@@ -1,4 +1,4 @@
-"""The user's own statistics, in plots and in words."""
+"""The user's own statistics, as plots and as text."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Static, Tab, Tabs
 from textual_plotext import PlotextPlot
 
+from atlas_desktop.locale import N_, _
 from atlas_desktop.services.insights import Insights, insights
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.insights.plots import Colour, draw
@@ -19,13 +20,25 @@ from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.keyline import KeyLine
-from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
+_TAB_TEXTS = {
+    "activity": N_("Activity"),
+    "topics": N_("Topics"),
+    "memories": N_("Memories"),
+    "storage": N_("Storage"),
+    "speed": N_("Speed"),
+}
+_SPAN_TEXTS = {
+    "all": N_("all time"),
+    "year": N_("the last year"),
+    "quarter": N_("the last 12 weeks"),
+    "month": N_("the last 30 days"),
+}
 
 SPANS: dict[str, int | None] = {"year": 365, "quarter": 84, "month": 30, "all": None}
-"""Spans of time and their days."""
+"""Time spans and their days; None is all time."""
 _THEIRS = ("primary", "accent", "success", "error", "secondary")
 _PLAIN: tuple[Colour, ...] = ("cyan", "orange", "green", "red", "blue")
 
@@ -51,7 +64,7 @@ class Page(VerticalScroll, inherit_bindings=False):
 
 
 class InsightsScreen(View, SparingScreen[None]):
-    """Computed when opened; nothing is stored."""
+    """The statistics are computed when the screen opens; nothing is stored."""
 
     CSS_PATH = "insights.tcss"
     where = Where.INSIGHTS
@@ -70,7 +83,7 @@ class InsightsScreen(View, SparingScreen[None]):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
-        yield Tabs(*[Tab(Content(tr(f"insights.tab.{key}")), id=key) for key in TABS], active=self._tab)
+        yield Tabs(*[Tab(Content(_(_TAB_TEXTS[key])), id=key) for key in TABS], active=self._tab)
         with Page(id="page"):
             yield Static("", id="heat", markup=False)
             yield Static("", id="tokens", markup=False)
@@ -79,7 +92,7 @@ class InsightsScreen(View, SparingScreen[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        self.query_one("#told", Static).update(tr("insights.counting"))
+        self.query_one("#told", Static).update(_("Counting…"))
         self.query_one(Tabs).can_focus = False
         fit(self, self.query_one("#page"), self._show)
         self.app.theme_changed_signal.subscribe(self, lambda _theme: self.app.call_later(self._show))
@@ -110,15 +123,15 @@ class InsightsScreen(View, SparingScreen[None]):
         self.app.call_later(self.read)
         return True
 
-    # --- what is shown ---------------------------------------------------------------------------
+    # --- display ---------------------------------------------------------------------------------
 
     def _show(self) -> None:
         found = self._found
         if found is None or not self.is_attached or not self.query(KeyLine):
             return
-        span = tr(f"insights.span.{self._span}")
+        span = _(_SPAN_TEXTS[self._span])
         self._empty = empty = not found.totals.sessions and not found.days
-        heading = [tr("insights.title"), *([] if empty else [span, *amounts(found)])]
+        heading = [_("Insights"), *([] if empty else [span, *amounts(found)])]
         top = self.query_one("#title", Static)
         top.update(Content(in_lines(heading, top.content_size.width)))
         self.set_class(empty, "-empty")
@@ -130,11 +143,19 @@ class InsightsScreen(View, SparingScreen[None]):
             self.query_one(f"#{name}").display = self._tab == ACTIVITY and not empty and not self._plain
         if empty:
             plot.display = False
-            words.update(Content(tr("insights.empty")))
+            words.update(
+                Content(
+                    _(
+                        "Nothing to count yet. After a few conversations, this shows when you chat and about "
+                        "what, which memories were used, what takes up space, and how fast the model is. "
+                        "It is computed on this computer and not stored."
+                    )
+                )
+            )
             return
         if self._tab == ACTIVITY and not self._plain:
             self._show_calendars(found)
-        # Without colours of its own, a terminal's theme has no ground to draw on.
+        # A terminal's theme has no background colour of its own to draw on.
         plot.theme = "clear" if self.app.current_theme.ansi else "auto"
         plot.display = draw(self._tab, plot.plt, found, self._colours()) and not self._plain
         plot.refresh()
@@ -146,9 +167,9 @@ class InsightsScreen(View, SparingScreen[None]):
         sessions = {one.day: one.sessions for one in found.days}
         tokens = {one.day: one.tokens_written for one in found.days}
         heat, other = self.query_one("#heat", Static), self.query_one("#tokens", Static)
-        heat.update(calendar(sessions, today, width, tr("insights.heat.sessions")))
+        heat.update(calendar(sessions, today, width, _("Conversations a day")))
         other.display = any(tokens.values())
-        other.update(calendar(tokens, today, width, tr("insights.heat.tokens")))
+        other.update(calendar(tokens, today, width, _("Tokens written a day")))
 
     def _colours(self) -> tuple[Colour, ...]:
         theme = self.app.current_theme
@@ -162,7 +183,7 @@ class InsightsScreen(View, SparingScreen[None]):
         self._show()
         self.query_one(Page).scroll_home(animate=False)
 
-    # --- what can be done ------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def _turn(self, step: int) -> None:
         at = TABS.index(self._tab)
@@ -185,7 +206,7 @@ class InsightsScreen(View, SparingScreen[None]):
         self.read()
 
     def action_insights_words(self) -> None:
-        """Switches between plots and words alone."""
+        """Switches between plots and text alone."""
         self._plain = not self._plain
         self._show()
 

@@ -1,4 +1,4 @@
-"""Insights in words, for users without plots, and the calendar of days. Pure functions."""
+"""Insights as text, for users without plots, and the calendar of days. Pure functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
@@ -8,18 +8,31 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from atlas_desktop.errors import size
+from atlas_desktop.locale import N_, _, formats, ngettext
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.words.catalogue import texts, tr
-from atlas_desktop.words.formats import formats
 from memory.insights import monday
 
 if TYPE_CHECKING:
     from atlas_desktop.services.insights import Insights
     from memory.insights import DayCount, Topic
+_KIND_TEXTS = {
+    "tag": N_("Tags"),
+    "project": N_("Projects"),
+    "category": N_("Categories"),
+    "cluster": N_("Found by meaning"),
+}
+_STORED_TEXTS = {
+    "messages": N_("messages"),
+    "full_text": N_("word index"),
+    "sessions": N_("conversations"),
+    "snapshots": N_("saved model states"),
+    "models": N_("models"),
+    "backups": N_("backups"),
+}
 
 ACTIVITY, TOPICS, MEMORIES, STORAGE, SPEED = TABS = ("activity", "topics", "memories", "storage", "speed")
 SHADES = ("·", "░", "▒", "▓", "█")
-"""From nothing to the most there is: readable without any colour."""
+"""From none to the maximum: readable without colour."""
 _MOST_WEEKS = 53
 _WEEKS_TOLD = 12
 _TOPICS_TOLD = 8
@@ -28,14 +41,19 @@ Part = Content | str | tuple[str, str]
 
 
 def amounts(found: "Insights") -> list[str]:
-    """How much there is of each, in words."""
+    """Returns the amounts of each kind, as text."""
     totals = found.totals
     written, read = totals.tokens_written, totals.tokens_read
     return [
-        tr("amounts.sessions", count=totals.sessions),
-        tr("amounts.messages", count=totals.messages),
-        tr("insights.memories", count=totals.memories),
-        ", ".join([tr("insights.written", count=written), tr("insights.read", count=read)]),
+        ngettext("1 conversation", "{count} conversations", totals.sessions),
+        ngettext("1 message", "{count} messages", totals.messages),
+        ngettext("1 memory", "{count} memories", totals.memories),
+        ", ".join(
+            [
+                ngettext("1 token written", "{count} tokens written", written),
+                ngettext("1 read", "{count} read", read),
+            ]
+        ),
     ]
 
 
@@ -75,7 +93,7 @@ def calendar(counts: Mapping[date, int], today: date, width: int, heading: str) 
                 )
             )
         parts.append("\n")
-    scale = tr("insights.heat.scale", none=SHADES[0], most=formats().number(most), full=SHADES[-1])
+    scale = _("none {none} to {most} {full}", none=SHADES[0], most=formats().number(most), full=SHADES[-1])
     parts.append((scale, "$quiet"))
     return Content.assemble(*parts)
 
@@ -105,62 +123,65 @@ def _noon(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, 12).astimezone()
 
 
-# --- the same in words -----------------------------------------------------------------------------
+# --- plots as text ---------------------------------------------------------------------------------
 
 
 def told(tab: str, found: "Insights") -> Content:
-    """Returns what a tab says without its plot."""
+    """Returns the text of a tab without its plot."""
     makers = {ACTIVITY: _activity, TOPICS: _topics, MEMORIES: _memories, STORAGE: _storage, SPEED: _speed}
     return Content.assemble(*makers[tab](found))
 
 
 def _activity(found: "Insights") -> Iterable[Part]:
     if not found.days:
-        yield tr("insights.none")
+        yield _("Nothing to show for this period.")
         return
     best = max(found.days, key=lambda one: (one.messages, one.sessions))
-    yield tr(
-        "insights.busiest",
+    yield _(
+        "The busiest day was {day}: {sessions}, {messages}.",
         day=formats().date(_noon(best.day)),
-        sessions=tr("amounts.sessions", count=best.sessions),
-        messages=tr("amounts.messages", count=best.messages),
+        sessions=ngettext("1 conversation", "{count} conversations", best.sessions),
+        messages=ngettext("1 message", "{count} messages", best.messages),
     )
     yield "\n\n"
-    yield tr("insights.weeks"), "bold"
+    yield _("Week by week"), "bold"
     for week in reversed(found.weeks[-_WEEKS_TOLD:]):
-        yield f"\n{tr('insights.week', day=formats().date(_noon(week.day)))}: ", "$quiet"
+        yield f"\n{_('Week of {day}', day=formats().date(_noon(week.day)))}: ", "$quiet"
         yield _counted(week)
 
 
 def _counted(count: "DayCount") -> str:
-    counts = [tr("amounts.sessions", count=count.sessions), tr("amounts.messages", count=count.messages)]
+    counts = [
+        ngettext("1 conversation", "{count} conversations", count.sessions),
+        ngettext("1 message", "{count} messages", count.messages),
+    ]
     if count.tokens_written:
-        counts.append(tr("insights.written", count=count.tokens_written))
+        counts.append(ngettext("1 token written", "{count} tokens written", count.tokens_written))
     return ", ".join(counts)
 
 
 def _topics(found: "Insights") -> Iterable[Part]:
     if not found.topics:
-        yield tr("insights.none")
+        yield _("Nothing to show for this period.")
     first = True
     for kind in ("tag", "project", "category", "cluster"):
         members = [one for one in found.topics if one.kind == kind]
         if not members:
             continue
-        yield ("" if first else "\n\n") + tr(f"insights.kind.{kind}"), "bold"
+        yield ("" if first else "\n\n") + _(_KIND_TEXTS[kind]), "bold"
         first = False
         for one in members[:_TOPICS_TOLD]:
             yield f"\n{topic_name(one)}"
             yield f" · {_topic_facts(one)}", "$quiet"
         if len(members) > _TOPICS_TOLD:
-            yield f"\n{tr('insights.more', count=len(members) - _TOPICS_TOLD)}", "$quiet"
+            yield f"\n{ngettext('and 1 more', 'and {count} more', len(members) - _TOPICS_TOLD)}", "$quiet"
 
 
 def _topic_facts(topic: "Topic") -> str:
-    facts = [tr("amounts.sessions", count=topic.sessions)]
+    facts = [ngettext("1 conversation", "{count} conversations", topic.sessions)]
     if topic.months:
         begun = datetime.strptime(min(topic.months), "%Y-%m").replace(day=2).astimezone()
-        facts.append(tr("insights.since", month=formats().month(begun)))
+        facts.append(_("since {month}", month=formats().month(begun)))
     return " · ".join(facts)
 
 
@@ -169,61 +190,61 @@ def topic_name(topic: "Topic") -> str:
 
 
 def _memories(found: "Insights") -> Iterable[Part]:
-    yield tr("insights.most_used"), "bold"
+    yield _("Most used"), "bold"
     if not found.most_used:
-        yield f"\n{tr('insights.no_uses')}"
+        yield f"\n{_('No memory has been used yet.')}"
     for one in found.most_used:
         yield f"\n{clean_line(one.text)[:_LONGEST]}"
-        yield f" · {one.kind} · {tr('insights.uses', count=one.uses)}", "$quiet"
+        yield f" · {one.kind} · {ngettext('1 use', '{count} uses', one.uses)}", "$quiet"
     if found.growth:
-        yield f"\n\n{tr('insights.learned')}", "bold"
+        yield f"\n\n{_('Learned')}", "bold"
     for week in reversed(found.growth[-_WEEKS_TOLD:]):
-        yield f"\n{tr('insights.week', day=formats().date(_noon(week.week)))}: ", "$quiet"
+        yield f"\n{_('Week of {day}', day=formats().date(_noon(week.week)))}: ", "$quiet"
         number = formats().number
-        yield tr("insights.growth.line", added=number(week.added), total=number(week.total))
+        yield _("{added} new, {total} in all", added=number(week.added), total=number(week.total))
 
 
 def _storage(found: "Insights") -> Iterable[Part]:
-    yield tr("insights.storage"), "bold"
+    yield _("Disk usage"), "bold"
     for one in found.storage:
         if one.bytes:
-            rows = "" if one.rows is None else f" · {tr('insights.rows', count=one.rows)}"
+            rows = "" if one.rows is None else f" · {ngettext('1 entry', '{count} entries', one.rows)}"
             yield f"\n{size(one.bytes):>10}  ", "bold"
             yield stored_name(one.kind)
             yield rows, "$quiet"
 
 
 def stored_name(kind: str) -> str:
-    return texts("insights").get(f"stored.{kind}", clean_line(kind).replace("_", " "))
+    return _(_STORED_TEXTS[kind]) if kind in _STORED_TEXTS else clean_line(kind).replace("_", " ")
 
 
 def _speed(found: "Insights") -> Iterable[Part]:
     if not found.speed:
-        yield tr("insights.no_speed")
+        yield _("No replies were measured in this period.")
         return
     for number, model in enumerate(models_of(found)):
         yield ("\n\n" if number else "") + clean_line(model), "bold"
         weeks = [one for one in found.speed if one.model == model]
         for one in reversed(weeks[-_WEEKS_TOLD:]):
-            yield f"\n{tr('insights.week', day=formats().date(_noon(one.week)))}: ", "$quiet"
-            yield tr(
-                "insights.speed.line",
+            yield f"\n{_('Week of {day}', day=formats().date(_noon(one.week)))}: ", "$quiet"
+            yield _(
+                "{tokens} tokens a second, first word after {first}, {replies}",
                 tokens=formats().decimal(one.tokens_per_second),
                 first=_duration(one.first_token_ms),
-                replies=tr("insights.replies", count=one.replies),
+                replies=ngettext("1 reply", "{count} replies", one.replies),
             )
 
 
 def models_of(found: "Insights") -> list[str]:
-    """By the week of the latest reply, the latest first."""
+    """Returns the models by the week of their latest reply, the latest first."""
     latest = {one.model: one.week for one in found.speed}
     return sorted(latest, key=lambda model: (latest[model], model), reverse=True)
 
 
 def _duration(ms: float) -> str:
     if ms < 1000:
-        return tr("insights.milliseconds", value=formats().number(round(ms)))
-    return tr("insights.seconds", value=formats().decimal(ms / 1000))
+        return _("{value} ms", value=formats().number(round(ms)))
+    return _("{value} s", value=formats().decimal(ms / 1000))
 
 
 def months_between(months: Sequence[str]) -> list[str]:

@@ -1,13 +1,13 @@
-"""Changes memories in the memory browser, and says which change makes sense."""
+"""Changes memories in the memory browser, and decides which changes are available."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.memories.entries import FADING, INBOX, Entry
-from atlas_desktop.words.catalogue import tr
 from memory.forgetting import Target
 from memory.memories.entities import Memory, MemoryPatch, MemoryState
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 _OF_MEMORIES = frozenset({"memory_edit", "memory_pin", "memory_reject", "memory_forget", "memory_why"})
 
-_LEFT = tr("memory.left")
+_LEFT = _("Forgotten, but traces may remain. Run `atlas vault verify` to check.")
 
 
 def allowed(action: str, tab: str, entry: Entry | None) -> bool | None:
-    """Whether an action makes sense now; None for actions that are not about memories."""
+    """Whether an action is available now; None for actions that are not about memories."""
     memory = None if entry is None else entry.memory
     match action:
         case "memory_accept":
@@ -59,21 +59,21 @@ class MemoryActions:
 
     def reject(self) -> None:
         if (memory := self._memory) is not None:
-            self._change(self._knowledge.reject([memory.id]), tr("memory.rejected"))
+            self._change(self._knowledge.reject([memory.id]), _("Rejected. Press U to undo."))
 
     def rescue(self) -> None:
         if (memory := self._memory) is not None:
-            self._change(self._knowledge.rescue([memory.id]), tr("memory.rescued"))
+            self._change(self._knowledge.rescue([memory.id]), _("Kept permanently."))
 
     def pin(self) -> None:
         if (memory := self._memory) is not None:
             self._change(self._knowledge.pin([memory.id], pinned=not memory.pinned))
 
     def accept_all(self) -> None:
-        self._change(self._knowledge.accept_all(), tr("memory.all_kept"))
+        self._change(self._knowledge.accept_all(), _("All accepted. Press U to undo."))
 
     def undo(self) -> None:
-        self._change(self._knowledge.undo("last"), tr("memory.taken_back"))
+        self._change(self._knowledge.undo("last"), _("Undone."))
 
     def edit(self) -> None:
         if (entry := self._marked()) is not None:
@@ -98,7 +98,7 @@ class MemoryActions:
         self._refresh()
 
     async def _edit(self, entry: Entry) -> None:
-        title = tr("memory.memory") if entry.memory is not None else tr("memory.summary")
+        title = _("Memory") if entry.memory is not None else _("Summary")
         text = await self._app.push_screen_wait(MemoryEditScreen(title, entry.text))
         if text is None:
             return
@@ -112,17 +112,24 @@ class MemoryActions:
         forgetting, target = self._app.room.forgetting, Target(ids=(memory.id,))
         affected = await forgetting.preview(target)
         said = bool(await self._app.room.store.memories.sources(memory.id))
-        forever = tr("memory.forever")
+        forever = _(
+            "It will be erased with its versions and usage records, and from all past prompts. This "
+            "cannot be undone."
+        )
         if said:
-            forever = tr("memory.forever_stays", forever=forever)
+            forever = _("{forever} The conversation it came from stays.", forever=forever)
         asked = ConfirmScreen(
-            tr("memory.forget_title"),
+            _("Forget permanently?"),
             f"“{clean_line(memory.text)}”\n\n{forever}",
-            agree=tr("memory.forget"),
-            refuse=tr("memory.keep"),
+            agree=_("Forget"),
+            refuse=_("Keep"),
         )
         if await self._app.push_screen_wait(asked):
             receipt = await forgetting.forget(target, previewed=affected)
-            done = tr("memory.forgotten_stays" if said else "memory.forgotten")
+            done = (
+                _("Forgotten. The conversation it came from stays.")
+                if said
+                else _("Forgotten. Nothing is left of it.")
+            )
             self._app.say(done if receipt.verified else _LEFT)
             self._refresh()

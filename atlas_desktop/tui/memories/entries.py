@@ -1,4 +1,4 @@
-"""The rows of the memory browser, read from the room and put into words."""
+"""The rows of the memory browser: read from the room and formatted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,29 +8,65 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
+from atlas_desktop.locale import N_, _, formats, ngettext, plural
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.provenance.sources import Origins
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.formats import formats
 from memory.context.entities import Summary
 from memory.entities import Message
 from memory.memories.entities import FINDABLE, Memory, MemoryFilter, MemoryKind, MemoryOrigin, MemoryState
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
+_MEMORY_TEXTS = {
+    "source_at": N_("{when}, {title}, message {number}"),
+    "source": N_("{when}, {title}"),
+    "half_life": N_("half-life {days} d"),
+    "fades": N_("If unused, its weight halves every {days} days (its half-life)."),
+}
+_KIND_TEXTS = {
+    "fact": N_("fact"),
+    "preference": N_("preference"),
+    "decision": N_("decision"),
+    "event": N_("event"),
+    "procedure": N_("how-to"),
+    "code": N_("code"),
+    "question": N_("open question"),
+    "digest": N_("conversation digest"),
+}
+_MEMORY_HOURS_COUNTS = {
+    "half_life": plural("half-life {count} h", "half-life {count} h"),
+    "fades": plural(
+        "If unused, its weight halves every hour (its half-life).",
+        "If unused, its weight halves every {count} hours (its half-life).",
+    ),
+}
+_TIER_TEXTS = {
+    "working": N_("Working memory"),
+    "short_term": N_("Short-term"),
+    "episodic": N_("Lasts as long as its project"),
+    "long_term": N_("Long-term"),
+    "procedural": N_("How-to"),
+}
+_STATE_TEXTS = {
+    "inbox": N_("new in the inbox"),
+    "kept": N_("kept"),
+    "rejected": N_("rejected"),
+    "superseded": N_("replaced by a newer one"),
+    "archived": N_("archived"),
+}
 
 
 INBOX, FADING, SUMMARIES, PROFILE = "inbox", "fading", "summaries", "profile"
 TABS = {
-    INBOX: tr("memory.tab.inbox"),
-    "facts": tr("memory.tab.facts"),
-    "preferences": tr("memory.tab.preferences"),
-    "decisions": tr("memory.tab.decisions"),
-    "how_to": tr("memory.tab.how_to"),
-    FADING: tr("memory.tab.fading"),
-    SUMMARIES: tr("memory.tab.summaries"),
-    PROFILE: tr("memory.tab.profile"),
+    INBOX: _("Inbox"),
+    "facts": _("Facts"),
+    "preferences": _("Preferences"),
+    "decisions": _("Decisions"),
+    "how_to": _("How-to"),
+    FADING: _("Fading"),
+    SUMMARIES: _("Summaries"),
+    PROFILE: _("Profile"),
 }
 KINDS = {
     "facts": {MemoryKind.FACT, MemoryKind.EVENT, MemoryKind.DIGEST},
@@ -39,33 +75,38 @@ KINDS = {
     "how_to": {MemoryKind.PROCEDURE, MemoryKind.CODE},
 }
 _NOTHING = {
-    INBOX: tr("memory.nothing.inbox"),
-    "facts": tr("memory.nothing.facts"),
-    "preferences": tr("memory.nothing.preferences"),
-    "decisions": tr("memory.nothing.decisions"),
-    "how_to": tr("memory.nothing.how_to"),
-    FADING: tr("memory.nothing.fading"),
-    SUMMARIES: tr("memory.nothing.summaries"),
-    PROFILE: tr("memory.nothing.profile"),
+    INBOX: _("Nothing new. Memories learned from your messages wait here for your review."),
+    "facts": _("Nothing yet. Atlas learns from your messages. Use /remember to add a memory now."),
+    "preferences": _("No preferences yet. Say what you like and Atlas will remember it."),
+    "decisions": _("No decisions yet."),
+    "how_to": _("Nothing yet. A how-to is used once you accept it in the inbox."),
+    FADING: _("Nothing is fading."),
+    SUMMARIES: _("No conversation has been summarised yet."),
+    PROFILE: _(
+        "Nothing yet. Pinned and highest-weighted memories are sent to the model in every conversation."
+    ),
 }
 WHY = {
-    "expired": tr("memory.why.expired"),
-    "faded": tr("memory.why.faded"),
-    "fading": tr("memory.why.fading"),
-    "faint": tr("memory.why.faint"),
-    "expires_soon": tr("memory.why.expires_soon"),
+    "expired": _("expired"),
+    "faded": _("faded"),
+    "fading": _("fading"),
+    "faint": _("very low weight, but kept"),
+    "expires_soon": _("expires soon"),
 }
-OWN_WORDS = tr("memory.own_words")
+OWN_WORDS = _("your own words")
 _USUAL = {MemoryKind.FACT, MemoryKind.PREFERENCE, MemoryKind.DECISION, MemoryKind.PROCEDURE}
 _LEAST_SOURCE = 30
 _DAYS = 10
-"""From so many days on, fractions of one are left out."""
+"""Half-lives of at least this many days are shown without a fraction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row. `title` is that of the conversation it comes from, and `number` its message's place there
-    (from 1; 0: not known); `why` (of `Why`) is for what is fading."""
+    """One row.
+
+    `title` is that of the conversation it comes from, and `number` the place of its message there (from 1; 0:
+    unknown). `why` (a key of `WHY`) is set for what is fading.
+    """
 
     memory: Memory | None = None
     summary: Summary | None = None
@@ -90,7 +131,7 @@ class Entry:
 
 
 def wanted(tab: str, containing: str) -> MemoryFilter:
-    """What is listed in a tab of memories."""
+    """Returns the filter for a tab of memories."""
     everything = MemoryFilter(containing=containing)
     if tab == INBOX:
         return replace(everything, states=frozenset({MemoryState.INBOX}))
@@ -98,22 +139,28 @@ def wanted(tab: str, containing: str) -> MemoryFilter:
 
 
 def nothing(containing: str, tab: str) -> str:
-    return tr("memory.no_words") if containing else _NOTHING[tab]
+    return _("No matches.") if containing else _NOTHING[tab]
 
 
 def age(since: datetime, now: datetime) -> str:
-    """How long ago, in the largest whole unit; empty within the hour."""
+    """Returns the age in the largest whole unit; empty within the hour."""
     days = max((now - since).days, 0)
-    for unit, name in ((365, "y"), (30, "mo"), (1, "d")):
-        if days >= unit:
-            return f"{days // unit} {name}"
+    if days >= 365:
+        return _("{years} y", years=days // 365)
+    if days >= 30:
+        return _("{months} mo", months=days // 30)
+    if days >= 1:
+        return _("{days} d", days=days)
     hours = int((now - since).total_seconds() // 3600)
-    return f"{hours} h" if hours > 0 else ""
+    return _("{hours} h", hours=hours) if hours > 0 else ""
 
 
 def row(entry: Entry, width: int, now: datetime, tab: str = "") -> Content:
-    """The text on one line, and below it where it comes from and what is known of it (without what the tab
-    says of all its rows): side by side, or on two lines where there is no room. All are cut at `width`."""
+    """Returns the text on one line, and below it its source and the facts about it.
+
+    These are side by side, or on two lines if there is not enough space. Facts that the tab implies for all
+    its rows are left out. All lines are cut at `width`.
+    """
     lines = [_facts(entry, now, tab, width)]
     free = width - cell_len(lines[0]) - 3
     if source := _source(entry, now, width):
@@ -124,49 +171,52 @@ def row(entry: Entry, width: int, now: datetime, tab: str = "") -> Content:
 
 
 def _source(entry: Entry, now: datetime, room: int) -> str:
-    """Where it comes from, in at most so many cells: the title gives way."""
+    """Returns the source in at most `room` cells; the title is shortened first."""
     title = clean_line(entry.title)
     if entry.message is None:
         return _cut(title, room)
     word = "source_at" if entry.number else "source"
     when = short(entry.message.created_at, now)
-    bare = cell_len(tr(f"memory.{word}", title="", when=when, number=entry.number))
-    title = _cut(title or tr("memory.untitled"), room - bare)
-    return _cut(tr(f"memory.{word}", title=title, when=when, number=entry.number), room)
+    bare = cell_len(_(_MEMORY_TEXTS[word], title="", when=when, number=entry.number))
+    title = _cut(title or _("Untitled"), room - bare)
+    return _cut(_(_MEMORY_TEXTS[word], title=title, when=when, number=entry.number), room)
 
 
 def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
-    """What is known of it, in so many cells: where they are too few, whole facts are left out."""
+    """Returns the facts in `room` cells; if they do not fit, whole facts are left out."""
     if entry.summary is not None:
         one = entry.summary
-        marks = [tr("memory.covers", count=len(one.covers)), age(one.created_at, now) or tr("memory.new")]
+        marks = [
+            ngettext("{count} message", "{count} messages", len(one.covers)),
+            age(one.created_at, now) or _("new"),
+        ]
         return " · ".join([*marks, *([OWN_WORDS] if one.edited else [])])
     assert entry.memory is not None
     memory = entry.memory
     since = age(memory.created_at, now)
-    marks = [tr("memory.pinned")] if memory.pinned else []
-    marks += [tr("memory.in_inbox")] if memory.state is MemoryState.INBOX and tab != INBOX else []
+    marks = [_("pinned")] if memory.pinned else []
+    marks += [_("inbox")] if memory.state is MemoryState.INBOX and tab != INBOX else []
     marks += [WHY[entry.why]] if entry.why in WHY else []
-    # What nearly all rows of a tab are is said by the tab.
+    # The tab already implies the kind of nearly all its rows.
     usual = {kind for kind in KINDS.get(tab, ()) if kind in _USUAL}
     marks += [
-        *([] if memory.kind in usual else [tr(f"memory.kind.{memory.kind}")]),
-        tr("memory.old", age=since) if since else tr("memory.new"),
+        *([] if memory.kind in usual else [_(_KIND_TEXTS[memory.kind])]),
+        _("{age} old", age=since) if since else _("new"),
         _half_life(entry, "half_life"),
     ]
-    used = [tr("memory.uses", count=memory.uses) if memory.uses else tr("memory.unused")]
-    weight = [tr("memory.importance", of_ten=round(10 * memory.importance))]
+    used = [ngettext("used once", "used {count} times", memory.uses) if memory.uses else _("not used yet")]
+    weight = [_("importance {of_ten}/10", of_ten=round(10 * memory.importance))]
     tries = ([*marks, *used, *weight], [*marks, *weight], marks, marks[:-1])
     lines = [" · ".join(one) for one in tries]
     return next((line for line in lines if cell_len(line) <= room), lines[-1])
 
 
 def _half_life(entry: Entry, words: str) -> str:
-    """Its half-life, in days, or in hours when it is less than one."""
+    """Returns the half-life in days, or in hours if it is less than a day."""
     if entry.half_life_days < 1:
-        return tr(f"memory.{words}_hours", count=max(round(24 * entry.half_life_days), 1))
+        return ngettext(*_MEMORY_HOURS_COUNTS[words], max(round(24 * entry.half_life_days), 1))
     days = formats().decimal(entry.half_life_days, 0 if entry.half_life_days >= _DAYS else 1)
-    return tr(f"memory.{words}", days=days)
+    return _(_MEMORY_TEXTS[words], days=days)
 
 
 def _cut(text: str, width: int) -> str:
@@ -176,34 +226,34 @@ def _cut(text: str, width: int) -> str:
 
 
 def details(entry: Entry, now: datetime) -> Content:
-    """The whole of it: its words, where they come from, and how long they stay."""
+    """Returns everything about an entry: its text, its source, and how long it lasts."""
     parts: list[str | Content | tuple[str, str]] = [clean(entry.text)]
     if entry.quote:
         when = "" if entry.message is None else f" ({long(entry.message.created_at, now)})"
-        parts.append((f"\n\n{tr('memory.you_said')} ", "$quiet"))
+        parts.append((f"\n\n{_('You said:')} ", "$quiet"))
         parts.append(f"“{clean_line(entry.quote)}”{when}")
     memory = entry.memory
     if memory is not None:
         until = memory.expires_at
-        kept = tr("memory.until", time=long(until, now)) if until else tr("memory.stays")
-        held = tr(f"memory.tier.{memory.tier}"), tr(f"memory.state.{memory.state}"), kept
+        kept = _("until {time}", time=long(until, now)) if until else _("kept until you delete it")
+        held = _(_TIER_TEXTS[memory.tier]), _(_STATE_TEXTS[memory.state]), kept
         about = [" · ".join(held), _half_life(entry, "fades")]
         about += [_subject(memory.subject)] if memory.subject else []
-        about += [tr("memory.project", project=clean_line(memory.project))] if memory.project else []
-        about += [tr("memory.version", number=memory.version)] if memory.version > 1 else []
+        about += [_("Project: {project}", project=clean_line(memory.project))] if memory.project else []
+        about += [_("Version {number}", number=memory.version)] if memory.version > 1 else []
         parts.append(("\n\n" + "\n".join(about), "$quiet"))
     return Content.assemble(*parts)
 
 
 def _subject(subject: str) -> str:
-    """Whom or what a memory is about; the person's own words call themselves “I”."""
-    return tr("memory.about_you") if subject == "I" else tr("memory.about", subject=clean_line(subject))
+    """Returns whom or what a memory is about; the user's own text uses “I” for the user."""
+    return _("About: you") if subject == "I" else _("About: {subject}", subject=clean_line(subject))
 
 
 PAGE = 100
 """Rows that are read at first, and added at the end of the list."""
 _SESSIONS = 50
-"""The latest conversations whose summaries are listed."""
+"""Number of the latest conversations whose summaries are listed."""
 
 
 class EntryReader:
@@ -214,7 +264,7 @@ class EntryReader:
         self._origins = Origins(room)
 
     async def entries(self, tab: str, containing: str, limit: int) -> list[Entry]:
-        """At most `limit` rows of a tab, of those that hold these words."""
+        """Returns at most `limit` rows of a tab that contain these words."""
         if tab == SUMMARIES:
             return await self._summaries(containing, limit)
         if tab == FADING:
@@ -229,7 +279,7 @@ class EntryReader:
         return await self._described(found, [""] * len(found))
 
     async def counts(self) -> dict[str, int]:
-        """How many are in use, in the inbox, fading, and in each tab of a kind."""
+        """Returns how many are in use, in the inbox, fading, and in each tab of a kind."""
         counts = await self._room.knowledge.counts()
         return {
             "all": sum(counts.by_kind.values()),
@@ -272,12 +322,12 @@ class EntryReader:
 
 
 def _made(memory: Memory) -> str:
-    """Where a memory comes from that no message stands behind."""
+    """Returns the source of a memory that has no message."""
     match memory.origin:
         case MemoryOrigin.PERSON:
             return OWN_WORDS
         case MemoryOrigin.CONSOLIDATION:
-            return "merged"
+            return _("merged")
         case MemoryOrigin.PATTERN | MemoryOrigin.MODEL:
             return ""
 

@@ -9,6 +9,7 @@ from textual.timer import Timer
 from textual.widgets import Input, OptionList, Static, Tab, Tabs
 from textual.widgets.option_list import Option
 
+from atlas_desktop.locale import _, ngettext
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.memories.actions import MemoryActions, allowed
 from atlas_desktop.tui.memories.entries import (
@@ -30,7 +31,6 @@ from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
-from atlas_desktop.words.catalogue import tr
 from memory.errors import RoomClosed
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ DEBOUNCE_S = 0.15
 
 
 class MemoryList(OptionList):
-    """The rows; Left and Right go to the tab beside."""
+    """The rows; Left and Right switch to the neighbouring tab."""
 
 
 class MemoryScreen(View, SparingScreen[Chosen | None]):
@@ -70,7 +70,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
     def compose(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
         yield Tabs(*[Tab(Content(name), id=key) for key, name in TABS.items()], active=self._tab)
-        yield CleanInput(placeholder=tr("memory.search"), id="search", select_on_focus=False)
+        yield CleanInput(placeholder=_("Search · Esc closes"), id="search", select_on_focus=False)
         with Container(id="columns"):
             with Container(id="left"):
                 yield self._list
@@ -84,7 +84,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
 
     @property
     def marked(self) -> Entry | None:
-        """The memory under the cursor."""
+        """The entry under the cursor."""
         at = self._list.highlighted
         return None if at is None or at >= len(self._entries) else self._entries[at]
 
@@ -92,7 +92,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
     def _words(self) -> str:
         return self.query_one("#search", Input).value.strip()
 
-    # --- what is shown ---------------------------------------------------------------------------
+    # --- display ---------------------------------------------------------------------------------
 
     def refresh_memories(self) -> None:
         """Reads the tab again, and the number of memories in each tab."""
@@ -102,7 +102,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
     def _refresh_tab(self) -> None:
         """Reads the tab; a newer request replaces one that is running."""
         if self not in self.app.screen_stack:
-            # It was left, and its room may be closed.
+            # The screen was closed, and its room may be closed too.
             return
         self.atlas.attempt(self._load, group="memories", exclusive=True)
 
@@ -111,7 +111,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
             found = await self._reader.entries(self._tab, self._words, self._limit)
             counts = self._counts or await self._reader.counts()
         except RoomClosed:
-            # It is left when its room closes.
+            # The screen closes together with its room.
             if self in self.app.screen_stack:
                 raise
             return
@@ -119,7 +119,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         if not self.is_attached:
             return
         if self._looks_for_tab and not found and (filled := next((tab for tab in KINDS if counts[tab]), "")):
-            # Nobody is shown an empty inbox who has memories.
+            # A user who has memories is not shown an empty inbox.
             self.query_one(Tabs).active = filled
         else:
             self._show(found, counts)
@@ -143,12 +143,20 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
             empty = self.query_one("#none", Static)
             empty.display = not found
             empty.update(Content(nothing(self._words, self._tab)))
-            # It keeps its place, so that the rows have their width when there are some again.
+            # The box keeps its space, so that the rows have their width when there are some again.
             self.query_one("#details-box").set_class(not found, "-empty")
             for key in (INBOX, FADING):
                 label = f"{TABS[key]} {counts[key]}" if counts[key] else TABS[key]
                 self.query_one(f"#{key}", Tab).label = Content(label)
-        self.query_one("#title", Static).update(Content(tr("memory.title", count=counts["all"])))
+        self.query_one("#title", Static).update(
+            Content(
+                ngettext(
+                    "What Atlas remembers · {count} memory in use",
+                    "What Atlas remembers · {count} memories in use",
+                    counts["all"],
+                )
+            )
+        )
         self._show_details()
         self.refresh_bindings()
 
@@ -162,7 +170,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         self._tab = event.tab.id or INBOX
         self._looks_for_tab = self._looks_for_tab and self._tab == INBOX
         self._limit = PAGE
-        # Something may have been learned since they were counted.
+        # Something may have been learned since the last count.
         self._counts = None
         self._list.highlighted = None
         self._refresh_tab()
@@ -177,7 +185,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
     def on_option_list_option_selected(self) -> None:
         self.action_memory_open()
 
-    # --- searching and going about ---------------------------------------------------------------
+    # --- search and navigation -------------------------------------------------------------------
 
     def action_memory_search(self) -> None:
         field = self.query_one("#search", Input)

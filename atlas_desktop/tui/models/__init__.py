@@ -1,1 +1,1 @@
-"""Models: the list, what is done with them, and which one answers."""
+"""Models: the list, the jobs on them, and the choice of the one that answers."""

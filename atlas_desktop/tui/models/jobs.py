@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atlas_desktop.error_table import explain
+from atlas_desktop.locale import N_, _, formats
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.crash_reports import explain_and_note
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.formats import formats
 from models.errors import DownloadCancelled, ModelsError, NoModel
 from models.library.files import Progress
 from models.messages import ChatMessage, GenerationParams, Lane, ModelInfo
@@ -23,15 +22,24 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
     from models.library.installed import InstalledModel
     from models.ports import Generation
+_DOING_TEXTS = {
+    "download": N_("a download"),
+    "import": N_("an import"),
+    "verify": N_("a check"),
+    "bench": N_("a measurement"),
+}
 
 GROUP = "pull"
-"""The group of workers whose end a person waits for: no lock comes between."""
+"""The group of workers that a user waits for: the program does not lock meanwhile."""
 
 
 class ModelJobs:
-    """`kind` is empty while nothing is running. `said` is the result of the last job, `bad` whether it
-    failed, `said_of` the row it belongs to (empty: none). `arrived` is the id of the newest model; `paused`
-    maps paused downloads to their progress."""
+    """Runs one job at a time.
+
+    `kind` is empty while nothing is running. `said` is the result of the last job, `bad` whether it failed,
+    `said_of` the row it belongs to (empty: none). `arrived` is the id of the newest model; `paused` maps
+    paused downloads to their progress.
+    """
 
     def __init__(self, app: "BaseApp", folder: "ModelFolderWatcher") -> None:
         self._app = app
@@ -58,10 +66,10 @@ class ModelJobs:
         self.changed()
 
     def unsay(self) -> None:
-        """Removes the result, which has been read."""
+        """Clears the result, which has been read."""
         self.said = self.said_of = ""
 
-    # --- what can be asked for -------------------------------------------------------------------
+    # --- requests --------------------------------------------------------------------------------
 
     def download(self, model_id: str) -> None:
         """Downloads a model, or continues a paused download."""
@@ -88,11 +96,11 @@ class ModelJobs:
         if self.kind == "bench" and self._worker is not None:
             self._worker.cancel()
 
-    # --- how it is done --------------------------------------------------------------------------
+    # --- execution -------------------------------------------------------------------------------
 
     def _begin(self, kind: str, model: str, work: Callable[[], Awaitable[str]], *, of: str) -> None:
         if self.busy:
-            self.say(tr("models.busy", what=tr(f"models.doing.{self.kind}")), of=of, bad=True)
+            self.say(_("Another task is running: {what}.", what=_(_DOING_TEXTS[self.kind])), of=of, bad=True)
             return
         self.kind, self.model = kind, model
         self.progress, self._stop, self._pausing = None, False, False
@@ -104,18 +112,23 @@ class ModelJobs:
         said, bad = "", False
         try:
             said = await work()
-            # What came is another row than the one that it was asked for from.
+            # The new model is in another row than the request.
             of = self.arrived or of
         except asyncio.CancelledError:
-            said = tr("models.cancelled")
+            said = _("Stopped.")
             raise
         except DownloadCancelled:
             if self._pausing:
                 self.paused[self.model] = self.progress
-            said = tr("models.stopped")
+            said = _("Stopped. The partial download is kept; download again to resume it.")
         except (ModelsError, OSError) as error:
             words = explain(error)
-            said = tr("models.failed", title=words.title, message=words.message, next_step=words.next_step)
+            said = _(
+                "{title}. {message} {next_step}",
+                title=words.title,
+                message=words.message,
+                next_step=words.next_step,
+            )
             bad = True
         except Exception as error:
             words = explain_and_note(error, self._app.desk.paths.logs)
@@ -126,28 +139,28 @@ class ModelJobs:
             self.say(said, of=of, bad=bad)
 
     def _report(self, progress: Progress) -> None:
-        # Called from the thread that works; whoever draws looks at it now and then.
+        # Called from the worker's thread; drawing polls it.
         self.progress = progress
 
     async def _download(self, model_id: str) -> str:
         async with self._folder.held():
             model = await self._app.desk.models.pull(model_id, self._report, lambda: self._stop)
         self.arrived = model.id
-        return _offered(tr("models.arrived", model=clean_line(model.id)), model)
+        return _offered(_("{model} installed. Press Enter to use it.", model=clean_line(model.id)), model)
 
     async def _take_in(self, path: Path, *, link: bool) -> str:
         async with self._folder.held():
             model = await self._app.desk.models.import_file(path, self._report, lambda: self._stop, link=link)
         self.arrived = model.id
-        return _offered(tr("models.taken", model=clean_line(model.id)), model)
+        return _offered(_("{model} imported. Press Enter to use it.", model=clean_line(model.id)), model)
 
     async def _verify(self, model_id: str) -> str:
         await self._app.desk.models.verify(model_id, self._report, lambda: self._stop)
-        return tr("models.sound", model=model_id)
+        return _("{model}: the file is intact.", model=model_id)
 
     async def _bench(self, model_id: str) -> str:
         if not self._app.replying:
-            # Two models at once would measure the want of memory.
+            # Two loaded models at once would measure the lack of memory.
             await self._app.desk.switch_model()
         desk = self._app.desk
 
@@ -158,7 +171,7 @@ class ModelJobs:
 
 
 class _Bench:
-    """A model in a process of its own, for measuring."""
+    """A model in a separate process, for measuring."""
 
     def __init__(self, model: "Model") -> None:
         self._model = model
@@ -181,8 +194,10 @@ class _Bench:
 
 
 def _offered(said: str, model: "InstalledModel") -> str:
-    """Also offers to tune a new chat model."""
-    return f"{said} {tr('models.tune_offer')}" if "chat" in model.roles else said
+    """Returns `said`, with an offer to tune a new chat model."""
+    return (
+        f"{said} {_('Press t to make it faster here, in the background.')}" if "chat" in model.roles else said
+    )
 
 
 def _measured(result: "BenchResult") -> str:
@@ -190,9 +205,15 @@ def _measured(result: "BenchResult") -> str:
     load = write.decimal(result.load_ms / 1000)
     if result.texts_per_second is not None:
         texts = write.number(round(result.texts_per_second))
-        return tr("models.measured_embed", model=result.model, texts=texts, load=load)
-    return tr(
-        "models.measured",
+        return _(
+            "{model} reads {texts} sentences per second here. Loading took {load} s.",
+            model=result.model,
+            texts=texts,
+            load=load,
+        )
+    return _(
+        "{model} reads {read} and writes {write} tokens per second here. The first word took "
+        "{first} ms, loading took {load} s.",
         model=result.model,
         read=write.number(round(result.read_tokens_per_second or 0)),
         write=write.number(round(result.write_tokens_per_second or 0)),

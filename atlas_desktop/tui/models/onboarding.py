@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from atlas_desktop.locale import N_, _
 from models.errors import NoModel
 from models.library.files import Cancelled, Report
 
@@ -13,6 +14,17 @@ if TYPE_CHECKING:
     from atlas_desktop.services.models import ModelService
     from models.library.discovery import FoundModel
     from models.library.hardware import Recommendation
+
+
+_FIT_WORDS = {"fits": N_("fits"), "may be slow": N_("may be slow"), "won't fit": N_("won't fit")}
+
+
+def fit_word(fit: str) -> str:
+    """Returns how well a model fits this computer, in a word; the name of a program is returned unchanged."""
+    return _(_FIT_WORDS[fit]) if fit in _FIT_WORDS else fit
+
+
+FIT_STYLES = {"fits": "$success", "may be slow": "$warning", "won't fit": "$error"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +44,15 @@ class Offer:
 
 
 class ModelOnboarding(Protocol):
-    """The models of this home. Raises `models.errors`."""
+    """The models of this home. Its methods raise `models.errors`."""
 
     async def chat_model(self) -> str | None:
         """The id of the chat model that is installed and chosen, or None."""
         ...
 
     async def offers(self) -> Sequence[Offer]:
-        """The one to start with now, files of other programs, then what is recommended for this machine."""
+        """Returns the one to start with now, files of other programs, then recommendations for this
+        computer."""
         ...
 
     async def companion(self) -> Offer | None:
@@ -59,7 +72,7 @@ _FILE = "file:"
 
 
 class HomeModelOnboarding:
-    """`ModelOnboarding` on top of the model service."""
+    """Implements `ModelOnboarding` with the model service."""
 
     def __init__(self, models: "ModelService") -> None:
         self._models = models
@@ -68,7 +81,8 @@ class HomeModelOnboarding:
         return await self._models.chat_model()
 
     async def offers(self) -> list[Offer]:
-        """The smallest first, because it is here soonest; then what needs no download; then the best."""
+        """Returns the smallest first, because it arrives soonest; then what needs no download; then the
+        best."""
         recommended = await asyncio.to_thread(self._models.recommend)
         offers = [_offer(one) for one in start_now_first(recommended)[:SHOWN]]
         files = [_file(one) for one in await asyncio.to_thread(self._models.discover)]

@@ -15,16 +15,16 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import size
+from atlas_desktop.locale import N_, _, formats, ngettext
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.dialogs.choices import ChoiceScreen
 from atlas_desktop.tui.dialogs.forms import PathScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.models.onboarding import FIT_STYLES, fit_word
 from atlas_desktop.tui.overlays import Covering, fit
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets.keyline import KeyLine
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.formats import formats
 from models.errors import ModelsError
 
 if TYPE_CHECKING:
@@ -34,15 +34,31 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.models.switcher import ModelSwitcher
     from models.library.discovery import FoundModel
     from models.library.files import Progress
-
-
-FIT_STYLES = {"fits": "$success", "may be slow": "$warning", "won't fit": "$error"}
+_STAGE_TEXTS = {
+    "download": N_("downloading"),
+    "verify": N_("checking"),
+    "convert": N_("converting"),
+    "place": N_("installing"),
+    "bench": N_("measuring"),
+    "start": N_("starting"),
+}
+_FIT_TEXTS = {
+    "fits": N_("Fits: needs about {needed} of memory and leaves enough for other programs."),
+    "may be slow": N_(
+        "May be slow: needs about {needed} of memory and leaves little for other programs, or "
+        "writes fewer than 4 tokens per second."
+    ),
+    "won't fit": N_("Won't fit: needs about {needed} of memory, more than this computer can provide."),
+}
+_ROLE_TEXTS = {"chat": N_("chat"), "embed": N_("search by meaning")}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A model that is installed or in the catalogue (`summary`), or a file of another program (`found`).
-    `host` is where a download comes from; empty for the index of Python packages, or where none is known."""
+
+    `host` is where a download comes from; empty for the index of Python packages, or if unknown.
+    """
 
     id: str
     summary: "ModelSummary | None" = None
@@ -51,7 +67,7 @@ class Row:
     linked: bool = False
     host: str = ""
     recommended: bool = False
-    """Whether it is what suits this computer best, for chat."""
+    """Whether it is the chat model that suits this computer best."""
 
     @property
     def installed(self) -> bool:
@@ -75,7 +91,7 @@ Groups = tuple[tuple[str, tuple[Row, ...]], ...]
 
 
 def read(service: "ModelService") -> Groups:
-    """Reads everything. Blocking: it looks for files."""
+    """Reads all groups. Blocking: it searches for files."""
     here = {model.path.resolve(): model for model in service.installed()}
     linked = {model.id for model in here.values() if model.linked}
     best = next((one.entry.id for one in service.recommend() if one.runs), "")
@@ -94,16 +110,23 @@ def read(service: "ModelService") -> Groups:
         Row(f"file:{one.path}", found=one) for one in service.discover() if one.path.resolve() not in here
     ]
     groups = (
-        (tr("models.here"), tuple(row for row in rows if row.installed)),
-        (tr("models.catalogue"), tuple(row for row in rows if not row.installed)),
-        (tr("models.found"), tuple(found)),
+        (_("Installed"), tuple(row for row in rows if row.installed)),
+        (_("Can be downloaded"), tuple(row for row in rows if not row.installed)),
+        (_("On this computer, from other programs"), tuple(found)),
     )
     return tuple((name, members) for name, members in groups if members)
 
 
 def title(groups: Groups) -> str:
-    here = [row.summary for _, rows in groups for row in rows if row.installed and row.summary is not None]
-    return tr("models.title", count=len(here), bytes=size(sum(one.bytes for one in here)))
+    here = [
+        row.summary for _unused, rows in groups for row in rows if row.installed and row.summary is not None
+    ]
+    return ngettext(
+        "Models · {count} installed, {bytes}",
+        "Models · {count} installed, {bytes}",
+        len(here),
+        bytes=size(sum(one.bytes for one in here)),
+    )
 
 
 def line(row: Row, work: "ModelJobs", width: int) -> Content:
@@ -113,13 +136,13 @@ def line(row: Row, work: "ModelJobs", width: int) -> Content:
     else:
         assert row.summary is not None
         name, fit, amount = clean_line(row.summary.name), str(row.summary.fit), size(row.summary.bytes)
-    state, style = fit, FIT_STYLES.get(fit, "$quiet")
+    state, style = fit_word(fit), FIT_STYLES.get(fit, "$quiet")
     if now := under_way(row, work):
         state, style = now, "bold $accent"
     elif row.summary is not None and row.used:
-        state, style = tr("models.used", roles=_roles(row.summary.used_for)), "bold $success"
+        state, style = _("in use: {roles}", roles=_roles(row.summary.used_for)), "bold $success"
     elif row.recommended:
-        state = tr("models.recommended", fit=fit)
+        state = _("recommended, {fit}", fit=fit)
     room = width - cell_len(state) - 11 - 3
     if cell_len(name) > room:
         name = set_cell_size(name, max(room - 1, 1)).rstrip() + "…"
@@ -128,23 +151,23 @@ def line(row: Row, work: "ModelJobs", width: int) -> Content:
 
 
 def under_way(row: Row, work: "ModelJobs") -> str:
-    """Returns what is being done with a model, and the progress; empty for nothing."""
+    """Returns what a job is doing with a model, and its progress; empty for nothing."""
     if work.busy and work.model == row.id:
         return _progress(work.progress, "bench" if work.kind == "bench" else "start")
     if row.id in work.paused:
         held = work.paused[row.id]
         if held is None or held.total is None:
-            return tr("models.paused_early")
-        return tr("models.paused", done=size(held.done), total=size(held.total))
+            return _("paused")
+        return _("paused at {done} of {total}", done=size(held.done), total=size(held.total))
     return ""
 
 
 def _progress(progress: "Progress | None", otherwise: str) -> str:
     if progress is None:
-        return tr(f"models.stage.{otherwise}")
-    stage = tr(f"models.stage.{progress.stage}")
+        return _(_STAGE_TEXTS[otherwise])
+    stage = _(_STAGE_TEXTS[progress.stage])
     if progress.total:
-        return f"{stage} {tr('models.of', done=size(progress.done), total=size(progress.total))}"
+        return f"{stage} {_('{done} of {total}', done=size(progress.done), total=size(progress.total))}"
     return f"{stage} {size(progress.done)}"
 
 
@@ -152,44 +175,55 @@ def details(row: Row) -> Content:
     """Returns everything about a model."""
     if row.found is not None:
         found = row.found
-        what = tr(
-            "models.found_is", bytes=size(found.bytes), architecture=clean_line(found.header.architecture)
+        what = _(
+            "{bytes}, {architecture}.",
+            bytes=size(found.bytes),
+            architecture=clean_line(found.header.architecture),
         )
-        where = tr("models.found_in", program=clean_line(found.program), path=clean_line(str(found.path)))
+        where = _(
+            "A file from {program}: {path}",
+            program=clean_line(found.program),
+            path=clean_line(str(found.path)),
+        )
         return Content.assemble((what, "$foreground"), "\n", (where, "$quiet"))
     one = row.summary
     assert one is not None
     amount, roles = size(one.bytes), _roles(one.roles)
     if one.context_length:
         context = formats().number(one.context_length)
-        told = tr("models.is_for", roles=roles, bytes=amount, context=context)
+        told = _(
+            "For {roles}. {bytes}, context of {context} tokens.", roles=roles, bytes=amount, context=context
+        )
     else:
-        told = tr("models.is_for_no_context", roles=roles, bytes=amount)
+        told = _("For {roles}. {bytes}.", roles=roles, bytes=amount)
     fit = str(one.fit)
     parts: list[tuple[str, str]] = [
         (clean_line(one.id), "bold"),
-        (f"  {clean_line(one.note)}" if one.note else "", "$foreground"),
+        (f"  {clean_line(_(one.note))}" if one.note else "", "$foreground"),
         (f"\n{told}\n", "$foreground"),
-        (tr(f"models.fit.{fit}", needed=size(one.memory_needed)), FIT_STYLES.get(fit, "$quiet")),
+        (_(_FIT_TEXTS[fit], needed=size(one.memory_needed)), FIT_STYLES.get(fit, "$quiet")),
         (f"\n{_licence(row)}", "$quiet"),
     ]
     if one.verified:
-        parts.append((f" {tr('models.checked')}", "$quiet"))
+        parts.append((f" {_('Its checksum matches the catalogue.')}", "$quiet"))
     if one.tuned:
-        parts.append((f"\n{tr('models.tuned', result=one.tuned)}", "$quiet"))
+        parts.append((f"\n{_('Tuned here: {result}.', result=one.tuned)}", "$quiet"))
     return Content.assemble(*parts)
 
 
 def _licence(row: Row) -> str:
     assert row.summary is not None
     if row.licence is not None and not row.licence[1]:
-        return tr("models.licence_not_open", licence=clean_line(row.licence[0]))
+        return _(
+            "Licence: {licence}. It is not an open-source licence and sets conditions.",
+            licence=clean_line(row.licence[0]),
+        )
     licence = clean_line(row.summary.licence)
-    return tr("models.licence", licence=licence) if licence else tr("models.licence_unknown")
+    return _("Licence: {licence}.", licence=licence) if licence else _("The file states no licence.")
 
 
 def _roles(roles: Iterable[str]) -> str:
-    return tr("models.and").join(tr(f"models.role.{role}") for role in roles)
+    return _(" and ").join(_(_ROLE_TEXTS[role]) for role in roles)
 
 
 _DRAW_S = 0.2
@@ -240,7 +274,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
         at = self._list.highlighted
         return None if at is None else self._rows.get(str(self._list.get_option_at_index(at).id))
 
-    # --- what is shown ---------------------------------------------------------------------------
+    # --- display ---------------------------------------------------------------------------------
 
     def read(self) -> None:
         """Reads everything again."""
@@ -253,7 +287,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
 
     def _show(self) -> None:
         kept = self.marked
-        self._rows = {row.id: row for _, rows in self._groups for row in rows}
+        self._rows = {row.id: row for _unused, rows in self._groups for row in rows}
         width = max(self._list.size.width - 5, 30)
         options: list[Option | None] = []
         for name, rows in self._groups:
@@ -270,7 +304,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
             elif kept is not None and kept.id in self._rows:
                 self._list.highlighted = self._list.get_option_index(kept.id)
             elif kept is None and self.work.said_of in self._rows:
-                # What came of it while another screen was shown.
+                # Selects the row of a job that ended while another screen was shown.
                 self._list.highlighted = self._list.get_option_index(self.work.said_of)
             elif self._rows:
                 self._list.highlighted = self._list.get_option_index(next(iter(self._rows)))
@@ -288,7 +322,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
         self.refresh_bindings()
 
     def _changed(self) -> None:
-        """A job has started or ended."""
+        """Called when a job has started or ended."""
         if self.is_attached:
             self._draw()
             self._tell()
@@ -316,12 +350,12 @@ class ModelsScreen(Covering, SparingScreen[None]):
         self.action_model_choose()
 
     def _word(self, verb: str) -> str:
-        """Returns what a key does to the marked model, where its action has another name."""
+        """Returns the label of a key for the marked model, if it differs from that of its action."""
         row = self.marked
         downloads = row is not None and not row.installed and row.found is None
-        return tr("models.download_yes") if verb == "model_choose" and downloads else ""
+        return _("Download") if verb == "model_choose" and downloads else ""
 
-    # --- what can be done ------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def action_model_choose(self) -> None:
         row = self.marked
@@ -332,7 +366,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
         elif row.found is not None:
             self.run_worker(self._import(row.found.path), group="ask", exclusive=True)
         elif self.work.busy:
-            # It says so, and nothing is asked in vain.
+            # The job reports that another one is running, before the user is asked anything.
             self.work.download(row.id)
         else:
             self.run_worker(self._download(row), group="ask", exclusive=True)
@@ -361,14 +395,16 @@ class ModelsScreen(Covering, SparingScreen[None]):
             self.work.cancel()
         elif row is not None and row.id in self.work.paused:
             del self.work.paused[row.id]
-            self.work.say(tr("models.stopped"), of=row.id)
+            self.work.say(_("Stopped. The partial download is kept; download again to resume it."), of=row.id)
 
     def action_model_import(self) -> None:
         self.run_worker(self._ask_path(), group="ask", exclusive=True)
 
     async def _ask_path(self) -> None:
         window = PathScreen(
-            tr("models.import_title"), placeholder=tr("models.import_path"), hint=tr("models.import_hint")
+            _("Import a GGUF file"),
+            placeholder=_("Path to a .gguf file"),
+            hint=_("Enter continues · Esc cancels"),
         )
         typed = await self.app.push_screen_wait(window)
         if typed:
@@ -382,8 +418,11 @@ class ModelsScreen(Covering, SparingScreen[None]):
             words = explain(error)
             self.work.say(f"{words.title}. {words.message} {words.next_step}", of=of, bad=True)
             return
-        ways = {LINK: tr("models.import_link"), COPY: tr("models.import_copy", bytes=size(amount))}
-        asked = ChoiceScreen(tr("models.import_how"), ways, LINK, hint=tr("models.choice_hint"))
+        ways = {
+            LINK: _("Leave the file where it is"),
+            COPY: _("Copy to the home folder ({bytes})", bytes=size(amount)),
+        }
+        asked = ChoiceScreen(_("Where to store it?"), ways, LINK, hint=_("Enter selects · Esc cancels"))
         how = await self.app.push_screen_wait(asked)
         if how is not None:
             self.work.take_in(path, link=how == LINK, of=of)
@@ -393,7 +432,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
         if row is None or row.summary is None:
             return
         if "chat" not in row.summary.roles and not row.used:
-            self.work.say(tr("models.not_embed"), of=row.id, bad=True)
+            self.work.say(_("Choose this embedding model before you measure it."), of=row.id, bad=True)
         else:
             self.work.bench(row.id)
 
@@ -404,13 +443,21 @@ class ModelsScreen(Covering, SparingScreen[None]):
     async def _tune(self, model_id: str) -> None:
         from atlas_desktop.services.tuning import KIND
 
-        # In the open room it lasts, wherever the conversation is.
+        # Jobs in the open room are kept, whichever room the conversation is in.
         room = self.atlas.desk.room
         if room is None:
-            self.work.say(tr("models.no_room"), of=model_id, bad=True)
+            self.work.say(
+                _("Tuning runs in the open room, which is not available now."), of=model_id, bad=True
+            )
             return
         await room.background.add(KIND, model_id, payload={"model": model_id})
-        self.work.say(tr("models.tuning", model=model_id), of=model_id)
+        self.work.say(
+            _(
+                "{model} will be tuned in the background when Atlas is idle. This takes some minutes.",
+                model=model_id,
+            ),
+            of=model_id,
+        )
 
     def action_model_verify(self) -> None:
         if (row := self.marked) is not None:
@@ -426,11 +473,11 @@ class ModelsScreen(Covering, SparingScreen[None]):
         await asyncio.to_thread(self.atlas.desk.models.remove, row.id)
         if row.used and not self.atlas.replying:
             await self.atlas.desk.switch_model()
-        self.work.say(tr("models.removed", model=row.id))
+        self.work.say(_("{model} removed.", model=row.id))
 
     def action_model_back(self) -> None:
         self.dismiss(None)
-        here = any(row.used_for_chat for _, rows in self._groups for row in rows)
+        here = any(row.used_for_chat for _unused, rows in self._groups for row in rows)
         if here and self.atlas.choosing_model:
             self.atlas.attempt(self.atlas.model_chosen(), group="model")
 
@@ -460,29 +507,34 @@ def _file(given: Path) -> tuple[Path, int]:
 
 
 def before_download(row: Row) -> ConfirmScreen:
-    """Asks before a download: it takes gigabytes, and is the only time this computer contacts another."""
+    """Returns the question before a download: it takes gigabytes, and is the only time this computer contacts
+    another."""
     assert row.summary is not None
-    host = row.host or tr("models.package_index")
-    text = tr("models.download", model=row.id, host=host)
+    host = row.host or _("the Python Package Index (PyPI)")
+    text = _("{model} comes from {host}. Nothing you wrote is sent there.", model=row.id, host=host)
     if row.summary.fit != "fits":
         needed = size(row.summary.memory_needed)
-        text = f"{text}\n\n{tr(f'models.fit.{row.summary.fit}', needed=needed)}"
+        text = f"{text}\n\n{_(_FIT_TEXTS[row.summary.fit], needed=needed)}"
     return ConfirmScreen(
-        tr("models.download_title", bytes=size(row.summary.bytes)),
+        _("Download {bytes}?", bytes=size(row.summary.bytes)),
         text,
-        agree=tr("models.download_yes"),
-        refuse=tr("models.download_no"),
+        agree=_("Download"),
+        refuse=_("Not now"),
     )
 
 
 def before_removal(row: Row) -> ConfirmScreen:
     assert row.summary is not None
-    text = tr("models.remove_linked" if row.linked else "models.remove", bytes=size(row.summary.bytes))
+    text = (
+        _("Only the entry is removed. The file stays in place.", bytes=size(row.summary.bytes))
+        if row.linked
+        else _("This deletes its file ({bytes}). You can download it again.", bytes=size(row.summary.bytes))
+    )
     if row.used:
-        text = f"{text} {tr('models.remove_used')}"
+        text = f"{text} {_('It is in use: another model, if there is one, replaces it.')}"
     return ConfirmScreen(
-        tr("models.remove_title", model=row.id),
+        _("Remove {model}?", model=row.id),
         text,
-        agree=tr("models.remove_yes"),
-        refuse=tr("models.remove_no"),
+        agree=_("Remove"),
+        refuse=_("Keep"),
     )

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.words.catalogue import tr
 from models.errors import ModelFileMissing, NoModel, UnknownModel, WorkerCrashed
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class ModelSwitcher:
         self._app = app
         self._choose = choose
         self._due = False
-        """Whether the model is to be changed when the reply under way has ended."""
+        """Whether to change the model when the reply under way has ended."""
 
     async def use(self, ref: str) -> str:
         """Chooses an installed model for its purpose, and says when it will be used.
@@ -31,17 +31,21 @@ class ModelSwitcher:
         model = await asyncio.to_thread(self._app.desk.models.use, ref)
         name = clean_line(model.id)
         if "chat" not in model.roles:
-            return tr("models.embed_now", model=name)
+            return _("{model} will be used for search by meaning after you restart Atlas.", model=name)
         self._app.desk.chosen_model = None
         now = await self.change_soon()
-        return tr("models.used_now" if now else "models.used_soon", model=name)
+        return (
+            _("The next reply will come from {model}. The conversation is unchanged.", model=name)
+            if now
+            else _("{model} takes over after this reply.", model=name)
+        )
 
     async def use_named(self, name: str) -> None:
         """As `use`; shows the result, or that there is no such model."""
         try:
             said = await self.use(name)
         except UnknownModel:
-            said = tr("models.unknown", name=clean_line(name))
+            said = _("No model called {name} is installed. F6 lists all models.", name=clean_line(name))
         self._app.say(said)
 
     async def change_soon(self) -> bool:
@@ -57,7 +61,7 @@ class ModelSwitcher:
         self.start()
 
     def work_ended(self) -> None:
-        """Changes the model if that waited for the end of a reply. Called when any work has ended."""
+        """Called when any work has ended: changes the model if that waited for the end of a reply."""
         if self._due and not self._app.replying and not self._app.leaving:
             self._due = False
             self._app.attempt(self._change(), group="model-switch")
@@ -73,12 +77,12 @@ class ModelSwitcher:
 
     async def _start(self) -> None:
         app = self._app
-        app.background = tr("program.loading_model")
+        app.background = _("loading the model")
         app.tell_chat()
         try:
             info = await app.desk.model.chat.info()
         except WorkerCrashed:
-            # A reply that waits for it tells of it, in its place in the conversation.
+            # A reply that waits for the model reports this error in the conversation.
             if app.replying:
                 return
             raise
@@ -88,7 +92,7 @@ class ModelSwitcher:
         app.model_id = app.model_name = info.id
         app.context_length = info.context_length
         app.tell_chat()
-        # The index of what was said is filled beside the conversation, once the model is there.
+        # The recall index is filled in the background once the model is loaded.
         app.room.recall.start(app.background_failed)
 
     def needed(self, error: BaseException) -> None:

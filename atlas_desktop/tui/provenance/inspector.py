@@ -1,4 +1,4 @@
-"""Shows what the model was given, and what the next prompt will hold."""
+"""Shows what the model was given, and what the next prompt will contain."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -19,10 +19,10 @@ from textual.strip import Strip
 from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
+from atlas_desktop.locale import _, ngettext, number
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.context import meter, next_prompt
 from atlas_desktop.tui.overlays import Covering
-from atlas_desktop.words.catalogue import tr
 from models.messages import Role
 
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ _BOX = """
 
 
 class WholeScreen(Covering, ModalScreen[None]):
-    """One message, from its first word to its last."""
+    """Shows one message in full."""
 
     DEFAULT_CSS = _BOX.format(name="WholeScreen")
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,o", "close", tr("messages.close"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,o", "close", _("Close"))]
 
     def __init__(self, message: "Message") -> None:
         super().__init__()
@@ -69,9 +69,12 @@ class WholeScreen(Covering, ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = tr("messages.whole")
+            box.border_title = _("Full message")
             yield LongText(self._message.content, id="whole")
-            keys = tr("messages.whole_keys", count=len(self._message.content))
+            keys = _(
+                "{count} characters · arrow and page keys scroll · Esc closes",
+                count=number(len(self._message.content)),
+            )
             yield Static(keys, classes="hint", markup=False)
 
     def action_close(self) -> None:
@@ -82,7 +85,7 @@ class InspectorScreen(Covering, ModalScreen[None]):
     """The meter, the summaries (Enter opens one), and the exact next prompt."""
 
     DEFAULT_CSS = _BOX.format(name="InspectorScreen")
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f5", "close", tr("inspector.close"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f5", "close", _("Close"))]
 
     def __init__(self, app: "BaseApp", view: "ContextView", summaries: Sequence["Summary"]) -> None:
         super().__init__()
@@ -92,14 +95,14 @@ class InspectorScreen(Covering, ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = tr("inspector.title")
-            box.border_subtitle = tr("inspector.closes")
+            box.border_title = _("What the model sees")
+            box.border_subtitle = _("Esc closes")
             with VerticalScroll(id="beginning"):
                 yield Static(Content(clean(meter(self._view))), id="meter", markup=False)
                 if self._summaries:
-                    yield Static(tr("inspector.summaries"), classes="heading", markup=False)
+                    yield Static(_("Summaries (Enter opens one)"), classes="heading", markup=False)
                     yield OptionList(*[_option(s) for s in self._summaries], id="summaries", markup=False)
-            yield Static(tr("inspector.next"), classes="heading", markup=False)
+            yield Static(_("The next prompt, before your message"), classes="heading", markup=False)
             yield LongText(next_prompt(self._view), id="prompt-text")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -115,15 +118,15 @@ class InspectorScreen(Covering, ModalScreen[None]):
 
 
 def _option(summary: "Summary") -> Option:
-    marks = [tr("inspector.covers", count=len(summary.covers))]
-    marks += [tr("inspector.without_model")] if summary.fallback else []
-    marks += [tr("inspector.own_words")] if summary.edited else []
+    marks = [ngettext("{count} message", "{count} messages", len(summary.covers))]
+    marks += [_("without a model")] if summary.fallback else []
+    marks += [_("edited by you")] if summary.edited else []
     first = Content.styled(", ".join(marks), "$quiet")
     return Option(Content.assemble(first, "\n", clean_line(summary.text)), id=summary.id)
 
 
 def _who(message: "Message") -> str:
-    return clean_line(message.speaker or "") or (tr("chat.you") if message.role is Role.USER else "Atlas")
+    return clean_line(message.speaker or "") or (_("You") if message.role is Role.USER else "Atlas")
 
 
 class SummaryScreen(Covering, ModalScreen[str | None]):
@@ -131,8 +134,8 @@ class SummaryScreen(Covering, ModalScreen[str | None]):
 
     DEFAULT_CSS = _BOX.format(name="SummaryScreen")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", tr("inspector.cancel")),
-        Binding("ctrl+s", "save", tr("inspector.save"), priority=True),
+        Binding("escape", "cancel", _("Cancel")),
+        Binding("ctrl+s", "save", _("Save"), priority=True),
     ]
 
     def __init__(self, app: "BaseApp", summary: "Summary") -> None:
@@ -142,13 +145,15 @@ class SummaryScreen(Covering, ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = tr("inspector.summary")
-            yield Static(tr("inspector.yours"), classes="hint", markup=False)
+            box.border_title = _("Summary")
+            yield Static(
+                _("You can edit this. Your text will not be overwritten."), classes="hint", markup=False
+            )
             yield TextArea(clean(self._summary.text), id="summary-text", soft_wrap=True)
-            yield Static(tr("inspector.stands_for"), classes="heading", markup=False)
+            yield Static(_("Covered messages"), classes="heading", markup=False)
             with VerticalScroll():
                 yield Static("", id="covered", markup=False)
-            yield Static(tr("inspector.hint"), classes="hint", markup=False)
+            yield Static(_("Ctrl+S saves · Esc cancels"), classes="hint", markup=False)
 
     def on_mount(self) -> None:
         self.atlas.attempt(self._show_covered, group="summary", exclusive=True)
@@ -175,7 +180,7 @@ class SummaryScreen(Covering, ModalScreen[str | None]):
 
 TAB = 8
 AT_A_TIME = 2_000
-"""Lines: the first are there to be read while the others are broken."""
+"""Lines wrapped at a time: the first can be read while the others are wrapped."""
 
 
 class LongText(ScrollView, can_focus=True):
@@ -192,7 +197,7 @@ class LongText(ScrollView, can_focus=True):
         self._width = 0
 
     def on_resize(self, _event: events.Resize) -> None:
-        # The scrollbar has its place whether it is there already or not.
+        # The scrollbar's column is reserved even before it appears.
         width = max(self.size.width - 1, 1)
         if width != self._width:
             self._width = width
@@ -213,7 +218,7 @@ class LongText(ScrollView, can_focus=True):
 
 
 def broken(text: str, width: int) -> Iterator[str]:
-    """Returns the lines of a text, at most `width` cells each, broken at spaces if possible."""
+    """Yields the lines of a text, at most `width` cells each, broken at spaces if possible."""
     for line in text.split("\n"):
         rest, at = line.expandtabs(TAB), 0
         while len(rest) - at > 2 * width or cell_len(rest[at:]) > width:

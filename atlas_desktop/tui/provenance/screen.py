@@ -14,16 +14,56 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from atlas_desktop.locale import N_, _, formats, ngettext
 from atlas_desktop.services.context import tier_line
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.provenance.inspector import LongText
 from atlas_desktop.tui.provenance.sources import Chosen, Known, Lead, Reasons, excerpt, reasons_of
-from atlas_desktop.words.catalogue import texts, tr
-from atlas_desktop.words.formats import formats
 
 if TYPE_CHECKING:
     from atlas_desktop.services.provenance import Item, Why
     from atlas_desktop.tui.base import BaseApp
+_TITLE_TEXTS = {
+    "reply": N_("Why this reply?"),
+    "memory": N_("Why this memory?"),
+    "message": N_("Related to this"),
+}
+_HIDDEN_TEXTS = {
+    "superseded": N_("A newer memory replaced it."),
+    "archived": N_("It is archived."),
+    "rejected": N_("You rejected it."),
+    "expired": N_("It has expired."),
+    "unapproved": N_("It needs your approval."),
+}
+_MADE_TEXTS = {
+    "person": N_("You added it yourself."),
+    "consolidation": N_("It was merged from similar memories."),
+    "pattern": N_("The messages it came from are no longer here."),
+    "model": N_("The messages it came from are no longer here."),
+}
+_KIND_TEXTS = {"memory": N_("Memory"), "message": N_("Message"), "summary": N_("Summary")}
+_FATE_TEXTS = {
+    "told": N_("in the prompt"),
+    "repeats": N_("left out: its source was already in the prompt"),
+    "echo": N_("left out: it adds nothing to your message"),
+    "too_far": N_("left out: not relevant enough"),
+    "no_room": N_("left out: no space left"),
+}
+_PART_TEXTS = {
+    "lexical": N_("same words"),
+    "semantic": N_("same meaning"),
+    "neighbour": N_("nearby messages"),
+    "session": N_("its conversation"),
+    "speaker": N_("who said it"),
+    "time": N_("time asked about"),
+    "dated": N_("has a date"),
+    "machine": N_("not your words (–)"),
+    "question": N_("only a question (–)"),
+    "stated": N_("a preference"),
+    "topic": N_("same topic"),
+    "recency": N_("how recent"),
+    "importance": N_("importance"),
+}
 
 
 class LinkRow(Static, can_focus=True):
@@ -36,7 +76,7 @@ class LinkRow(Static, can_focus=True):
         &:focus { border-left: thick $primary; background: $boost; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", tr("why.open"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", _("Open"))]
 
     class Opened(Message):
         """The user opens what the line leads to."""
@@ -81,7 +121,7 @@ class WhyScreen(Covering, ModalScreen[Chosen | None]):
         #as-sent { height: auto; max-height: 20; color: $quiet; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,w,q", "close", tr("why.close"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,w,q", "close", _("Close"))]
 
     def __init__(self, app: "BaseApp", reasons: Reasons) -> None:
         super().__init__()
@@ -92,23 +132,25 @@ class WhyScreen(Covering, ModalScreen[Chosen | None]):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="box") as box:
-            box.border_title = tr(f"why.title.{self._why.kind}")
-            box.border_subtitle = tr("why.closes" if self._leads_anywhere else "why.only_closes")
+            box.border_title = _(_TITLE_TEXTS[self._why.kind])
+            box.border_subtitle = (
+                _("Tab selects · Enter opens · Esc closes") if self._leads_anywhere else _("Esc closes")
+            )
             yield from self._parts()
 
     @property
     def _leads_anywhere(self) -> bool:
-        of_lists = (lead for _, leads in self._reasons.lists for lead in leads)
+        of_lists = (lead for _unused, leads in self._reasons.lists for lead in leads)
         return any(lead.to is not None for lead in (*of_lists, *self._reasons.items.values()))
 
     def _parts(self) -> Iterator[Widget]:
         why = self._why
         yield Static(Content(excerpt(why.text)), classes="quiet", markup=False)
         if why.hidden:
-            yield Static(Content(tr(f"why.hidden.{why.hidden}")), classes="words", markup=False)
+            yield Static(Content(_(_HIDDEN_TEXTS[why.hidden])), classes="words", markup=False)
         if why.memory is not None and not why.sources:
-            # What no message stands behind was made in one of these ways, or its messages are gone.
-            yield Static(Content(tr(f"why.made.{why.memory.origin}")), classes="words", markup=False)
+            # A memory without messages was made in one of these ways, or its messages were deleted.
+            yield Static(Content(_(_MADE_TEXTS[why.memory.origin])), classes="words", markup=False)
         if why.kind == "reply":
             yield from self._of_reply(why)
         for heading, leads in self._reasons.lists:
@@ -118,26 +160,34 @@ class WhyScreen(Covering, ModalScreen[Chosen | None]):
         yield from self._as_sent()
 
     def _of_reply(self, why: "Why") -> Iterator[Widget]:
-        yield _heading(tr("why.tiers"))
+        yield _heading(_("What the model saw"))
         most = max((tier.tokens for tier in self._tiers), default=1)
         total = formats().number(sum(tier.tokens for tier in self._tiers))
         lines = [tier_line(tier, most) for tier in self._tiers]
-        lines.append(f"{tr('why.tokens', tokens=total)} {tr('why.shown', count=why.shown)}")
+        lines.append(
+            _("{tokens} tokens in total (a token is about ¾ of a word).", tokens=total)
+            + " "
+            + ngettext(
+                "{count} earlier message was included word for word.",
+                "{count} earlier messages were included word for word.",
+                why.shown,
+            )
+        )
         yield Static(Content("\n".join(lines)), classes="words", markup=False)
-        yield _heading(tr("why.told"))
+        yield _heading(_("Recalled from memory"))
         if not why.told:
-            nothing = "why.told_page" if why.profile else "why.told_nothing"
-            yield Static(Content(tr(nothing)), classes="quiet", markup=False)
+            nothing = _("Nothing apart from your profile.") if why.profile else _("Nothing was recalled.")
+            yield Static(Content(nothing), classes="quiet", markup=False)
         for item in why.told:
             yield self._item(item)
         if why.left_out:
-            yield _heading(tr("why.left_out"))
+            yield _heading(_("Found but left out"))
             for item in why.left_out:
                 yield self._item(item)
 
     def _as_sent(self) -> Iterator[Widget]:
         if self._reasons.prompt:
-            yield _heading(tr("why.prompt"))
+            yield _heading(_("The exact prompt"))
             text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in self._reasons.prompt)
             yield LongText(text, id="as-sent")
 
@@ -185,19 +235,18 @@ def _words(lead: Lead) -> Content:
 
 def _considered(item: "Item", lead: Lead) -> Content:
     one = item.considered
-    fits = tr("why.score", score=round(100 * one.score))
+    fits = _("score {score}/100", score=round(100 * one.score))
     parts = {_reason(name): part for name, part in one.parts.items() if abs(part) >= _LEAST}
     wide = max(map(cell_len, parts), default=0)
     return Content.assemble(
-        (f"{tr(f'why.kind.{one.kind}')}: ", "bold"),
+        (f"{_(_KIND_TEXTS[one.kind])}: ", "bold"),
         lead.text,
         (f"\n{lead.origin}" if lead.origin else "", "$quiet"),
-        (f"\n{tr(f'why.fate.{one.fate}')} · {fits}", "$quiet"),
+        (f"\n{_(_FATE_TEXTS[one.fate])} · {fits}", "$quiet"),
         *(f"\n{set_cell_size(name, wide)}  {bar(part)}" for name, part in parts.items()),
     )
 
 
 def _reason(name: str) -> str:
     """Returns the name of a part of a score."""
-    key = f"part.{name}"
-    return tr(f"why.{key}") if key in texts("why") else name
+    return _(_PART_TEXTS[name]) if name in _PART_TEXTS else name

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from atlas_desktop.locale import N_, _
 from atlas_desktop.services.branches import numbers
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import short
-from atlas_desktop.words.catalogue import tr
 from memory.errors import SessionNotFound
 
 if TYPE_CHECKING:
@@ -18,11 +18,25 @@ if TYPE_CHECKING:
     from memory.context.entities import TierUse
     from memory.recall.entities import Hit
     from models.messages import ChatMessage
+_MEMORY_TEXTS = {"source_at": N_("{when}, {title}, message {number}"), "source": N_("{when}, {title}")}
+_STATE_TEXTS = {
+    "inbox": N_("new in the inbox"),
+    "kept": N_("kept"),
+    "rejected": N_("rejected"),
+    "superseded": N_("replaced by a newer one"),
+    "archived": N_("archived"),
+}
+_USE_TEXTS = {
+    "recalled": N_("Recalled for a reply"),
+    "cited": N_("A reply used it"),
+    "confirmed": N_("You agreed with a reply that used it"),
+    "opened": N_("You opened it from a reply"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The conversation to open, and the message in it."""
+    """A conversation to open, and the message in it."""
 
     session_id: str
     message_id: str | None
@@ -57,19 +71,19 @@ class Origins:
     async def line(self, session_id: str, message_id: str | None, when: datetime, now: datetime) -> str:
         """Returns when it was said, in which conversation, and in which message."""
         number = await self.number(session_id, message_id) if message_id is not None else 0
-        title = clean_line(await self.title(session_id)) or tr("memory.untitled")
+        title = clean_line(await self.title(session_id)) or _("Untitled")
         word = "source_at" if number else "source"
-        return tr(f"memory.{word}", title=title, when=short(when, now), number=number)
+        return _(_MEMORY_TEXTS[word], title=title, when=short(when, now), number=number)
 
 
 USES = 10
-"""The latest replies that a memory served in."""
+"""Number of the latest replies shown that used a memory."""
 _LONGEST = 240
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A memory that has a screen of its own."""
+    """A memory that can be opened in its own screen."""
 
     memory_id: str
 
@@ -85,8 +99,10 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """`tiers` and `prompt` belong to a reply, where they are known; `items` are its entries, used or left
-    out, by id. `lists` are headings with their lines."""
+    """`tiers` and `prompt` belong to a reply, if known; `items` are its entries, used or left out, by id.
+
+    `lists` are headings with their lines.
+    """
 
     room: "RoomServices"
     why: "Why"
@@ -112,29 +128,35 @@ async def reasons_of(room: "RoomServices", ref: str, now: datetime) -> Reasons:
     origins = Origins(room)
     items = {one.considered.id: await _item(one, origins, now) for one in (*why.told, *why.left_out)}
     lists = (
-        (tr("why.profile"), [Lead(excerpt(one.text), "", Known(one.id)) for one in why.profile]),
-        (tr("why.learned_from"), await _sources(why, origins, now)),
-        (tr("why.served"), await _uses(why, origins, now)),
         (
-            tr("why.learned"),
+            _("In your profile, included in every conversation"),
+            [Lead(excerpt(one.text), "", Known(one.id)) for one in why.profile],
+        ),
+        (_("Learned from"), await _sources(why, origins, now)),
+        (_("Usage"), await _uses(why, origins, now)),
+        (
+            _("Learned from this"),
             [
-                Lead(f"{excerpt(one.text)} ({tr(f'memory.state.{one.state}')})", "", Known(one.id))
+                Lead(f"{excerpt(one.text)} ({_(_STATE_TEXTS[one.state])})", "", Known(one.id))
                 for one in why.memories
             ],
         ),
-        (tr("why.mentions"), [await _mention(hit, origins, now) for hit in why.mentions]),
+        (
+            _("Also mentioned in other conversations"),
+            [await _mention(hit, origins, now) for hit in why.mentions],
+        ),
     )
     return Reasons(room, why, tiers, prompt, items, [(heading, leads) for heading, leads in lists if leads])
 
 
 async def _item(item: "Item", origins: Origins, now: datetime) -> Lead:
-    text = excerpt(item.text) or tr("why.gone")
+    text = excerpt(item.text) or _("(no longer in this room)")
     said = item.said
     origin = ""
     if said is not None:
         origin = await origins.line(said.session_id, said.id, said.created_at, now)
     elif item.session:
-        origin = clean_line(await origins.title(item.session)) or tr("memory.untitled")
+        origin = clean_line(await origins.title(item.session)) or _("Untitled")
     to: Chosen | Known | None = None
     if item.considered.kind == "memory":
         to = Known(item.considered.id) if item.text else None
@@ -159,7 +181,7 @@ async def _uses(why: "Why", origins: Origins, now: datetime) -> list[Lead]:
     latest = sorted(why.uses, key=lambda use: use.used_at, reverse=True)[:USES]
     return [
         Lead(
-            tr(f"why.use.{use.how}"),
+            _(_USE_TEXTS[use.how]),
             await origins.line(use.session_id, use.reply_id, use.used_at, now),
             Chosen(use.session_id, use.reply_id),
         )

@@ -9,16 +9,23 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
+from atlas_desktop.locale import N_, _
 from atlas_desktop.settings.file import SettingsError
 from atlas_desktop.tui.actions import key_words
 from atlas_desktop.tui.appearance import THEMES
 from atlas_desktop.tui.dialogs.choices import ChoiceScreen
 from atlas_desktop.tui.keymap import KeyTaken
 from atlas_desktop.tui.overlays import Covering
-from atlas_desktop.words.catalogue import tr
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
+_THEMES_TEXTS = {
+    "dark": N_("Dark"),
+    "light": N_("Light"),
+    "contrast-dark": N_("Dark, high contrast"),
+    "contrast-light": N_("Light, high contrast"),
+    "terminal": N_("The terminal's own colours"),
+}
 
 
 class KeyScreen(Covering, ModalScreen[str | None]):
@@ -52,10 +59,10 @@ class KeyScreen(Covering, ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = tr("settings.key_title", name=self._name)
-            yield Static(tr("settings.key_ask"), markup=False)
+            box.border_title = _("Key for: {name}", name=self._name)
+            yield Static(_("Press the new key."), markup=False)
             yield Static("", classes="problem", markup=False)
-            yield Static(tr("settings.key_hint"), classes="hint", markup=False)
+            yield Static(_("Esc cancels · Backspace removes the key"), classes="hint", markup=False)
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
@@ -67,10 +74,10 @@ class KeyScreen(Covering, ModalScreen[str | None]):
         try:
             self._check(key)
         except KeyTaken as error:
-            self._refuse(tr("settings.key_taken", key=key_words(event.key), name=error.by))
+            self._refuse(_("{key} is already used for “{name}”.", key=key_words(event.key), name=error.by))
             return
         except SettingsError as error:
-            self._refuse(tr("settings.key_refused", key=key_words(event.key), reason=error.reason))
+            self._refuse(_("{key} cannot be used: {reason}.", key=key_words(event.key), reason=error.reason))
             return
         self.dismiss(key)
 
@@ -86,12 +93,14 @@ class ThemeScreen(ChoiceScreen):
     def __init__(self, app: "BaseApp", *, keep: bool = True) -> None:
         file = app.desk.settings_file
         super().__init__(
-            tr("themes.title"),
-            {name: tr(f"themes.{name}") for name in THEMES},
+            _("Theme"),
+            {name: _(_THEMES_TEXTS[name]) for name in THEMES},
             next(name for name, theme in THEMES.items() if theme.name == app.theme),
-            hint=tr("themes.hint"),
-            about=tr("themes.from_environment") if "ui.theme" in file.given_by_environment else "",
-            in_use=tr("themes.in_use"),
+            hint=_("Enter saves · Esc cancels"),
+            about=_("ATLAS_UI_THEME sets the theme. Your choice here lasts only for this run.")
+            if "ui.theme" in file.given_by_environment
+            else "",
+            in_use=_("in use"),
         )
         self.atlas = app
         self._keeps = keep

@@ -12,6 +12,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.error_table import explain
+from atlas_desktop.locale import N_, _, formats, number
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.settings.descriptions import Effect, SettingInfo, describe
 from atlas_desktop.settings.file import KEYS, SettingsError, SettingsFile, read_value
@@ -24,21 +25,41 @@ from atlas_desktop.tui.settings.dialogs import KeyScreen, ThemeScreen
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
-from atlas_desktop.words.catalogue import tr
-from atlas_desktop.words.formats import formats
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
+_EFFECT_TEXTS = {
+    "model": N_("Changes restart the model."),
+    "start": N_("Changes take effect when you restart Atlas."),
+}
+_SECTION_TEXTS = {
+    "chat": N_("Replies"),
+    "models": N_("Model"),
+    "context": N_("Context"),
+    "sessions": N_("Conversations"),
+    "memory": N_("Memory"),
+    "jobs": N_("Background"),
+    "backup": N_("Backups"),
+    "retention": N_("Retention"),
+    "privacy": N_("Privacy"),
+    "ui": N_("Interface"),
+    "keys": N_("Keys"),
+}
+_SETTINGS_TEXTS = {
+    "at_once": N_("Saved. Takes effect now."),
+    "model": N_("Saved. The model restarts with the next reply."),
+    "start": N_("Saved. Takes effect when you restart Atlas."),
+}
 
 
 LONG = 1000
-"""A text that may be longer than this is written in a window of its own."""
+"""A text that may be longer than this is edited in a separate window."""
 _NARROWEST = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One setting, or the keys of one action. `changed` tells that it is not at its default."""
+    """One setting, or the keys of one action. `changed` says that it is not at its default."""
 
     key: str
     name: str
@@ -61,7 +82,7 @@ class Row:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Returns the possible values; nothing if it is not a choice."""
+        """Returns the possible values; empty if it is not a choice."""
         return tuple(self.info.bounds.split(", ")) if self.info and self.info.type == "choice" else ()
 
 
@@ -87,7 +108,7 @@ def _key_rows(keys: Mapping[str, str]) -> Iterator[Row]:
         now = keymap.keys_of(action, keys)
         yield Row(
             f"{KEYS}.{action.id}",
-            f"{action.name} ({action.where.label.lower()})",
+            f"{action.name} ({action.where.label})",
             action.help,
             now,
             action.key,
@@ -109,29 +130,29 @@ def matching(found: list[Row], words: str) -> list[Row]:
 
 
 def words_of(value: Any) -> str:
-    """Returns a value as a person reads it."""
+    """Returns a value as users read it."""
     if isinstance(value, bool):
-        return tr("settings.on" if value else "settings.off")
+        return _("[x] on") if value else _("[ ] off")
     if value is None or value == []:
-        return tr("settings.none")
+        return _("none")
     if isinstance(value, str):
-        return clean_line(value) or tr("settings.empty")
+        return clean_line(value) or _("empty")
     if isinstance(value, int):
         return formats().number(value)
     return clean_line(str(value))
 
 
 def _keys(value: str) -> str:
-    return key_words(value) or tr("settings.no_key")
+    return key_words(value) or _("no key")
 
 
 def line(row: Row, width: int) -> Content:
     """Returns one line of the list: the name, its state, and the value at the right."""
     mark = ""
     if row.by_environment and row.info is not None:
-        mark = tr("settings.from_environment", variable=row.info.env)
+        mark = _("set by {variable}", variable=row.info.env)
     elif row.changed:
-        mark = tr("settings.changed")
+        mark = _("changed")
     value = row.shown
     free = max(width - cell_len(row.name) - 2, _NARROWEST)
     if cell_len(value) > free:
@@ -149,21 +170,29 @@ def details(row: Row) -> Content:
     """Returns everything about a setting: purpose, values, file, and when it takes effect."""
     parts: list[tuple[str, str]] = [(row.about, "$foreground"), ("\n", "")]
     if row.info is None:
-        told = tr("settings.default", default=_keys(str(row.default)))
-        where = tr("settings.config_key", action=row.key.partition(".")[2])
+        told = _("Default: {default}", default=_keys(str(row.default)))
+        where = _("keys.{action} in config.toml.", action=row.key.partition(".")[2])
         return Content.assemble(*parts, (f"{told} · {where}", "$quiet"))
     default = clean_line(words_of(row.default))[:80]
     if row.info.bounds:
-        told = tr("settings.bounds", bounds=row.info.bounds, default=default)
+        told = _("Allowed: {bounds}. Default: {default}", bounds=row.info.bounds, default=default)
     else:
-        told = tr("settings.default", default=default)
+        told = _("Default: {default}", default=default)
     parts += [(told, "$quiet"), ("\n", "")]
     if row.by_environment:
-        parts.append((tr("settings.read_only", variable=row.info.env), "$warning"))
+        parts.append(
+            (
+                _(
+                    "Environment variable {variable} overrides the file. Unset it to change this here.",
+                    variable=row.info.env,
+                ),
+                "$warning",
+            )
+        )
         return Content.assemble(*parts)
-    parts.append((tr("settings.config", key=row.key, variable=row.info.env), "$quiet"))
+    parts.append((_("{key} in config.toml, or {variable}.", key=row.key, variable=row.info.env), "$quiet"))
     if row.info.effect is not Effect.AT_ONCE:
-        later = tr(f"settings.effect.{row.info.effect.value}")
+        later = _(_EFFECT_TEXTS[row.info.effect.value])
         parts += [(" ", ""), (later, "$quiet")]
     return Content.assemble(*parts)
 
@@ -184,10 +213,10 @@ class SettingsScreen(Covering, SparingScreen[None]):
         self._all: list[Row] = []
         self._shown: list[Row] = []
         self._told: str | None = None
-        names = [Option(tr(f"settings.section.{one}"), id=one) for one in sections()]
+        names = [Option(_(_SECTION_TEXTS[one]), id=one) for one in sections()]
         self._names = OptionList(*names, id="sections", markup=False)
         self._list = OptionList(id="rows", markup=False)
-        self._search = CleanInput(placeholder=tr("settings.search"), id="search", select_on_focus=False)
+        self._search = CleanInput(placeholder=_("Search · Esc exits"), id="search", select_on_focus=False)
         self._field = CleanInput(id="value")
 
     def compose(self) -> ComposeResult:
@@ -196,7 +225,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
         with Horizontal(id="columns"):
             yield self._names
             yield self._list
-            yield Static(tr("settings.nothing"), id="none", markup=False)
+            yield Static(_("No matching settings."), id="none", markup=False)
         with Vertical(id="about"):
             yield Static("", id="details", markup=False)
             yield self._field
@@ -214,19 +243,23 @@ class SettingsScreen(Covering, SparingScreen[None]):
         at = self._list.highlighted
         return None if at is None or at >= len(self._shown) else self._shown[at]
 
-    # --- what is shown ---------------------------------------------------------------------------
+    # --- display ---------------------------------------------------------------------------------
 
     def read(self) -> None:
         """Reads the current settings."""
         self._all = rows(self.atlas.desk.settings_file)
         changed = sum(row.changed for row in self._all)
-        title = tr("settings.title", count=changed) if changed else tr("settings.title_none")
+        title = (
+            _("Settings · {count} changed", count=number(changed))
+            if changed
+            else _("Settings · all defaults")
+        )
         self.query_one("#title", Static).update(Content(title))
         self._show()
 
     def _show(self) -> None:
         if not self._names.size.width:
-            return  # nothing has its width yet; what gives it calls this again
+            return  # no widget has a width yet; the layout calls this again
         words, kept = self._search.value.strip(), self.marked
         if words:
             self._shown = matching(self._all, words)
@@ -268,7 +301,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
         else:
             self.action_setting_change()
 
-    # --- changing --------------------------------------------------------------------------------
+    # --- changes ---------------------------------------------------------------------------------
 
     @property
     def _editing(self) -> bool:
@@ -304,9 +337,9 @@ class SettingsScreen(Covering, SparingScreen[None]):
             row.name,
             {choice: choice for choice in row.choices},
             str(row.value),
-            hint=tr("settings.choice_hint"),
+            hint=_("Enter selects · Esc cancels"),
             about=row.about,
-            in_use=tr("settings.in_use"),
+            in_use=_("in use"),
         )
 
     @staticmethod
@@ -330,7 +363,14 @@ class SettingsScreen(Covering, SparingScreen[None]):
         field.add_class("-shown")
         self._list.disabled = self._names.disabled = True
         field.focus()
-        self._tell(tr("settings.edit_list" if listed else "settings.edit"), "$quiet")
+        self._tell(
+            (
+                _('A list such as ["END", "STOP"]. Enter saves · Esc cancels')
+                if listed
+                else _("Enter saves · Esc cancels")
+            ),
+            "$quiet",
+        )
 
     def _end_edit(self) -> None:
         self._field.remove_class("-shown")
@@ -353,7 +393,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
         try:
             await self.atlas.change_setting(row.key, value)
         except SettingsError as error:
-            self._tell(tr("settings.refused", reason=error.reason), "bold $error")
+            self._tell(_("Not changed: {reason}.", reason=error.reason), "bold $error")
             return
         except OSError as error:
             words = explain(error)
@@ -363,13 +403,13 @@ class SettingsScreen(Covering, SparingScreen[None]):
             self._end_edit()
         self.read()
         effect = row.info.effect if row.info is not None else Effect.AT_ONCE
-        self._tell(tr(f"settings.{effect.value}"))
+        self._tell(_(_SETTINGS_TEXTS[effect.value]))
 
     async def action_setting_reset(self) -> None:
         if (row := self.marked) is not None:
             await self._save(row, None)
 
-    # --- going about -----------------------------------------------------------------------------
+    # --- navigation ------------------------------------------------------------------------------
 
     def action_setting_search(self) -> None:
         self._search.add_class("-shown")

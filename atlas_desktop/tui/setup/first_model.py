@@ -10,10 +10,10 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained, size
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.tui.models.onboarding import ModelOnboarding, Offer
+from atlas_desktop.tui.models.onboarding import FIT_STYLES, ModelOnboarding, Offer, fit_word
 from atlas_desktop.tui.setup.page import Page
-from atlas_desktop.words.catalogue import tr
 from models.errors import DownloadCancelled, ModelsError
 from models.library.files import Progress
 
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
 
 _STAGES = {
-    "download": tr("model.stage.download"),
-    "verify": tr("model.stage.verify"),
-    "convert": tr("model.stage.convert"),
-    "place": tr("model.stage.place"),
+    "download": _("Downloading"),
+    "verify": _("Checking"),
+    "convert": _("Converting"),
+    "place": _("Installing"),
 }
-_FIT_STYLES = {"fits": "$success", "may be slow": "$warning", "won't fit": "$error"}
 _DRAW_S = 0.1
 
 
@@ -39,8 +38,8 @@ class ModelScreen(Page):
 
     AUTO_FOCUS = "#offers"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", tr("model.cancel")),
-        Binding("ctrl+s", "skip", tr("model.skip"), priority=True),
+        Binding("escape", "cancel", _("Cancel the download")),
+        Binding("ctrl+s", "skip", _("Start without a model"), priority=True),
     ]
 
     DEFAULT_CSS = """
@@ -83,9 +82,14 @@ class ModelScreen(Page):
         self._progress: Progress | None = None
 
     def sheet(self) -> ComposeResult:
-        title = Content.assemble(("◆ Atlas   ", "bold $primary"), (tr("model.title"), "bold $foreground"))
+        title = Content.assemble(("◆ Atlas   ", "bold $primary"), (_("Choose a model"), "bold $foreground"))
         yield Static(title, classes="title")
-        yield Static(tr("model.about"), id="about", classes="words quiet", markup=False)
+        yield Static(
+            _("It runs on this computer and needs no network. You can add others and switch later (F6)."),
+            id="about",
+            classes="words quiet",
+            markup=False,
+        )
         yield Offers(id="offers", markup=False)
         yield Static("", id="progress", markup=False)
         yield ProgressBar(id="amount", show_eta=False)
@@ -101,12 +105,23 @@ class ModelScreen(Page):
         self._offers = tuple(await self._models.offers())
         self._companion = await self._models.companion()
         if self._companion is not None:
-            about = tr("model.companion", bytes=size(self._companion.bytes))
-            self.query_one("#about", Static).update(Content(f"{tr('model.about')} {about}"))
+            about = _(
+                "It comes with a small embedding model for search by meaning: {bytes}.",
+                bytes=size(self._companion.bytes),
+            )
+            self.query_one("#about", Static).update(
+                Content(
+                    _(
+                        "It runs on this computer and needs no network. You can add others and "
+                        "switch later (F6)."
+                    )
+                    + f" {about}"
+                )
+            )
         listing = self.query_one("#offers", OptionList)
         best = next((one for one in self._offers[1:] if not one.program), None)
         for at, offer in enumerate(self._offers):
-            word = tr("model.start_now") if at == 0 else tr("model.recommended") if offer is best else ""
+            word = _("start now") if at == 0 else _("recommended for this computer") if offer is best else ""
             listing.add_option(Option(_line(offer, word), id=str(at)))
         if self._offers:
             listing.highlighted = 0
@@ -126,7 +141,7 @@ class ModelScreen(Page):
                 await self._models.pull(offer.id, self._report, lambda: self._cancelled)
                 await self._pull_companion()
         except DownloadCancelled:
-            self.problem(tr("model.stopped"), tr("model.kept"))
+            self.problem(_("Stopped."), _("The partial download is kept. Choose the model again to resume."))
             return
         except (ModelsError, OSError) as error:
             self.explain(explain(error))
@@ -147,11 +162,15 @@ class ModelScreen(Page):
             await self._models.pull(companion.id, self._report, lambda: self._cancelled)
         except (ModelsError, OSError) as error:
             title = explain(error).title
-            said = tr("model.companion_failed", title=title, name=clean_line(companion.name))
+            said = _(
+                "{title}. Search by meaning is not available yet: download {name} later (F6).",
+                title=title,
+                name=clean_line(companion.name),
+            )
             self.atlas.say(said, anywhere=True)
 
     def _report(self, progress: Progress) -> None:
-        # Called from the thread that downloads; drawing looks at it ten times a second.
+        # Called from the download thread; drawing reads it ten times a second.
         self._progress = progress
 
     def _draw(self) -> None:
@@ -164,9 +183,11 @@ class ModelScreen(Page):
             return
         name = clean_line(offer.name)
         if progress is None:
-            words.update(Content(tr("model.starting", name=name)))
+            words.update(Content(_("{name}: starting…", name=name)))
             return
-        amount = size(progress.done) + (tr("model.of", total=size(progress.total)) if progress.total else "")
+        amount = size(progress.done) + (
+            _(" of {total}", total=size(progress.total)) if progress.total else ""
+        )
         words.update(Content(f"{_STAGES.get(progress.stage, progress.stage)} {name}: {amount}"))
         bar.update(total=progress.total, progress=progress.done)
 
@@ -187,9 +208,9 @@ class ModelScreen(Page):
 
 
 class Offers(OptionList):
-    """What Enter does stands in the line of keys, while it can be done."""
+    """The list of models. Its binding shows in the line of keys what Enter does, while that is possible."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.take", tr("model.get"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.take", _("Choose"))]
 
     def on_resize(self) -> None:
         self.scroll_to_highlight()
@@ -198,14 +219,14 @@ class Offers(OptionList):
 def _line(offer: Offer, word: str) -> Content:
     fit = clean_line(offer.fit)
     if offer.program:
-        word = tr("model.found", program=clean_line(offer.program))
-        about = [size(offer.bytes), tr("model.found_note")]
+        word = _("found in {program}", program=clean_line(offer.program))
+        about = [size(offer.bytes), _("used in place, nothing is copied")]
     else:
-        about = [f" · {size(offer.bytes)}", clean_line(offer.licence), clean_line(offer.note)]
+        about = [f" · {size(offer.bytes)}", clean_line(offer.licence), clean_line(_(offer.note))]
     return Content.assemble(
         (clean_line(offer.name), "bold"),
         (f"  {word}" if word else "", "bold $accent"),
         "\n",
-        (fit, _FIT_STYLES.get(fit, "$quiet")),
+        (fit_word(fit), FIT_STYLES.get(fit, "$quiet")),
         (" · ".join(part for part in about if part), "$quiet"),
     )

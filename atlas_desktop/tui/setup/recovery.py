@@ -10,9 +10,9 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Button, Input, Static
 
+from atlas_desktop.locale import _
 from atlas_desktop.tui.setup.page import Page
 from atlas_desktop.tui.widgets.inputs import CleanInput
-from atlas_desktop.words.catalogue import tr
 from memory.errors import StorageFull
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from memory.vault.keys import RoomKey
 
 ASKED = 2
-RENEWED = tr("recovery.renewed")
+RENEWED = _("You never confirmed the first recovery key. This is a new one; the first no longer works.")
 
 
 class RecoveryScreen(Page):
     """Continues when the user has typed the groups at `ask` (from 0)."""
 
     AUTO_FOCUS = "#group-0"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("f5", "copy", tr("recovery.copy"), priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f5", "copy", _("Copy"), priority=True)]
 
     DEFAULT_CSS = """
     RecoveryScreen {
@@ -62,25 +62,32 @@ class RecoveryScreen(Page):
         self._ask = ask or tuple(sorted(secrets.SystemRandom().sample(range(len(self._groups)), ASKED)))
 
     def sheet(self) -> ComposeResult:
-        title = Content.assemble(("◆ Atlas   ", "bold $primary"), (tr("recovery.title"), "bold $foreground"))
+        title = Content.assemble(
+            ("◆ Atlas   ", "bold $primary"), (_("Your recovery key"), "bold $foreground")
+        )
         yield Static(title, classes="title")
         if self._remark:
             yield Static(Content.styled(self._remark, "$warning"), classes="words", markup=False)
         yield Static(
-            tr("recovery.about"),
+            _(
+                "It opens your vault if you forget the passphrase. Write it down and keep it away from "
+                "this computer. It is shown only once."
+            ),
             classes="words quiet",
             markup=False,
         )
         yield Static(self._rows(), id="key")
-        yield Static(tr("recovery.check"), id="check", classes="words", markup=False)
+        yield Static(
+            _("To check your copy, type these two groups from it:"), id="check", classes="words", markup=False
+        )
         yield Static("", classes="problem", markup=False)
         with Horizontal(id="groups"):
             for at, group in enumerate(self._ask):
                 field = CleanInput(id=f"group-{at}", max_length=8)
-                field.border_title = tr("recovery.group", number=group + 1)
+                field.border_title = _("Group {number}", number=group + 1)
                 yield field
         with Horizontal(classes="buttons"):
-            yield Button(tr("recovery.go_on"), id="go", variant="primary", compact=True)
+            yield Button(_("Next"), id="go", variant="primary", compact=True)
 
     def _rows(self) -> Content:
         parts: list[tuple[str, str]] = []
@@ -103,7 +110,7 @@ class RecoveryScreen(Page):
         self._check()
 
     def problem(self, title: str, *details: str) -> None:
-        # In the place of the request, so that the button stays in sight on the smallest screen.
+        # The problem replaces the request, so that the button stays visible on the smallest screen.
         self.query_one("#check").display = not title
         super().problem(title, *details)
 
@@ -111,21 +118,30 @@ class RecoveryScreen(Page):
         for at, group in enumerate(self._ask):
             field = self.query_one(f"#group-{at}", Input)
             if field.value.strip().upper() != self._groups[group]:
-                self.problem(tr("recovery.differs", number=group + 1), tr("recovery.compare"))
+                self.problem(
+                    _("Group {number} does not match.", number=group + 1),
+                    _("Compare your copy with the key above."),
+                )
                 field.focus()
                 return
         self.query_one("#go", Button).disabled = True
         self.atlas.attempt(self._go_on, group="enter", exclusive=True)
 
     async def _go_on(self) -> None:
-        # If this cannot be noted, a new key is offered at the next start: better than not getting in.
+        # If this cannot be stored, a new key is offered at the next start, which is better than not getting
+        # in.
         with suppress(StorageFull):
             await self.atlas.desk.vault.recovery_key_seen()
         await self.atlas.enter(self._key, confirmed=True)
 
     def action_copy(self) -> None:
         self.atlas.copy_to_clipboard(self._recovery_key)
-        self.atlas.say(tr("recovery.copied"))
+        self.atlas.say(
+            _(
+                "Copied, if your terminal allows it. Other programs can read the clipboard: paste the key "
+                "where you keep it, then copy something else."
+            )
+        )
 
 
 async def renewed(app: "BaseApp", key: "RoomKey") -> RecoveryScreen | None:

@@ -11,30 +11,30 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from atlas_desktop.error_table import explain
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.vault import Attempts
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.setup.page import Page
 from atlas_desktop.tui.widgets.inputs import CleanInput
-from atlas_desktop.words.catalogue import tr
 from memory.errors import KeyringOff, KeyringUnavailable, MemoryFault, WrongPassphrase, WrongRecoveryKey
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
 
 
-PASSPHRASE = tr("unlock.passphrase")
-RECOVERY = tr("unlock.recovery_key")
-READY = tr("unlock.ready")
+PASSPHRASE = _("Passphrase")
+RECOVERY = _("Recovery key")
+READY = _("Enter unlocks")
 
 
 class UnlockScreen(Page):
-    """Tries the keyring `by_itself`, or when the user asks for it: a lock must not open by itself."""
+    """Tries the keyring `by_itself`, or only when the user asks: a locked program must not unlock unasked."""
 
     AUTO_FOCUS = "#secret"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+r", "other_way", tr("unlock.other_way"), priority=True),
-        Binding("ctrl+k", "keyring", tr("unlock.keyring"), priority=True),
+        Binding("ctrl+r", "other_way", _("Passphrase or recovery key"), priority=True),
+        Binding("ctrl+k", "keyring", _("System keyring"), priority=True),
     ]
 
     DEFAULT_CSS = """
@@ -46,7 +46,7 @@ class UnlockScreen(Page):
 
     def sheet(self) -> ComposeResult:
         yield Static("◆ Atlas", classes="brand", markup=False)
-        yield Static(tr("unlock.locked"), classes="title", id="title", markup=False)
+        yield Static(_("Locked"), classes="title", id="title", markup=False)
         secret = CleanInput(password=True, id="secret")
         secret.border_title = PASSPHRASE
         yield secret
@@ -80,7 +80,9 @@ class UnlockScreen(Page):
         """Shows how long to wait after too many wrong passphrases."""
         if not self._trying:
             left = self._attempts.left()
-            self.query_one("#state", Static).update(tr("unlock.wait", seconds=left) if left else READY)
+            self.query_one("#state", Static).update(
+                _("Try again in {seconds} s", seconds=left) if left else READY
+            )
 
     @property
     def _secret(self) -> Input:
@@ -97,33 +99,33 @@ class UnlockScreen(Page):
         self.refresh_bindings()
 
     async def _by_keyring(self) -> None:
-        self._busy(tr("unlock.asking_keyring"))
+        self._busy(_("Asking the system keyring…"))
         try:
             key = await self.atlas.desk.vault.unlock_with_keyring()
         except (KeyringOff, KeyringUnavailable) as error:
             self._busy("")
             self.explain(explain(error))
             return
-        self._busy(tr("unlock.unlocking"))
+        self._busy(_("Unlocking…"))
         await self.atlas.enter(key)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         if self._attempts.left():
             self._count_down()
         elif event.value and not self._trying:
-            # Emptied at once and never disabled: whatever is typed from now on is the next attempt.
+            # Cleared at once and never disabled: whatever is typed from now on is the next attempt.
             self._secret.value = ""
             self.atlas.attempt(self._unlock(event.value), group="unlock", exclusive=True)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        # The field is also emptied by the program, after which what went wrong is to stay.
+        # The program also clears the field; the problem must stay visible then.
         if event.value:
             self.problem("")
 
     async def _unlock(self, secret: str) -> None:
         vault = self.atlas.desk.vault
         self.problem("")
-        self._busy(tr("unlock.unlocking"))
+        self._busy(_("Unlocking…"))
         try:
             if self._by_recovery_key:
                 key = await vault.unlock_with_recovery(secret)
@@ -135,7 +137,7 @@ class UnlockScreen(Page):
             await asyncio.to_thread(self._attempts.wrong)
             self._busy("")
             words = explain(error)
-            self.problem(words.title, words.message, tr("unlock.other_key"))
+            self.problem(words.title, words.message, _("Try again, or use your recovery key (Ctrl+R)."))
         except (MemoryFault, OSError) as error:
             self._busy("")
             self.explain(explain(error))
@@ -148,7 +150,7 @@ class UnlockScreen(Page):
         self._secret.border_title = RECOVERY if recovery else PASSPHRASE
         self._secret.password = not recovery
         self._secret.value = ""
-        # What was wrong was wrong with the other one.
+        # The problem was about the other kind of secret.
         self.problem("")
         self._secret.focus()
 
@@ -175,7 +177,7 @@ class PassphraseScreen(Covering, ModalScreen[bool]):
     }
     """
     AUTO_FOCUS = "#secret"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", tr("passphrase.cancel"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", _("Cancel"))]
 
     def __init__(
         self, title: str, words: str, attempt: Callable[[str], Awaitable[object]], attempts: Attempts
@@ -190,9 +192,11 @@ class PassphraseScreen(Covering, ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = self._title_text
-            box.border_subtitle = tr("passphrase.hint")
+            box.border_subtitle = _("Enter opens · Esc cancels")
             yield Static(self._words, id="words", markup=False)
-            yield CleanInput(password=True, id="secret", placeholder=tr("passphrase.passphrase"))
+            yield CleanInput(
+                password=True, id="secret", placeholder=_("The passphrase you unlock Atlas with")
+            )
             yield Static("", id="state", markup=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -200,11 +204,11 @@ class PassphraseScreen(Covering, ModalScreen[bool]):
         if not secret or self._trying:
             return
         if left := self._attempts.left():
-            self._say(tr("passphrase.wait", seconds=left), wrong=True)
+            self._say(_("Try again in {seconds} s.", seconds=left), wrong=True)
             return
         event.input.value = ""
         self._trying = True
-        self._say(tr("passphrase.opening"))
+        self._say(_("Opening…"))
         cast("BaseApp", self.app).attempt(self._try(secret), group="passphrase")
 
     async def _try(self, secret: str) -> None:

@@ -9,17 +9,21 @@ from textual.timer import Timer
 from textual.widgets import Button, Checkbox, Input, Static
 
 from atlas_desktop.error_table import explain
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.setup.page import Page
 from atlas_desktop.tui.widgets.inputs import CleanInput
-from atlas_desktop.words.catalogue import tr
 from memory.errors import KeyringUnavailable, MemoryFault
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
-
-CLAIM = tr("welcome.claim")
-_SCORES = tuple(tr(f"welcome.strength.{score}") for score in range(5))
+CLAIM = _(
+    "Protects your saved conversations if someone copies your files or takes your locked or "
+    "powered-off computer. Does not protect against software running as you while Atlas is "
+    "unlocked, swap or hibernation, or a weak passphrase. If you lose your passphrase, "
+    "keyring and recovery key, nobody can recover your data."
+)
+_SCORES = (_("very weak"), _("weak"), _("fair"), _("good"), _("strong"))
 _STYLES = ("$error", "$error", "$warning", "$success", "$success")
 DEBOUNCE_S = 0.2
 
@@ -49,22 +53,25 @@ class WelcomeScreen(Page):
 
     def sheet(self) -> ComposeResult:
         home = clean_line(str(self.atlas.desk.paths.home))
-        greeting = tr("welcome.greeting")
+        greeting = _("Welcome. Choose a passphrase to begin.")
         yield Static(
             Content.assemble(("◆ Atlas   ", "bold $primary"), (greeting, "bold $foreground")), classes="title"
         )
-        yield Static(Content.assemble((tr("welcome.where"), "$quiet"), (home, "$primary")), id="where")
+        yield Static(
+            Content.assemble((_("Everything is stored encrypted in "), "$quiet"), (home, "$primary")),
+            id="where",
+        )
         yield Static(CLAIM, classes="words quiet", markup=False)
-        first = CleanInput(password=True, id="passphrase", placeholder=tr("welcome.placeholder"))
-        first.border_title = tr("welcome.passphrase")
+        first = CleanInput(password=True, id="passphrase", placeholder=_("Four or five unrelated words"))
+        first.border_title = _("Passphrase")
         yield first
         yield Static("", id="strength", markup=False)
         second = CleanInput(password=True, id="again")
-        second.border_title = tr("welcome.again")
+        second.border_title = _("Repeat")
         yield second
-        yield Checkbox(tr("welcome.keyring"), id="keyring", compact=True)
+        yield Checkbox(_("Also unlock with the system keyring"), id="keyring", compact=True)
         with Horizontal(id="go-line"):
-            yield Button(tr("welcome.create"), id="create", variant="primary", compact=True)
+            yield Button(_("Create the vault"), id="create", variant="primary", compact=True)
             yield Static("", id="state", markup=False)
         yield Static("", classes="problem", markup=False)
 
@@ -77,7 +84,7 @@ class WelcomeScreen(Page):
         except KeyringUnavailable:
             return  # nothing is offered that cannot be used
         offer = self.query_one("#keyring", Checkbox)
-        offer.label = Content(tr("welcome.keyring_of", name=clean_line(backend)))
+        offer.label = Content(_("Also unlock with the system keyring ({name})", name=clean_line(backend)))
         offer.add_class("-offered")
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -106,7 +113,7 @@ class WelcomeScreen(Page):
                 ("━" * (15 - len(bar)), "$border-blurred"),
                 (f"  {_SCORES[found.score]}", f"bold {style}"),
                 (
-                    f" · {clean_line(found.warning or tr('welcome.guessed', time=found.crack_time_text))}",
+                    f" · {clean_line(found.warning or _('guessed in {time}', time=found.crack_time_text))}",
                     "$quiet",
                 ),
             )
@@ -127,10 +134,10 @@ class WelcomeScreen(Page):
         if self._creating:
             return
         if not first.value:
-            self._remark(tr("welcome.needed"))
+            self._remark(_("Enter a passphrase."))
             first.focus()
         elif first.value != second.value:
-            self._remark(tr("welcome.differ"))
+            self._remark(_("They do not match. Type the second again."))
             second.focus()
         else:
             self._creating = True
@@ -138,14 +145,14 @@ class WelcomeScreen(Page):
             self.atlas.attempt(self._make(first.value, keyring=keyring), group="create")
 
     def _remark(self, text: str) -> None:
-        """Beside the button, where it is in sight on the smallest screen, too."""
+        """Shows a remark beside the button, where it is visible even on the smallest screen."""
         self.query_one("#state", Static).update(Content.styled(text, "bold $error"))
 
     async def _make(self, passphrase: str, *, keyring: bool) -> None:
         from atlas_desktop.tui.setup.recovery import RecoveryScreen
 
         state = self.query_one("#state", Static)
-        state.update(tr("welcome.making"))
+        state.update(_("Creating keys…"))
         vault = self.atlas.desk.vault
         try:
             created = await vault.create(passphrase, confirm=True)
@@ -160,9 +167,14 @@ class WelcomeScreen(Page):
             try:
                 await vault.keyring_on(created.key)
             except (MemoryFault, OSError) as error:
-                # The vault is made: whatever the keyring does, its recovery key is shown now or never.
+                # The vault exists now: whatever the keyring does, this is the only time to show its recovery
+                # key.
                 words = explain(error)
-                refused = tr("welcome.keyring_refused", title=words.title, message=words.message)
+                refused = _(
+                    "{title}. {message} Your passphrase unlocks Atlas.",
+                    title=words.title,
+                    message=words.message,
+                )
         await self.atlas.turn_to(
             RecoveryScreen(self.atlas, created.key, created.recovery_key, remark=refused)
         )

@@ -1,4 +1,4 @@
-"""Says what was done and takes it back, for ten seconds."""
+"""A bar that says what was done and offers to undo it, for ten seconds."""
 
 from collections.abc import Awaitable, Callable
 from typing import ClassVar, Generic, TypeVar
@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Static
 
+from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.words.catalogue import tr
 
 UNDO_S = 10
 
@@ -21,7 +21,7 @@ Undo = Callable[[], Awaitable[object]]
 
 
 class TakeBack(Horizontal, Generic[T]):
-    """`take` gives what was offered, once; after ten seconds there is nothing to take."""
+    """`take` returns what was offered, once; after ten seconds it returns None."""
 
     DEFAULT_CSS = """
     TakeBack {
@@ -39,7 +39,7 @@ class TakeBack(Horizontal, Generic[T]):
     label: ClassVar[str]
 
     class Undone(Message):
-        """The person clicked on undo."""
+        """The user clicked undo."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -53,7 +53,7 @@ class TakeBack(Horizontal, Generic[T]):
         yield Static("", id="seconds", markup=False)
 
     def offer(self, text: str, thing: T | None) -> None:
-        """Shows the bar anew, in place of what was offered before; with no thing it only says so."""
+        """Shows the bar in place of an earlier offer; without a `thing` it shows only the text."""
         self.offered = thing
         self._left = UNDO_S
         self.query_one("#done", Static).update(Content(clean_line(text)))
@@ -65,7 +65,7 @@ class TakeBack(Horizontal, Generic[T]):
         self._draw()
 
     def take(self) -> T | None:
-        """What takes the change back."""
+        """Hides the bar and returns what undoes the change; None if there is nothing."""
         taken, self.offered = self.offered, None
         self.remove_class("-shown")
         if self._timer is not None:
@@ -90,18 +90,18 @@ class TakeBack(Horizontal, Generic[T]):
 
 
 class ChangeBar(TakeBack[Undo]):
-    """What was done to conversations in the history."""
+    """Offers to undo changes of conversations in the history."""
 
-    label = tr("history.undo")
+    label = _("Undo U")
 
     class Undone(TakeBack.Undone):
-        """The person clicked on undo."""
+        """The user clicked undo."""
 
 
 class UndoBar(TakeBack[str]):
-    """The conversation that was deleted, by its id; an earlier one stays in the bin."""
+    """Offers to restore a deleted conversation, by its id; one deleted earlier stays in the bin."""
 
-    label = tr("history.undo.deletion")
+    label = _("Undo Ctrl+Z")
 
     class Undone(TakeBack.Undone):
-        """The person clicked on undo."""
+        """The user clicked undo."""

@@ -7,13 +7,23 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widgets import Checkbox, Input, Label, Select
 
+from atlas_desktop.locale import N_, _
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.words.catalogue import tr
+
+_EXPORTING_TEXTS = {
+    "format": N_("Format"),
+    "where": N_("Save to"),
+    "words": N_("Words"),
+    "seal": N_("Passphrase"),
+    "seal.again": N_("Repeat"),
+}
 
 
 class CleanInput(Input):
-    """An input that removes control characters from pastes. Tab leaves it at once, so that further keys go to
-    the next field."""
+    """An input that removes control characters from pastes.
+
+    Tab leaves it at once, so that further keys go to the next field.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "app.focus_next", show=False, priority=True, system=True),
@@ -36,7 +46,7 @@ class Tick(Checkbox):
 
 def field_line(name: str, field: Input | Select[str], *, margin: bool = False) -> Horizontal:
     """Returns a field with its name before it; with a `margin` there is an empty line above."""
-    line = Horizontal(Label(tr(f"exporting.{name}")), field, classes="line")
+    line = Horizontal(Label(_(_EXPORTING_TEXTS[name])), field, classes="line")
     if margin:
         line.styles.margin = (1, 0, 1, 0)
     return line

@@ -19,7 +19,7 @@ _GAP = 2
 
 
 class Key(NamedTuple):
-    """A key as it is written, what it does in a word, and the action."""
+    """A key as it is written, its label, and its action."""
 
     key: str
     display: str
@@ -38,10 +38,10 @@ class Key(NamedTuple):
 
 
 class KeyLine(Widget):
-    """The keys of a screen, as many as fit, and always the help, which lists all.
+    """The keys of a screen: as many as fit, and always that of the help, which lists all.
 
-    A single widget paints them all: the keys change with every turn, and new widgets would lay the whole
-    screen out again.
+    A single widget paints them all: the keys change with every turn, and new widgets would lay out the whole
+    screen again.
     """
 
     ALLOW_SELECT = False
@@ -60,7 +60,7 @@ class KeyLine(Widget):
     """
 
     def __init__(self, word: Callable[[str], str] = lambda _: "") -> None:
-        """`word` may give another word for what an action does at the moment; empty: its own."""
+        """`word` may return another label for an action at the moment; empty keeps its own."""
         super().__init__()
         self._word = word
         self._keys: tuple[Key, ...] = ()
@@ -103,10 +103,10 @@ class KeyLine(Widget):
             ]
         return Content.assemble(*parts)
 
-    # --- with the mouse ---------------------------------------------------------------------------
+    # --- mouse ------------------------------------------------------------------------------------
 
     def _at(self, x: int) -> int:
-        """The place of the key in a column; -1 where there is none."""
+        """Returns the index of the key in a column; -1 if there is none."""
         begin = self.gutter.left
         for at, key in enumerate(self._kept):
             if begin <= x < begin + key.columns - 1:
@@ -139,7 +139,8 @@ class KeyLine(Widget):
 def fitting(keys: Sequence[Key], room: int) -> list[Key]:
     """Returns those of `keys` that fit into `room` columns.
 
-    It drops disabled keys first, then well-known ones, then from the end; the key to leave goes last.
+    It drops disabled keys first, then well-known ones, then from the end; the key that leaves the screen is
+    dropped last.
     """
     kept = list(keys)
     last = [key for key in reversed(keys) if key.verb != _ALWAYS]

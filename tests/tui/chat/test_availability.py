@@ -135,7 +135,7 @@ def test_the_footer_dims_what_waiting_makes_possible_and_leaves_out_the_rest() -
 
 
 def test_lock_and_demo_say_that_there_is_nothing_to_open_again() -> None:
-    assert "locked and opened again" in refused_command(BY_ID["app.lock"], OBVIOUS)
+    assert "nothing to lock here" in refused_command(BY_ID["app.lock"], OBVIOUS)
 
 
 def test_what_an_action_is_about_when_no_message_is_selected() -> None:

@@ -72,7 +72,7 @@ async def test_what_is_known_here_stands_beside_the_conversation(make: Make) -> 
     async with place.app.run_test(size=SIZE) as pilot:
         await settle(pilot)
         await pilot.press("alt+m")
-        await assert_until(pilot, lambda: "Nothing is said yet." in shown(place))
+        await assert_until(pilot, lambda: "No messages yet." in shown(place))
         await say(pilot, "My bus is the 12")
         await settle(pilot)
         await assert_until(pilot, lambda: "recent, verbatim" in shown(place))
@@ -120,9 +120,9 @@ async def test_a_command_that_cannot_be_done_now_says_so(make: Make) -> None:
     async with place.app.run_test(size=SIZE, notifications=True) as pilot:
         await settle(pilot)
         await say(pilot, "/context")
-        await assert_until(pilot, lambda: "/context cannot be done now: nothing has been" in shown(place))
+        await assert_until(pilot, lambda: "/context is not available now: there are no" in shown(place))
         await say(pilot, "/open")
-        await assert_until(pilot, lambda: "/open cannot be done now: this" in shown(place))
+        await assert_until(pilot, lambda: "/open is not available now: it is already" in shown(place))
         assert await place.store.list_sessions() == []
 
 
@@ -134,11 +134,12 @@ async def test_a_command_that_waits_for_the_reply_says_so(make: Make) -> None:
         await say(pilot, "Good morning")
         await assert_until(pilot, lambda: chat(place.app).current.busy)
         await say(pilot, "/reads")
-        await assert_until(pilot, lambda: "/reads cannot be done now: a reply is coming" in shown(place))
+        await assert_until(pilot, lambda: "/reads is not available now: stop the current" in shown(place))
         gate.set()
         await settle(pilot)
         await say(pilot, "/continue")
-        await assert_until(pilot, lambda: "/continue cannot be done now: the newest" in shown(place))
+        await assert_until(pilot, lambda: "/continue is not available now: there is no" in shown(place))
+        assert "reply to continue." in shown(place)
 
 
 async def test_summarising_is_announced_and_a_summary_can_be_read_and_edited(make: Make) -> None:
@@ -147,7 +148,7 @@ async def test_summarising_is_announced_and_a_summary_can_be_read_and_edited(mak
     async with place.app.run_test(size=SIZE) as pilot:
         await settle(pilot)
         await say(pilot, "/summarise")
-        await assert_until(pilot, lambda: "Older turns were summarised" in shown(place))
+        await assert_until(pilot, lambda: "Older messages summarised" in shown(place))
         await pilot.press("f5")
         await assert_until(pilot, lambda: on(place.app, InspectorScreen))
         found = place.app.screen.query_one(OptionList)
@@ -231,7 +232,7 @@ async def test_a_session_that_begins_by_itself_is_a_page_of_its_own(make: Make) 
         clock.advance(timedelta(hours=2))
         await say(pilot, "What do hedgehogs eat")
         chat(place.app).prompt.text = "half typed"
-        await assert_until(pilot, lambda: "A new conversation has begun" in shown(place))
+        await assert_until(pilot, lambda: "New conversation started" in shown(place))
         await settle(pilot)
         second = chat(place.app).current
         assert second is not first
@@ -255,8 +256,8 @@ async def test_what_is_too_short_to_be_summarised_is_said_to_be(make: Make) -> N
         await say(pilot, "Where is the quillfish?")
         await settle(pilot)
         await say(pilot, "/summarise")
-        await assert_until(pilot, lambda: "nothing to summarise yet" in shown(place))
-        assert "Older turns were summarised" not in shown(place)
+        await assert_until(pilot, lambda: "Nothing to summarise yet" in shown(place))
+        assert "Older messages summarised" not in shown(place)
 
 
 async def test_the_lines_of_a_reply_are_lines_on_the_screen(make: Make) -> None:

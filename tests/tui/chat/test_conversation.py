@@ -77,16 +77,16 @@ async def test_a_reply_stopped_before_its_first_word_was_stopped_and_has_not_fai
         await pilot.press("escape")
         await settle(pilot)
         assert "· stopped" in shown(place)
-        assert "Stopped before its first word. Ctrl+R asks again." in shown(place)
+        assert "Stopped before the first word. Ctrl+R tries again." in shown(place)
         assert "failed" not in shown(place)
-        assert "No reply came" not in shown(place)
+        assert "No reply." not in shown(place)
         session = await place.store.get_session("last")
         reply = (await place.store.branch(session.id))[-1]
         assert (reply.content, reply.stop_reason) == ("", "cancelled")
     await place.app.desk.close()
     again = make(store=place.store.reopened(), resume=session.id)
     async with again.app.run_test() as pilot:
-        await assert_until(pilot, lambda: "Stopped before its first word" in shown(again))
+        await assert_until(pilot, lambda: "Stopped before the first word" in shown(again))
 
 
 async def test_ctrl_c_says_what_stops_a_reply_and_says_it_once(make: Make) -> None:
@@ -103,13 +103,13 @@ async def test_ctrl_c_says_what_stops_a_reply_and_says_it_once(make: Make) -> No
         await pilot.press("ctrl+c", "ctrl+c")
         await settle(pilot, but="turns")
         await assert_until(
-            pilot, lambda: remarks() == ["Esc stops the reply, Ctrl+Q quits. Ctrl+C copies what is marked."]
+            pilot, lambda: remarks() == ["Esc stops the reply, Ctrl+Q quits. Ctrl+C copies the selection."]
         )
         place.app.clear_notifications()
         let_go(model)
         await settle(pilot)
         await pilot.press("ctrl+c")
-        await assert_until(pilot, lambda: remarks() == ["Ctrl+Q quits. Ctrl+C copies what is marked."])
+        await assert_until(pilot, lambda: remarks() == ["Ctrl+Q quits. Ctrl+C copies the selection."])
 
 
 async def test_answering_again_keeps_the_earlier_answer(make: Make) -> None:
@@ -152,8 +152,8 @@ async def test_a_reply_without_a_word_says_how_to_ask_again(make: Make) -> None:
         await say(pilot, "Count")
         await settle(pilot)
         assert "failed" in shown(place)
-        assert "Ctrl+R asks again" in shown(place)
-        assert "was started again" in shown(place)
+        assert "Ctrl+R tries again" in shown(place)
+        assert "was restarted" in shown(place)
         model.failure = None
         await pilot.press("ctrl+r")
         await settle(pilot)
@@ -176,7 +176,7 @@ async def test_words_that_could_not_be_stored_go_back_to_the_prompt(make: Make) 
         await settle(pilot)
         await say(pilot, "Do not lose me")
         await settle(pilot)
-        assert "The disk does not take any more" in shown(place)
+        assert "Writing to the disk failed" in shown(place)
         assert chat(place.app).prompt.text == "Do not lose me"
 
 

@@ -31,10 +31,10 @@ async def test_the_newest_words_go_after_a_yes(make: Make) -> None:
         await say(pilot, "/forget")
         await assert_until(pilot, lambda: on(place.app, ConfirmScreen) and "My zeppelin" in shown(place))
         await pilot.click("#yes")
-        await assert_until(pilot, lambda: "A second look found nothing of it" in shown(place))
+        await assert_until(pilot, lambda: "A second check found nothing left." in shown(place))
         assert [one.content for one in (await place.store.branch(session))[2:]] == ["", ""]
         assert "My zeppelin leaks" not in shown(place)
-        assert shown(place).count("No words are kept here.") == 2
+        assert shown(place).count("No text is stored here.") == 2
 
 
 async def test_words_that_a_fork_repeats_are_not_said_to_be_gone(make: Make) -> None:
@@ -49,11 +49,12 @@ async def test_words_that_a_fork_repeats_are_not_said_to_be_gone(make: Make) -> 
         await place.store.fork_session(session, said[-1].id, "Locks (2)")
         await say(pilot, "/forget last")
         await assert_until(
-            pilot, lambda: on(place.app, ConfirmScreen) and "same words stand in “Locks (2)”" in shown(place)
+            pilot,
+            lambda: on(place.app, ConfirmScreen) and "same text also exists in “Locks (2)”" in shown(place),
         )
         await pilot.click("#yes")
-        await assert_until(pilot, lambda: "the same words still stand in “Locks (2)”" in shown(place))
-        assert "A second look found nothing of it" not in shown(place)
+        await assert_until(pilot, lambda: "The same text still exists in “Locks (2)”" in shown(place))
+        assert "A second check found nothing left." not in shown(place)
 
 
 async def test_a_whole_conversation_makes_room_for_an_empty_page(make: Make) -> None:
@@ -82,26 +83,28 @@ async def test_what_cannot_be_done_with_forgotten_words_is_not_offered_and_the_k
     place = make(model=NamedModel(["One.", "Two.", "Three."]))
     async with place.app.run_test(size=(160, 40)) as pilot:
         await settle(pilot)
-        assert "Again" not in footer()
+        assert "Retry" not in footer()
         await pilot.press("ctrl+r")
-        await assert_until(pilot, lambda: "“Answer again” cannot be done now: nothing has been" in told())
+        await assert_until(
+            pilot, lambda: "“Regenerate” is not available now: there are no messages yet" in told()
+        )
         await say(pilot, "My zeppelin leaks")
         await settle(pilot)
-        assert "Again" in footer()
+        assert "Retry" in footer()
         await say(pilot, "/forget last")
         await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
         await pilot.click("#yes")
-        await assert_until(pilot, lambda: "A second look found nothing of it" in shown(place))
+        await assert_until(pilot, lambda: "A second check found nothing left." in shown(place))
         await settle(pilot)
         assert "Last time" not in shown(place)
-        assert "Again" not in footer()
+        assert "Retry" not in footer()
         asked = len(place.model.prompts)
         for doing in (["ctrl+r"], [*"/regenerate", "enter"]):
             place.app.clear_notifications()
             await pilot.press(*doing)
-            await assert_until(pilot, lambda: "your newest words were forgotten" in told())
+            await assert_until(pilot, lambda: "your latest message was forgotten" in told())
         await pilot.press("alt+up", "w")
-        await assert_until(pilot, lambda: "no words of this message are kept" in told())
+        await assert_until(pilot, lambda: "this message has no stored text" in told())
         assert len(place.model.prompts) == asked
         session = chat(place.app).current.id
         assert session is not None

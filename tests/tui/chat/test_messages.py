@@ -190,7 +190,7 @@ async def test_files_are_attached_shown_and_taken_out(make: Make, tmp_path: Path
         await say(pilot, "What is the boat called?")
         await settle(pilot)
         assert "The boat is called Alba." in place.model.prompts[-1][-1].content
-        await assert_until(pilot, lambda: "Read: a note.md (whole" in shown(place))
+        await assert_until(pilot, lambda: "Read: a note.md (in full" in shown(place))
         session = await place.store.get_session("last")
         assert [one.name for one in await place.store.attachments.attached(session.id)] == ["a note.md"]
 
@@ -223,7 +223,7 @@ async def test_personas_templates_stars_and_tags(make: Make) -> None:
         await say(pilot, "/persona pirate")
         await settle(pilot)
         told = " ".join(one.message for one in place.app._notifications)
-        assert "The model is Pirate now. This holds from your first words on." in told
+        assert "Persona changed to Pirate. This applies from your first message." in told
         await say(pilot, "/template letter")
         await assert_until(pilot, lambda: on(place.app, FieldsScreen))
         await type_text(pilot, "Ines")
@@ -239,7 +239,7 @@ async def test_personas_templates_stars_and_tags(make: Make) -> None:
         assert session.starred
         assert session.tags == ("sea", "two words")
         await say(pilot, "/system You are a poet.")
-        await assert_until(pilot, lambda: "From your next words on" in shown(place))
+        await assert_until(pilot, lambda: "With your next message" in shown(place))
         await say(pilot, "Go")
         await settle(pilot)
         assert place.model.prompts[-1][0].content == "You are a poet."
@@ -279,12 +279,12 @@ async def test_what_is_marked_without_a_selected_message_is_said(make: Make) -> 
         await type_text(pilot, "important")
         await assert_until(pilot, lambda: "Mark as important" in shown(place))
         await pilot.press("down", "enter")
-        await assert_until(pilot, lambda: "your newest one: Alt+Up selects another" in told())
+        await assert_until(pilot, lambda: "the latest one. Alt+Up selects another" in told())
         assert "★ important" in shown(place)
         place.app.clear_notifications()
         await pilot.press("alt+up", "up", "i")
-        await assert_until(pilot, lambda: "like others again" in told())
-        assert "newest" not in told()
+        await assert_until(pilot, lambda: "No longer marked as important" in told())
+        assert "latest" not in told()
 
 
 async def test_of_a_message_of_megabytes_the_beginning_is_shown_and_a_key_shows_all(make: Make) -> None:
@@ -296,7 +296,9 @@ async def test_of_a_message_of_megabytes_the_beginning_is_shown_and_a_key_shows_
         mine, theirs = screen.transcript.blocks
         for block in (mine, theirs):
             assert block.size.height < 1_000
-            assert "characters are shown here" in str(block.query_one(".end", Static).render())
+            assert "characters. Press o on the selected message" in str(
+                block.query_one(".end", Static).render()
+            )
         assert mine.message.content == huge
         await command(pilot, "/whole")
         whole = place.app.screen.query_one(LongText)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 import pytest
 from textual import events
 
+from atlas_desktop.phrases import rooms as phrases
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.message import ErrorNote
 from atlas_desktop.tui.chat.prompt import Prompt
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.setup.unlock import PassphraseScreen
-from atlas_desktop.words import phrases
 from memory.entities import UNBEGUN, MemoryMode, RoomKind
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import (
@@ -42,7 +42,7 @@ async def test_a_conversation_moves_to_the_private_room_and_nothing_shows_it_whe
         await turn_to(pilot, place, session.id)
         await command(pilot, "/private")
         await open_private(pilot, place, "not the passphrase")
-        await assert_until(pilot, lambda: "does not open" in shown(place))
+        await assert_until(pilot, lambda: "Wrong passphrase" in shown(place))
         assert on(place.app, PassphraseScreen)
         # What the keys do is said after a wrong attempt too.
         assert "Enter opens" in shown(place)
@@ -379,7 +379,7 @@ async def test_a_second_change_while_one_is_under_way_is_refused_in_words(make: 
         chat(place.app).action_close_private()
         chat(place.app).action_go_off_record()
         await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
-        assert ["Another change of the room" in one.message for one in place.app._notifications] == [True]
+        assert ["Another change of room" in one.message for one in place.app._notifications] == [True]
         await pilot.press("escape")
         await settle(pilot)
         assert place.app.screen is place.app.chat

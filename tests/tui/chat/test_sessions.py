@@ -67,7 +67,7 @@ async def test_the_filter_looks_into_titles_and_texts(make: Make) -> None:
         await pilot.press("enter")
         await assert_until(pilot, lambda: chat(place.app).current.id == ids[-2])
         sidebar.query_one("#filter", Input).value = "no such words anywhere"
-        await assert_until(pilot, lambda: "Nothing holds those words." in shown(place))
+        await assert_until(pilot, lambda: "No matches." in shown(place))
         sidebar.query_one("#filter", Input).value = "henningsv* -is:starred"
         await assert_until(pilot, lambda: sidebar._shown == [ids[-2]])
         sidebar.query_one("#filter", Input).value = "is:starry"
@@ -88,7 +88,7 @@ async def test_resuming_what_is_not_there_is_explained(make: Make) -> None:
     place = make(resume="ffff")
     async with place.app.run_test() as pilot:
         await settle(pilot)
-        await assert_until(pilot, lambda: "There is no such session" in shown(place))
+        await assert_until(pilot, lambda: "Conversation not found" in shown(place))
         assert on(place.app, ChatScreen)
 
 

@@ -188,7 +188,7 @@ async def test_a_line_that_is_not_utf8_is_refused_and_named(
         await talk.talk.take(line, number)
     errors = [json.loads(line)["error"] for line in capsys.readouterr().out.splitlines()]
     assert [error["message"] for error in errors] == [
-        f"The text is not UTF-8 in line {number}, so it was not taken." for number in (2, 3, 4)
+        f"The text is not UTF-8 in line {number}, so it was not used." for number in (2, 3, 4)
     ]
     (deep,) = await talk.take('{"say": ' + "[" * 100_000)
     assert "nested too deeply" in deep["error"]["message"]

@@ -40,5 +40,5 @@ async def test_what_cannot_be_remembered_is_told(capsys: pytest.CaptureFixture[s
         assert event["error"]["code"] == code
     talk.talk.options = replace(OPTIONS, memory_mode=MemoryMode.READS)
     (event,) = await talk.take("/remember My bus is the 12")
-    assert "adds nothing" in event["error"]["message"]
+    assert "does not add memories" in event["error"]["message"]
     assert await talk.scene.store.memories.select() == []

@@ -7,7 +7,9 @@ from memory.retention import RetentionPolicy
 
 def test_everything_that_stays_is_named_and_one_day_is_one_day() -> None:
     first, who = _text(RetentionPolicy(days=1, bin_days=30), [], None).splitlines()[:2]
-    assert first == "Conversations are kept for 1 day since the last use, in the bin for 30 days."
+    assert (
+        first == "Conversations are kept for 1 day after the last use. In the bin, they are kept for 30 days."
+    )
     assert all(word in who for word in ("Starred", "important", "pinned ones"))
 
 

@@ -125,14 +125,14 @@ async def test_status_says_what_can_be_seen_of_a_damaged_room(
     path = tmp_path / "home" / "rooms" / f"{room}.db"
     path.write_bytes(bytes(4096) + path.read_bytes()[4096:])
     _, text = await run("status")
-    assert f"damaged: {path.name} does not begin as it was written" in text
+    assert f"damaged: the start of {path.name} was altered" in text
     assert ("Database: present" in text) is (room == "private")
     _, printed = await run("status", "--json")
     found, other = (printed, printed["private"]) if room == "open" else (printed["private"], printed)
     assert "salvage" in found["flaw"]["next_step"]
     assert other["flaw"] is None
     path.unlink()
-    assert f"the database is not ({path.name})" in (await run("status"))[1]
+    assert f"the database is missing ({path.name})" in (await run("status"))[1]
 
 
 async def test_the_passphrase_changes_with_the_old_one_or_the_recovery_key(
@@ -250,9 +250,9 @@ async def test_a_missing_private_room_is_called_that_and_keeps_no_backup_from_th
     status, printed = await run("backup", *by, "--json")
     assert (status, printed["verified"], printed["missing"]) == (4, False, ["private"])
     assert printed["rooms"] == ["open"]
-    assert "The private room is not in it" in (await run("backup", *by))[1]
+    assert "The private room is not included" in (await run("backup", *by))[1]
     text = (await run("status"))[1]
-    assert "private room cannot be opened" in text or "the database is not (private.db)" in text
+    assert "private room cannot be opened" in text or "the database is missing (private.db)" in text
     assert (await run("status", "--json"))[1]["private_missing"] is True
     status, printed = await run("verify", *by, "--json")
     assert (status, printed["sound"], printed["missing"]) == (4, False, ["private"])

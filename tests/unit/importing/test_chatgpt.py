@@ -188,9 +188,9 @@ async def test_what_is_no_conversation_is_named_and_the_rest_goes_in(file: Path)
     sessions, report = await taken(file, [good[0], {"title": "secret"}, None, 42, empty, good[1]])
     assert [one.id for one in sessions] == ["c0", "c1"]
     assert [(one.where, one.why) for one in report.skipped] == [
-        ("export:2", "no conversation: it has no `mapping`, where ChatGPT puts what was said"),
-        ("export:3", "no conversation: 2 bare values"),
-        ("export:5", "nothing was said in it"),
+        ("export:2", "not a conversation: no `mapping`, where ChatGPT stores messages"),
+        ("export:3", "not conversations: 2 bare values"),
+        ("export:5", "it contains no messages"),
     ]
 
 

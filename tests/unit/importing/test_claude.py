@@ -47,7 +47,7 @@ async def test_messages_follow_one_another_where_nothing_else_is_said(file: Path
 async def test_messages_that_are_no_list_are_named(file: Path) -> None:
     sessions, report = await taken(file, [claude() | {"chat_messages": {"m1": spoken("m1", "human", "Hi")}}])
     assert sessions == []
-    assert [one.why for one in report.skipped] == ["no conversation: `chat_messages` is no list"]
+    assert [one.why for one in report.skipped] == ["not a conversation: `chat_messages` is not a list"]
 
 
 async def test_newer_exports_are_trees(file: Path) -> None:

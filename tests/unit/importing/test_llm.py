@@ -185,8 +185,8 @@ async def test_a_database_that_is_not_one_of_llm_is_refused(tmp_path: Path) -> N
     store = InMemoryStore()
     report = await take(store, tmp_path / "view.db", tmp_path / "torn.db")
     assert [one.why for one in report.skipped] == [
-        "a database without the tables of llm",
-        "the database is damaged, or not one of llm",
+        "a database without the llm tables",
+        "the database is damaged, or not from llm",
     ]
     assert await everything(store) == []
 

@@ -17,7 +17,7 @@ from atlas_desktop.errors import UnknownExport
 from atlas_desktop.importing.entities import Format, ImportReport, Meter
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.importing.json_reading import Piece, pieces
-from atlas_desktop.words.transfer import left_out, passed_over
+from atlas_desktop.phrases.transfer import left_out, passed_over
 from tests.stores import InMemoryStore
 from tests.unit.importing.exports import (
     chatgpt,
@@ -70,7 +70,7 @@ async def test_an_archive_is_read_without_being_unpacked(tmp_path: Path) -> None
     assert (sorted(ids), report.skipped, report.unknown) == (["a", "b"], [], {})
     assert report.passed_over == ["export.zip/message_feedback.json", "export.zip/user.json"]
     assert passed_over(report) == [
-        "Passed over, for it holds no conversation: export.zip/message_feedback.json, export.zip/user.json"
+        "Ignored (no conversations): export.zip/message_feedback.json, export.zip/user.json"
     ]
 
 
@@ -89,9 +89,9 @@ async def test_what_is_dangerous_in_an_archive_is_refused_by_name(tmp_path: Path
     ids, report = await from_archive(tmp_path, members)
     assert ids == ["a"]
     assert {one.why for one in report.skipped} == {
-        "its name leads out of the archive",
+        "its path points outside the archive",
         "it is a link",
-        "it is packed so tightly that it is hardly a conversation",
+        "its compression is too high for a conversation",
     }
     assert len(report.skipped) == 5
 
@@ -104,7 +104,8 @@ async def test_too_many_or_too_large_files_are_refused_whole(
             patch.setattr(f"atlas_desktop.importing.sources.{limit}", 1)
             ids, report = await from_archive(tmp_path, {"a.json": encoded("a"), "b.json": encoded("b")})
         assert ids == []
-        assert "an archive of more than 1" in report.skipped[0].why
+        assert report.skipped[0].why.startswith("an archive ")
+        assert "than 1 " in report.skipped[0].why
         with pytest.raises(UnknownExport):
             report.require_known()
 
@@ -166,13 +167,13 @@ async def test_what_nobody_knows_is_named(tmp_path: Path) -> None:
     ("data", "nature"),
     [
         (b"", "it is empty"),
-        (b"\xef\xbb\xbf \n\n", "there is nothing in it but spaces"),
+        (b"\xef\xbb\xbf \n\n", "it contains only spaces"),
         (b"\x9c\xff\x00\x07" * 99, "it is not text"),
         (b"hello\x00", "it is not text"),
-        ("[]".encode("utf-16"), "its text is UTF-16, and exports are UTF-8: save it as that"),
-        (b"hello", "nothing in it is in a format that Atlas reads"),
+        ("[]".encode("utf-16"), "its text is UTF-16, but exports are UTF-8: save it as UTF-8"),
+        (b"hello", "it contains no format that Atlas can read"),
         # Cut within a character by what is looked at.
-        (b"a" + "é".encode() * 70_000, "nothing in it is in a format that Atlas reads"),
+        (b"a" + "é".encode() * 70_000, "it contains no format that Atlas can read"),
     ],
     ids=["empty", "blank", "noise", "zero", "wide", "prose", "accents"],
 )
@@ -183,14 +184,14 @@ async def test_what_is_no_export_is_told_what_it_is_and_what_exports_there_are(
     with pytest.raises(UnknownExport) as caught:
         report.require_known()
     words = explain(caught.value)
-    assert words.message == f"x.json: {nature}. Nothing was changed."
+    assert words.message == f"x.json: {nature}. No changes were made."
     assert "ChatGPT, Claude, Open WebUI, LM Studio, Jan or llm" in words.next_step
 
 
 async def test_an_archive_without_a_file_to_read_says_so(tmp_path: Path) -> None:
     ids, report = await from_archive(tmp_path, {"picture.png": b"\x89PNG"})
     assert ids == []
-    assert left_out(report)[0].startswith("Left out: export.zip: there is no file in it that ends in .json,")
+    assert left_out(report)[0].startswith("Skipped: export.zip: it contains no file ending in .json,")
 
 
 async def test_an_empty_file_is_no_export_of_whoever_is_named(tmp_path: Path) -> None:
@@ -212,7 +213,7 @@ async def test_an_export_of_which_nothing_can_be_read_is_a_failure(tmp_path: Pat
     with pytest.raises(UnknownExport) as caught:
         report.require_known()
     message = explain(caught.value).message
-    assert "x.json:1: no conversation: it has no `mapping`, where ChatGPT puts what was said." in message
+    assert "x.json:1: not a conversation: no `mapping`, where ChatGPT stores messages." in message
     assert "2 more cannot be read either." in message
 
 
@@ -233,7 +234,7 @@ def found(data: bytes, longest: int = 1000) -> list[Any]:
     return whole
 
 
-BARE = "no conversation: a bare value"
+BARE = "not a conversation: a bare value"
 TORN = "the file ends in the middle of it"
 DOCUMENTS: list[tuple[bytes, list[Any]]] = [
     (b"", []),
@@ -241,7 +242,7 @@ DOCUMENTS: list[tuple[bytes, list[Any]]] = [
     (b'[{"a": 1}, {"b": [2]}] trailing {', [{"a": 1}, {"b": [2]}]),
     (b'{"a": 1}\n{"b": 2}', [{"a": 1}, {"b": 2}]),
     (b'\xef\xbb\xbf[ {"a": "}]\\"{"} ]', [{"a": '}]"{'}]),
-    (b'[null, 7, "x{", {"a": 1}]', ["no conversation: 3 bare values", {"a": 1}]),
+    (b'[null, 7, "x{", {"a": 1}]', ["not conversations: 3 bare values", {"a": 1}]),
     (b'[{"a": 1}, "\\"", {"b": 2}, 42', [{"a": 1}, BARE, {"b": 2}, BARE]),
     (b'[{"a": bad}, {"b": 2}]', ["not JSON", {"b": 2}]),
     (b'[{"a": [1, 2}, {"b": 2}]', ["not JSON", {"b": 2}]),
@@ -252,7 +253,7 @@ DOCUMENTS: list[tuple[bytes, list[Any]]] = [
     (b'[{"a": "\\ud800"}, {"n": NaN}]', [{"a": "\ud800"}, None]),
     (b'[{"a": "' + b"x" * 1200 + b'"}, {"b": 2}]', ["longer than 1000 bytes", {"b": 2}]),
     (b'[{"a": [' + b"1," * 600 + b'1]}, {"b": 2}]', ["longer than 1000 bytes", {"b": 2}]),
-    (b'[{"a": "' + b"x" * 3000, ["longer than 1000 bytes, and so is what follows"]),
+    (b'[{"a": "' + b"x" * 3000, ["longer than 1000 bytes; the rest was skipped too"]),
     (b"[" + b'{"a":' * 30 + b"1" + b"}" * 30 + b',{"b":2}]', [None, {"b": 2}]),
 ]
 
@@ -320,7 +321,7 @@ async def test_what_is_in_another_room_stays_there(tmp_path: Path) -> None:
     write(tmp_path / "a.json", [talk("a"), talk("b")])
     report = await Importer(here.transfer, elsewhere=[there.transfer]).take([tmp_path / "a.json"])
     assert [one.id for one in await everything(here)] == ["b"]
-    assert [(one.where, one.why) for one in report.skipped] == [("a.json:1", "it is in another room already")]
+    assert [(one.where, one.why) for one in report.skipped] == [("a.json:1", "it is already in another room")]
     write(tmp_path / "a.json", [talk("a")])
     again = await Importer(here.transfer, elsewhere=[there.transfer]).take([tmp_path / "a.json"])
     assert again.elsewhere == 1
@@ -376,7 +377,7 @@ async def test_the_reason_why_there_is_nothing_is_told_once(tmp_path: Path) -> N
     words = explain(caught.value)
     assert "x.json: the file ends in the middle of it." in words.message
     assert "secret" not in words.message
-    assert left_out(report) == ["Left out: x.json: the file ends in the middle of it"]
+    assert left_out(report) == ["Skipped: x.json: the file ends in the middle of it"]
 
 
 async def test_many_files_without_anything_are_counted(tmp_path: Path) -> None:
@@ -388,4 +389,4 @@ async def test_many_files_without_anything_are_counted(tmp_path: Path) -> None:
         report.require_known()
     message = explain(caught.value).message
     assert "2.json: the file ends in the middle of it. 2 more cannot be read either." in message
-    assert "5.json, 6.json, 7.json and 1 more: nothing in it is in a format" in message
+    assert "5.json, 6.json, 7.json and 1 more: it contains no format" in message

@@ -38,7 +38,7 @@ async def at_a_boundary(scene: Scene, why: str) -> tuple[str, str]:
 
 REASONS: dict[str, tuple[dict[str, object], str]] = {
     "pause": ({"after_minutes": 30}, "a while ago"),
-    "length": ({"after_turns": 2}, "grown long"),
+    "length": ({"after_turns": 2}, "become long"),
     "topic": ({"topic_similarity": 0.3}, "topic"),
 }
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from atlas_desktop.phrases.forgetting import preview_text, receipt_text, where
 from atlas_desktop.services.forgetting import Receipt
-from atlas_desktop.words.forgetting import preview_text, receipt_text, where
 from memory.entities import Copy, Erased
 from memory.forgetting import Affected
 
@@ -11,15 +11,15 @@ GONE = Erased(2, 0, 0, 0, 0, 2, 0, 0, verified=True)
 
 
 def test_a_receipt_claims_no_more_than_what_happened() -> None:
-    assert receipt_text(Receipt(GONE, 0, True)).endswith("A second look found nothing of it.")
+    assert receipt_text(Receipt(GONE, 0, True)).endswith("A second check found nothing left.")
     copied = replace(GONE, copies=(Copy("a", "Locks (2)"),))
     told = receipt_text(Receipt(copied, 0, True))
     assert told.endswith(
-        "A second look found nothing of these messages; the same words still stand in “Locks (2)”."
+        "A second check found nothing left of these messages. The same text still exists in “Locks (2)”."
     )
     assert "A second look found nothing of it" not in told
     assert "found afterwards" in receipt_text(Receipt(copied, 0, False))
-    assert "The same words stand in “Locks (2)”, too, and stay there." in preview_text(Affected(copied))
+    assert "The same text also exists in “Locks (2)” and stays there." in preview_text(Affected(copied))
     assert "same words" not in preview_text(Affected(GONE))
 
 

@@ -119,7 +119,7 @@ async def test_remember_keeps_at_once_and_takes_the_place_of_what_it_contradicts
     made = await place.service.remember("I live in Graz now\x07")
     assert (made.text, made.state) == ("I live in Graz now", MemoryState.KEPT)
     assert await place.known() == ["I live in Graz now"]
-    with pytest.raises(ValueError, match="nothing"):
+    with pytest.raises(ValueError, match="empty"):
         await place.service.remember("  ")
 
 

@@ -102,15 +102,15 @@ async def test_a_reply_tells_what_it_was_given_and_what_lost(scene: Scene) -> No
     assert shape["recalled"][0]["parts"] == {"lexical": 0.5}
     assert shape["considered"][0]["fate"] == "too_far"
     assert [one["id"] for one in shape["profile"]] == [scene.memory.id]
-    assert "On the page about you" in described(found)
-    assert "too far" in described(found)
+    assert "From your profile" in described(found)
+    assert "not close enough" in described(found)
 
 
 async def test_what_is_not_found_any_more_says_why(scene: Scene) -> None:
     await scene.store.memories.change(scene.memory.id, MemoryPatch(state=MemoryState.ARCHIVED))
     found = await scene.service.why(scene.memory.id)
     assert (found.hidden, as_json(found)["hidden"]) == ("archived", "archived")
-    assert "archive" in described(found)
+    assert "Archived" in described(found)
 
 
 async def test_nothing_of_that_id(scene: Scene) -> None:

@@ -1,0 +1,540 @@
+"""The text of every explained error, by code: a title, what it means, and the next step."""
+
+from dataclasses import dataclass
+
+from atlas_desktop.locale import N_
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorText:
+    """English texts with placeholders. `what` and `next_step` are empty where the code gives them."""
+
+    title: str
+    what: str = ""
+    next_step: str = ""
+
+
+ERRORS = {
+    "unexpected": ErrorText(
+        N_("Something unexpected went wrong"),
+        what=N_("Atlas ran into an unknown error ({kind}). Everything saved earlier is safe."),
+        next_step=N_("Try again. If it happens again, run `atlas doctor` to check everything."),
+    ),
+    "disk_full": ErrorText(
+        N_("The disk is full"),
+        what=N_("Some data could not be written. Everything saved earlier is safe."),
+        next_step=N_("Free some space, then try again."),
+    ),
+    "system": ErrorText(
+        N_("System error"),
+        what=N_("{reason}. Everything saved earlier is safe."),
+        next_step=N_("Check the permissions and the free space of the home folder."),
+    ),
+    "already_running": ErrorText(
+        N_("This home folder is already in use"),
+        what=N_("Another Atlas{who} is using it, and two would overwrite each other. No changes were made."),
+        next_step=N_("Use the other window, or close it first."),
+    ),
+    "bad_setting": ErrorText(
+        N_("Invalid setting"),
+        what=N_("{where}: {reason}. The file was not changed."),
+        next_step=N_(
+            "`atlas config list` shows all settings and their allowed values; `atlas "
+            "config edit` opens the file."
+        ),
+    ),
+    "unknown_setting": ErrorText(
+        N_("Unknown setting"),
+        what=N_("{where} is not a setting."),
+        next_step=N_("`atlas config list` shows all settings."),
+    ),
+    "usage": ErrorText(
+        N_("Command failed"),
+        next_step=N_("See `atlas --help`."),
+    ),
+    "no_such_home": ErrorText(
+        N_("Home folder not found"),
+        what=N_("Its path names a user who does not exist."),
+        next_step=N_("Set --home or ATLAS_HOME to the path of a folder."),
+    ),
+    "unsafe_home": ErrorText(
+        N_("The home folder is not safe to use"),
+    ),
+    "declined": ErrorText(
+        N_("No changes made"),
+        what=N_("You did not confirm."),
+        next_step=N_("Run the command again at any time. Use --yes to confirm in advance."),
+    ),
+    "interrupted": ErrorText(
+        N_("Stopped"),
+        what=N_("The command was interrupted. Everything saved earlier is safe."),
+        next_step=N_("Run it again at any time."),
+    ),
+    "out_of_memory": ErrorText(
+        N_("Not enough memory"),
+        what=N_("The system gave Atlas no more memory. Everything saved earlier is safe."),
+        next_step=N_(
+            "Close other programs, or raise the memory limit that Atlas was started "
+            "with (`ulimit -v`). Then try again."
+        ),
+    ),
+    "no_vault": ErrorText(
+        N_("There is no vault yet"),
+        what=N_("This home folder is not set up yet."),
+        next_step=N_("Run `atlas` for guided setup, or `atlas vault create`."),
+    ),
+    "vault_exists": ErrorText(
+        N_("A vault already exists"),
+        what=N_(
+            "There is a vault or its data here. A new key would make it unreadable. No changes were made."
+        ),
+        next_step=N_("Unlock it, or use another home folder (--home)."),
+    ),
+    "wrong_passphrase": ErrorText(
+        N_("Wrong passphrase"),
+        what=N_("The key file is intact. Only the passphrase is wrong. No changes were made."),
+        next_step=N_("Try again, or use your recovery key: `atlas vault change-passphrase --recovery-key`."),
+    ),
+    "recovery_key_mistyped": ErrorText(
+        N_("The recovery key has a typo"),
+        what=N_("Its built-in checksum does not match. No changes were made."),
+        next_step=N_("Compare it with your copy, group by group."),
+    ),
+    "wrong_recovery_key": ErrorText(
+        N_("This recovery key belongs to another vault"),
+        what=N_(
+            "It is valid but does not open this vault. A newer key may have replaced "
+            "it. No changes were made."
+        ),
+        next_step=N_("Find the latest recovery key of this vault, or use the passphrase."),
+    ),
+    "too_many_attempts": ErrorText(
+        N_("Too many wrong attempts"),
+        what=N_(
+            "You can enter the next passphrase or recovery key in {seconds} s. This one was not checked."
+        ),
+        next_step=N_("Wait, then try again."),
+    ),
+    "keyslots_missing": ErrorText(
+        N_("The key file is missing"),
+        what=N_(
+            "Both copies of {file} are missing. Nobody can open the database without "
+            "it. No changes were made."
+        ),
+        next_step=N_("Restore a backup: `atlas vault restore FILE` shows what you would lose."),
+    ),
+    "keyslots_damaged": ErrorText(
+        N_("The key file is damaged"),
+        what=N_("Neither copy can be read, so no passphrase can be checked. No changes were made."),
+        next_step=N_("Restore a backup: `atlas vault restore FILE` shows what you would lose."),
+    ),
+    "weak_passphrase": ErrorText(
+        N_("The passphrase is too short"),
+        what=N_("It needs at least {minimum} characters."),
+        next_step=N_("Use four or five words that mean something only to you. They are easy to type."),
+    ),
+    "keyring_unavailable": ErrorText(
+        N_("The system keyring cannot be used"),
+        what=N_("{trouble}{where}. No changes were made."),
+        next_step=N_(
+            "Unlock with your passphrase or recovery key; `atlas vault keyring off` removes the keyring slot."
+        ),
+    ),
+    "locked": ErrorText(
+        N_("The vault is locked"),
+        what=N_("No passphrase was given, and the system keyring does not unlock this vault."),
+        next_step=N_("Use --passphrase-file or --passphrase-fd, or run the command in a terminal."),
+    ),
+    "room_missing": ErrorText(
+        N_("The database is missing"),
+        what=N_("The key file exists, but its database does not. No changes were made."),
+        next_step=N_("Restore a backup: `atlas vault restore FILE` shows what you would lose."),
+    ),
+    "not_a_room": ErrorText(
+        N_("The database cannot be opened"),
+        what=N_(
+            "{file} does not open with this vault's key: it belongs to another vault, "
+            "is damaged, or is cut short. It was not changed."
+        ),
+        next_step=N_(
+            "Restore a backup with `atlas vault restore`, or recover readable data "
+            "with `atlas vault salvage`."
+        ),
+    ),
+    "future_schema": ErrorText(
+        N_("This vault is from a newer Atlas"),
+        what=N_("Its format is {found}; this version supports up to {known}. It was not changed."),
+        next_step=N_("Install the newer version of Atlas to open it."),
+    ),
+    "upgrade_failed": ErrorText(
+        N_("This vault could not be upgraded"),
+        what=N_(
+            "Of {sessions_held} conversations with {messages_held} messages, the "
+            "upgrade produced {sessions_made} with {messages_made}. It was undone, and "
+            "nothing is lost."
+        ),
+        next_step=N_("Keep using your previous version of Atlas, and report this as a bug in the new one."),
+    ),
+    "room_damaged": ErrorText(
+        N_("The database is damaged"),
+        what=N_("One of its pages is damaged. Atlas stopped to avoid overwriting it."),
+        next_step=N_(
+            "`atlas vault salvage` recovers readable data and keeps the old files. Or restore a backup."
+        ),
+    ),
+    "room_moved": ErrorText(
+        N_("The room file is missing"),
+        what=N_(
+            "It was removed or replaced while Atlas had it open. Nothing more is "
+            "saved, because it would be lost when Atlas closes. You can still read "
+            "what is open."
+        ),
+        next_step=N_(
+            "Before you close Atlas, export what you want to keep with `/export`. Then "
+            "put the file back, or restore a backup."
+        ),
+    ),
+    "storage_full": ErrorText(
+        N_("Writing to the disk failed"),
+        what=N_("The disk is full or refuses writes. Everything saved earlier is safe."),
+        next_step=N_("Free some space, then try again."),
+    ),
+    "storage_busy": ErrorText(
+        N_("Another program is using the database"),
+        what=N_("It stayed locked for too long. No changes were made."),
+        next_step=N_("Close the other program and try again."),
+    ),
+    "room_closed": ErrorText(
+        N_("The room is closed"),
+        what=N_("It was locked during this operation."),
+        next_step=N_("Unlock it and try again."),
+    ),
+    "parcel_unreadable": ErrorText(
+        N_("A conversation that was being moved cannot be opened"),
+        what=N_(
+            "It was moving between rooms, and these rooms do not match: one of them "
+            "was restored from a backup. No changes were made."
+        ),
+        next_step=N_("Restore both rooms from the same backup."),
+    ),
+    "session_binned": ErrorText(
+        N_("This conversation is in the bin"),
+        what=N_("Nothing was sent or changed."),
+        next_step=N_("Restore it first with `atlas sessions restore`."),
+    ),
+    "session_not_found": ErrorText(
+        N_("Conversation not found"),
+        next_step=N_("`atlas sessions list` lists conversations; `--binned` shows the bin."),
+    ),
+    "message_not_found": ErrorText(
+        N_("Message not found"),
+        next_step=N_("`atlas sessions list` lists conversations; `--binned` shows the bin."),
+    ),
+    "summary_not_found": ErrorText(
+        N_("Summary not found"),
+        next_step=N_("`atlas sessions list` lists conversations; `--binned` shows the bin."),
+    ),
+    "memory_not_found": ErrorText(
+        N_("Memory not found"),
+        next_step=N_("`atlas memory list --state all` lists all memories."),
+    ),
+    "change_not_found": ErrorText(
+        N_("Change not found"),
+        next_step=N_("`atlas memory changes` lists the changes."),
+    ),
+    "nothing_to_answer": ErrorText(
+        N_("No message to answer"),
+        what=N_("Your latest message was forgotten, or there is none. No changes were made."),
+        next_step=N_("Send a new message, or replace yours with /edit."),
+    ),
+    "cannot_undo": ErrorText(
+        N_("This change cannot be undone"),
+        what=N_(
+            "It was already undone, or the memories were changed or forgotten since. No changes were made."
+        ),
+        next_step=N_("Edit the memory itself instead."),
+    ),
+    "summary_stale": ErrorText(
+        N_("The conversation has changed"),
+        what=N_("The messages behind a summary changed before it could be used. The summary was not sent."),
+        next_step=N_("Send again."),
+    ),
+    "ambiguous_id": ErrorText(
+        N_("The ID is ambiguous"),
+        what=N_("{matches} IDs begin with {ref}."),
+        next_step=N_("Enter more characters of the ID."),
+    ),
+    "message_too_long": ErrorText(
+        N_("This message is too long for the model"),
+        what=N_(
+            "With the instructions and space for a reply, it needs {needed} tokens; "
+            "the model reads at most {limit}. The message is saved in full."
+        ),
+        next_step=N_(
+            "Send it in parts (`atlas ask --split`, or /split in a conversation), "
+            "allow a shorter reply, or choose a model with a longer context."
+        ),
+    ),
+    "not_a_backup": ErrorText(
+        N_("This file is not an Atlas backup"),
+        what=N_("It cannot be restored: {detail}. No changes were made."),
+        next_step=N_("Choose a file made by `atlas vault backup`."),
+    ),
+    "backup_damaged": ErrorText(
+        N_("The backup is damaged"),
+        what=N_("It was rejected: {detail}. No changes were made."),
+        next_step=N_("Use another backup, or copy this one again from its source."),
+    ),
+    "future_backup": ErrorText(
+        N_("This backup is from a newer Atlas"),
+        what=N_("Its format is {found}; this version supports up to {known}. No changes were made."),
+        next_step=N_("Install the newer version of Atlas to restore it."),
+    ),
+    "wrong_backup_passphrase": ErrorText(
+        N_("The backup could not be opened"),
+        what=N_(
+            "The backup is intact, but it was made with a different passphrase or "
+            "recovery key. No changes were made."
+        ),
+        next_step=N_(
+            "Use the passphrase from when the backup was made, or its recovery key with --recovery-key."
+        ),
+    ),
+    "output_refused": ErrorText(
+        N_("The backup cannot be saved there"),
+        what=N_("The system reports: {detail}. No backup was made; older ones are unchanged."),
+        next_step=N_("Choose a folder you can write to, with --output or the setting backup.folder."),
+    ),
+    "nothing_to_salvage": ErrorText(
+        N_("Nothing to salvage"),
+        what=N_("Every page and reference in the room is intact. No changes were made."),
+        next_step=N_("Use it as before; `atlas vault verify` shows more."),
+    ),
+    "nothing_readable": ErrorText(
+        N_("Nothing in the {room} room is readable"),
+        what=N_(
+            "{bad_pages} of its {pages} pages are damaged, and the others contain no "
+            "messages, memories or projects. An empty room would not help, so no "
+            "changes were made."
+        ),
+        next_step=N_(
+            "Restore a backup: `atlas vault restore FILE`. Without one, keep a copy of "
+            "the folder `rooms` and start over in another home folder (--home)."
+        ),
+    ),
+    "exchange_unfinished": ErrorText(
+        N_("Another Atlas is replacing the rooms"),
+        what=N_("A restore, a key change or a salvage is running here. No changes were made."),
+        next_step=N_("Wait until it finishes, then try again."),
+    ),
+    "attachment": ErrorText(
+        N_("This file cannot be attached"),
+        what=N_("{name}: {why} No changes were made."),
+    ),
+    "attachment_not_found": ErrorText(
+        N_("Attachment not found"),
+        next_step=N_("Use /attach to list attachments."),
+    ),
+    "persona_not_found": ErrorText(
+        N_("Persona not found"),
+        next_step=N_("`atlas personas list` lists all personas."),
+    ),
+    "template_not_found": ErrorText(
+        N_("Template not found"),
+        next_step=N_("`atlas templates list` lists all templates."),
+    ),
+    "name_taken": ErrorText(
+        N_("This name is taken"),
+        what=N_("“{name}” already exists. No changes were made."),
+        next_step=N_("Choose another name, or edit that one."),
+    ),
+    "target_exists": ErrorText(
+        N_("The target already exists"),
+        what=N_("{path} exists. It is unchanged, and nothing was written."),
+        next_step=N_("Choose another name, or use --force to replace it."),
+    ),
+    "target_refused": ErrorText(
+        N_("The export cannot be saved"),
+        what=N_("{path} cannot be created: {reason}. Nothing was written."),
+        next_step=N_("Choose another place, or check its permissions and free space."),
+    ),
+    "bad_recipient": ErrorText(
+        N_("Invalid age recipient"),
+        what=N_(
+            "A recipient starts with `age1`, or is an SSH public key (ssh-ed25519 or "
+            "ssh-rsa). Nothing was written."
+        ),
+        next_step=N_("`age-keygen` creates a key and shows its recipient."),
+    ),
+    "nothing_to_export": ErrorText(
+        N_("Nothing to export"),
+        what=N_("No conversations match your selection. Nothing was written."),
+        next_step=N_(
+            "`atlas sessions list` lists conversations; those in the private room need --include-private."
+        ),
+    ),
+    "unknown_export": ErrorText(
+        N_("No conversations found"),
+        what=N_("{reasons} No changes were made."),
+        next_step=N_(
+            "Export it again from its source, or name the format with `atlas import "
+            "--format` to read the intact parts."
+        ),
+    ),
+    "model_crashed": ErrorText(
+        N_("The model process stopped"),
+        what=N_("The model process ended unexpectedly{how}. Your message and the partial reply are saved."),
+        next_step=N_(
+            "Send again: the model restarts automatically. If this keeps happening, try a smaller model."
+        ),
+    ),
+    "model_file_missing": ErrorText(
+        N_("The model file is missing"),
+        what=N_("{file} cannot be found, or is not a file{detail}."),
+        next_step=N_("Check the path; `atlas models list` shows what is installed."),
+    ),
+    "not_gguf": ErrorText(
+        N_("This is not a GGUF model"),
+        what=N_("{file} does not start like a GGUF file{detail}."),
+        next_step=N_("Atlas runs models in the GGUF format; look for a .gguf download of the model."),
+    ),
+    "damaged_gguf": ErrorText(
+        N_("The model file is damaged"),
+        what=N_("The header of {file} is inconsistent{detail}."),
+        next_step=N_("Download it again."),
+    ),
+    "truncated_gguf": ErrorText(
+        N_("The model file is incomplete"),
+        what=N_("{file} ends too early{detail}."),
+        next_step=N_("The download was incomplete. Download it again."),
+    ),
+    "wrong_checksum": ErrorText(
+        N_("The model file has the wrong checksum"),
+        what=N_("The checksum of {file} does not match its source, so it was not used{detail}."),
+        next_step=N_("Download it again. If it happens again, the source has changed."),
+    ),
+    "unknown_architecture": ErrorText(
+        N_("This type of model is not supported"),
+        what=N_("{file} has an architecture that the built-in llama.cpp does not support{detail}."),
+        next_step=N_("Update Atlas, or choose a model from `atlas models list --all`."),
+    ),
+    "model_load_failed": ErrorText(
+        N_("The model could not be loaded"),
+        what=N_("llama.cpp rejected {file}{detail}."),
+        next_step=N_("Check the file with `atlas models verify`. If it is intact, try another model."),
+    ),
+    "not_enough_memory": ErrorText(
+        N_("The model is too large for this computer's memory"),
+        what=N_("It needs about {needed}; {available} is available."),
+        next_step=N_("Choose a smaller model: `atlas models recommend` shows what fits."),
+    ),
+    "disk_space": ErrorText(
+        N_("Not enough disk space"),
+        what=N_("It needs {needed}; {free} is free. Nothing was written."),
+        next_step=N_("Free some space, or choose a smaller model."),
+    ),
+    "unknown_model": ErrorText(
+        N_("Model not found"),
+        what=N_("No model called {ref} is installed or in the catalogue."),
+        next_step=N_(
+            "`atlas models list --all` shows the catalogue; `atlas models import FILE` adds your own file."
+        ),
+    ),
+    "model_not_installed": ErrorText(
+        N_("Model not installed"),
+        what=N_("{ref} is in the catalogue, but its file is not on this computer."),
+        next_step=N_("`atlas models pull {ref}` downloads it."),
+    ),
+    "no_model": ErrorText(
+        N_("No model installed"),
+        next_step=N_(
+            "`atlas models recommend` shows what fits this computer; `atlas models pull ID` downloads it."
+        ),
+    ),
+    "model_damaged": ErrorText(
+        N_("The model file is damaged"),
+        next_step=N_(
+            "`atlas models pull {ref}` downloads it again. If it came from your own "
+            "file, `atlas models import FILE --name {ref}` imports it again."
+        ),
+    ),
+    "model_exists": ErrorText(
+        N_("A model with this name already exists"),
+        what=N_("{ref} is installed with different content."),
+        next_step=N_("Give the new one another name with --name, or remove the old one first."),
+    ),
+    "download_failed": ErrorText(
+        N_("The download did not finish"),
+        what=N_("{source}: {detail}. Partial data is kept."),
+        next_step=N_("Try again: it resumes where it stopped."),
+    ),
+    "model_unresponsive": ErrorText(
+        N_("The model does not respond"),
+        what=N_("Its process did not respond in time and was stopped. Your message is saved."),
+        next_step=N_("Send again. A smaller model loads faster. models.load_timeout_s sets the limit."),
+    ),
+    "prompt_too_long": ErrorText(
+        N_("The conversation is too long for the model"),
+        what=N_("The prompt has {tokens} tokens; the limit is {limit}. Your message is saved."),
+        next_step=N_("Start a new conversation, or choose a model with a longer context."),
+    ),
+    "template_failed": ErrorText(
+        N_("The model's chat template cannot be used"),
+        what=N_("The template inside the model file rejects this conversation or takes too long."),
+        next_step=N_("Choose another model; this one was not made for chat."),
+    ),
+    "bad_grammar": ErrorText(
+        N_("The answer format could not be set"),
+        what=N_("This build of llama.cpp cannot read the grammar for this answer."),
+        next_step=N_("Run `atlas doctor`. Your message is saved."),
+    ),
+    "model_fault": ErrorText(
+        N_("The model reported an error"),
+        what=N_("The model process had an error ({detail}). Your message and the partial reply are saved."),
+        next_step=N_("Send again. If it keeps happening, try another model."),
+    ),
+    "state_not_held": ErrorText(
+        N_("The model state is gone"),
+        what=N_("It no longer holds this conversation in its memory."),
+        next_step=N_("Nothing is lost: the model reads the conversation again."),
+    ),
+    "state_refused": ErrorText(
+        N_("A saved model state was not used"),
+        what=N_("It does not match the model as it runs now ({detail})."),
+        next_step=N_("Nothing is lost: the model reads the conversation again."),
+    ),
+    "model_protocol": ErrorText(
+        N_("Communication with the model failed"),
+        what=N_(
+            "Data exchanged with its process could not be read, so it was stopped. Your message is saved."
+        ),
+        next_step=N_("Send again. If it keeps happening, reinstall Atlas."),
+    ),
+    "project_not_found": ErrorText(
+        N_("Project not found"),
+        what=N_("No project has this name or ID. No changes were made."),
+        next_step=N_("`atlas project list` lists all projects."),
+    ),
+    "project_exists": ErrorText(
+        N_("A project with this name already exists"),
+        what=N_("Names are not case-sensitive. No changes were made."),
+        next_step=N_("Choose another name; `atlas project list` lists all projects."),
+    ),
+    "cannot_merge": ErrorText(
+        N_("These conversations cannot be merged"),
+        what=N_("{why} No changes were made."),
+        next_step=N_("`atlas sessions list --json` shows the room, memory mode and ID of each."),
+    ),
+    "bad_query": ErrorText(
+        N_("Invalid search"),
+        what=N_("{detail}."),
+        next_step=N_("Search for one or more words; put a phrase in double quotes."),
+    ),
+    "saved_search_not_found": ErrorText(
+        N_("Saved search not found"),
+        what=N_("No saved search is called {ref}."),
+        next_step=N_(
+            "`atlas sessions searches` lists the names; `atlas sessions searches add NAME QUERY` saves one."
+        ),
+    ),
+}

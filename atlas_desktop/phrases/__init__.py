@@ -1,0 +1,1 @@
+"""Texts shared by the command line and the interface: rooms and amounts, forgetting, imports and exports."""

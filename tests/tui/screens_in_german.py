@@ -1,0 +1,60 @@
+"""How five screens look in German at 80×24; `test_german.py` runs this in a program of its own, because the
+language is chosen before the screens are loaded. After a wanted change:
+`ATLAS_TEST_LANGUAGE=de_DE python -m pytest tests/tui/screens_in_german.py --snapshot-update`.
+"""
+
+import asyncio
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.fakes.clock import FakeClock
+from tests.tui.desk import NOW, Stage, stage
+from tests.tui.driving import assert_until, shown
+from tests.tui.test_memory import remembered
+from tests.tui.test_snapshots import Snap, furnished, still, taken, unwritten
+
+__all__ = ["still", "unwritten"]
+HOME = Path("/home/ada/.local/share/atlas-desktop")
+SIZE = (80, 24)
+
+
+def test_conversation(snap_compare: Snap) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await assert_until(pilot, lambda: "when you are done" in shown(place))
+
+    assert taken(snap_compare, furnished(open=4), SIZE, steps)
+
+
+def test_history(snap_compare: Snap) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await pilot.press("f2")
+        await assert_until(pilot, lambda: "6 Unterhaltungen" in shown(place))
+
+    assert taken(snap_compare, furnished(), SIZE, steps)
+
+
+def test_memories(snap_compare: Snap) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await pilot.press("f3")
+        await assert_until(pilot, lambda: "Likes short answers" in shown(place))
+        await pilot.press("down")
+
+    place = stage(HOME, store=asyncio.run(remembered()), clock=FakeClock(NOW))
+    assert taken(snap_compare, place, SIZE, steps)
+
+
+def test_settings(snap_compare: Snap) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await pilot.press("f9")
+        await assert_until(pilot, lambda: "Einstellungen" in shown(place))
+
+    assert taken(snap_compare, stage(HOME), SIZE, steps)
+
+
+def test_help(snap_compare: Snap) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await pilot.press("f1")
+        await assert_until(pilot, lambda: "Shift+Enter" in shown(place))
+
+    assert taken(snap_compare, furnished(), SIZE, steps)
