@@ -4,6 +4,7 @@ Screens import this module and never `app`, which imports all of them.
 """
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -65,42 +66,42 @@ class ConversationScreen(SparingScreen[None]):
     """What the application and other screens may ask of the chat screen."""
 
     @property
+    @abstractmethod
     def current(self) -> "Conversation":
         """The conversation that is shown."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tell(self) -> None:
         """Updates the lines around the conversation."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def tell_error(self, explained: Explained) -> None:
         """Shows an error at the end of the conversation."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tell_attachments(self) -> None:
         """Shows the attachments of the conversation."""
-        raise NotImplementedError
 
+    @abstractmethod
     def refresh_list(self) -> None:
         """Reads the list of conversations again."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def sessions_changed(self, ids: "Sequence[str]", *, content: bool = False) -> None:
         """Reloads after conversations were marked, deleted or moved; with `content` their messages
         changed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def keep_typed(self, *, edited: bool = False) -> None:
         """Keeps the typed text as a draft."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def open_private(self, words: str) -> bool:
         """Returns whether the private room is open; asks for the passphrase if it is not."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close_or_open_private(self, opened: Callable[[], object] = lambda: None) -> None:
         """Closes the private room, or asks for its passphrase; calls `opened` once it is open."""
-        raise NotImplementedError
 
 
 class BaseApp(LettingGo):
@@ -206,50 +207,51 @@ class BaseApp(LettingGo):
         else:
             await self.push_screen(screen)
 
+    @abstractmethod
     async def enter(self, key: "RoomKey | None", *, confirmed: bool = False) -> None:
         """Opens the room and shows the conversation, or the choice of a model if there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def show_chat(self, *, warm: bool = True) -> None:
         """Shows the conversation; `warm` starts the model's process in the background."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def can_lock(self) -> bool:
         """Whether there is something to lock, and a way to lock it."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def can_demo(self) -> bool:
         """Whether sample conversations can be shown instead, while the home is locked."""
-        raise NotImplementedError
 
+    @abstractmethod
     def action_demo(self) -> None:
-        raise NotImplementedError
+        """Locks the home and shows sample conversations."""
 
     # --- models ----------------------------------------------------------------------------------
 
     @property
+    @abstractmethod
     def models(self) -> "ModelOnboarding":
         """The models of the home."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def choosing_model(self) -> bool:
         """Whether the choice of a model is shown, even below a window."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def change_model_soon(self) -> bool:
         """Starts the chosen model now (True), or when the reply under way has ended (False)."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def model_chosen(self) -> None:
         """Uses a model that has just been downloaded."""
-        raise NotImplementedError
 
+    @abstractmethod
     def model_needed(self, error: BaseException) -> None:
         """Opens the choice of a model if `error` says that one is missing."""
-        raise NotImplementedError
 
     # --- settings --------------------------------------------------------------------------------
 
@@ -258,9 +260,9 @@ class BaseApp(LettingGo):
         """The user's own keys, by action."""
         return self.desk.settings.keys
 
+    @abstractmethod
     async def change_setting(self, key: str, value: object) -> None:
         """Writes a setting and applies it; None restores its default. Raises `SettingsError`."""
-        raise NotImplementedError
 
     # --- background work and notices -------------------------------------------------------------
 
