@@ -424,7 +424,7 @@ class AtlasApp(BaseApp):
         from atlas_desktop.tui.palette import Palette
 
         if not isinstance(self.screen, Palette):
-            self.push_screen(Palette(id="--command-palette"))
+            self.push_screen(Palette())
 
     def action_help(self) -> None:
         from atlas_desktop.tui.help import HelpScreen

@@ -199,3 +199,16 @@ async def test_enter_twice_on_the_palette_takes_the_conversation_away_from_nobod
             press_at_once(place.app, ["ctrl+p", *words, "enter", *words, "enter", "enter"])
             await back_at_the_prompt(pilot, place)
             await assert_stored(pilot, place, f"after {words}")
+
+
+async def test_the_palette_opens_again_while_it_is_still_closing(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        for _ in range(3):
+            place.app.action_command_palette()
+            await pilot.pause()
+            place.app.screen.dismiss()
+            place.app.action_command_palette()
+            await back_at_the_prompt(pilot, place)
+        await assert_stored(pilot, place, "after the palette")
