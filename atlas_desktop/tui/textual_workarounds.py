@@ -223,6 +223,9 @@ QUIET_S = 1.0
 """Seconds without input after which new objects are collected."""
 GONE_S = 20.0
 """Seconds without input after which everything is collected, once."""
+CONSTANT_S = 300.0
+"""Seconds of use without such a pause after which everything is collected in the next quiet second. Without
+it, what was frozen while it was shown stayed for as long as nobody paused: 3 MB a minute."""
 LATEST_S = 60.0
 """Seconds without a collection after which one runs between two keys."""
 BETWEEN_KEYS_S = 0.2
@@ -240,9 +243,10 @@ class Sweeper:
     _touched: float = field(init=False)
     _swept: float = field(init=False)
     _thorough: bool = field(default=False, init=False)
+    _thorough_at: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._touched = self._swept = self.now()
+        self._touched = self._swept = self._thorough_at = self.now()
 
     def touched(self) -> None:
         self._touched = self.now()
@@ -266,8 +270,9 @@ class Sweeper:
                 return True
         if quiet < QUIET_S:
             return False
-        if at_rest and quiet >= GONE_S and not self._thorough:
-            self._thorough = True
+        gone = quiet >= GONE_S and not self._thorough
+        if at_rest and (gone or now - self._thorough_at >= CONSTANT_S):
+            self._thorough, self._thorough_at = True, now
             gc.unfreeze()
         elif new < AFTER:
             return False

@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from atlas_desktop.tui.textual_workarounds import AFTER, BETWEEN_KEYS_S, GONE_S, LATEST_S, QUIET_S, Sweeper
+from atlas_desktop.tui.textual_workarounds import (
+    AFTER,
+    BETWEEN_KEYS_S,
+    CONSTANT_S,
+    GONE_S,
+    LATEST_S,
+    QUIET_S,
+    Sweeper,
+)
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until
 
@@ -167,3 +175,26 @@ def test_what_was_left_out_and_is_gone_is_found_when_nobody_has_been_there_for_a
     time[0] += 2 * GONE_S
     assert not sweeper.sweep(), "once is enough"
     assert held
+
+
+def test_with_constant_use_what_was_left_out_is_gone_through_now_and_then() -> None:
+    time = [0.0]
+    sweeper = Sweeper(now=lambda: time[0])
+    kept = Ring()
+    held = many(AFTER + 100)
+    time[0] = 2 * QUIET_S
+    assert sweeper.sweep(), "what is there is left out from now on"
+    gone = weakref.ref(kept)
+    del kept
+    while time[0] < CONSTANT_S - GONE_S:
+        sweeper.touched()
+        time[0] += 2 * QUIET_S
+        held += many(AFTER + 100)
+        sweeper.sweep()
+        assert gone() is not None
+    sweeper.touched()
+    time[0] = CONSTANT_S + 2 * QUIET_S
+    sweeper.touched()
+    time[0] += 2 * QUIET_S
+    assert sweeper.sweep()
+    assert gone() is None
