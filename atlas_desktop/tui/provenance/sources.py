@@ -118,7 +118,7 @@ class Reasons:
 
 
 async def reasons_of(room: "RoomServices", ref: str, now: datetime) -> Reasons:
-    """Returns the reasons for a memory, a message or a reply, by its id. Raises what `WhyService.why`
+    """Returns the reasons for a memory, a message or a reply, by its id. Raises what `ProvenanceService.why`
     raises."""
     why = await room.why.why(ref)
     tiers: Sequence[TierUse] = ()
