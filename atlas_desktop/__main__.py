@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -25,8 +26,33 @@ def main(argv: list[str] | None = None) -> int:
     if given == ["--version"]:
         print(f"atlas {__version__}")  # noqa: T201 - the fastest answer
         return 0
-    locale.use(locale.locale_of(os.environ))
+    chosen = language(given, os.environ)
+    locale.use(chosen)
+    # argparse asks the environment for the language of its own texts.
+    os.environ["LANGUAGE"] = chosen or "C"
     return run(_for_the_interface(given) or build_parser(given).parse_args(queried(given)))
+
+
+def language(given: list[str], environ: Mapping[str, str]) -> str:
+    """Returns the language to run in: `ui.locale` of the home in the arguments, else the environment's.
+
+    It is needed before anything with texts is imported. Faults of the settings are reported when they are
+    loaded again.
+    """
+    from atlas_desktop.paths import NoSuchHome, Paths, find_home
+
+    pairs = zip(given, [*given[1:], ""], strict=True)
+    homes = [word[7:] or after for word, after in pairs if word == "--home" or word.startswith("--home=")]
+    with suppress(OSError, ValueError, NoSuchHome):
+        config = Paths(find_home(homes[-1] if homes else None)).config
+        # Most homes have no such setting: then nothing has to be imported for it.
+        written = config.is_file() and "locale" in config.read_text(encoding="utf-8")
+        if written or environ.get("ATLAS_UI_LOCALE"):
+            from atlas_desktop.settings.file import SettingsError, SettingsFile
+
+            with suppress(SettingsError):
+                return SettingsFile(config, environ).load().ui.locale or locale.locale_of(environ)
+    return locale.locale_of(environ)
 
 
 def queried(given: list[str]) -> list[str]:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atlas_desktop import locale
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.desk import AppContext
 from atlas_desktop.services.vault import VaultService
@@ -37,8 +36,7 @@ if TYPE_CHECKING:
 def build_desk(paths: Paths) -> AppContext:
     """Wires the program. Reads the settings; opens nothing."""
     settings_file = SettingsFile(paths.config)
-    settings = settings_file.load()
-    locale.use(settings.ui.locale or locale.locale_of(settings_file.environ))
+    settings_file.load()
 
     async def open_store(key: RoomKey | None, room: RoomKind) -> "Store":
         return await _open_store(paths, key, room)

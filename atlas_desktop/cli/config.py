@@ -81,8 +81,8 @@ async def list_settings(ctx: Context, _args: argparse.Namespace) -> int:
             for info, value in rows
         ],
         lambda: "\n".join(
-            f"{info.key} = {value!r}{f'  ({info.bounds})' if info.bounds else ''}\n    {info.description}"
-            for info, value in rows
+            f"{info.key} = {value!r}{f'  ({bounds})' if bounds else ''}\n    {info.description}"
+            for info, value, bounds in ((info, value, info.bounds_text) for info, value in rows)
         ),
     )
     return Exit.DONE

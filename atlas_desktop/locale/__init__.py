@@ -4,8 +4,9 @@ Texts are written in English where they are shown, inside `_()` or `ngettext()`.
 with `N_()` or `plural()` and translated where it is shown. The catalogues are in `LANGUAGE/LC_MESSAGES`;
 `make translations` brings them up to date.
 
-The language is chosen once, before the modules with texts are imported: the environment's, then the setting
-`ui.locale`. Without a language, or with one that has no catalogue, texts are English.
+The language is chosen once (`atlas_desktop.__main__.language`), before the modules with texts are imported:
+by the setting `ui.locale`, else by the environment. Without a language, or with one that has no catalogue,
+texts are English.
 """
 
 import gettext as _gettext
@@ -73,7 +74,7 @@ def use(locale: str) -> None:
     Empty for plain English.
     """
     use_formats(locale)
-    # For argparse, which translates its own texts by the environment's language.
+    # For argparse, which looks for its own texts in this catalogue.
     _gettext.bindtextdomain(DOMAIN, str(FOLDER))
     _gettext.textdomain(DOMAIN)
     _Chosen.texts = (

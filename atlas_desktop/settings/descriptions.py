@@ -2,7 +2,7 @@
 
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
@@ -57,6 +57,7 @@ EFFECTS = {
     "context.snapshots": Effect.START,
     "context.snapshots_mb": Effect.START,
     "memory.vector_index": Effect.START,
+    "ui.locale": Effect.START,
     "jobs": Effect.START,
 }
 
@@ -68,11 +69,24 @@ class SettingInfo:
     key: str
     type: str
     default: Any
-    bounds: str
+    limits: tuple[str, Mapping[str, Any]]
+    """The text of its bounds in English, and the values in it."""
     name: str
     description: str
     """What it does, in a sentence or two."""
     most: int = 0
+
+    @property
+    def bounds(self) -> str:
+        """The bounds in English, which scripts read; empty without any."""
+        text, values = self.limits
+        return text.format(**values) if values else text
+
+    @property
+    def bounds_text(self) -> str:
+        """The bounds in the user's language."""
+        text, values = self.limits
+        return _(text, **values)
 
     @property
     def env(self) -> str:
@@ -83,7 +97,7 @@ class SettingInfo:
         """Describes what a value has to be."""
         if not self.bounds:
             return _(_WANTED_TEXTS[self.type])
-        return _(_WANTED_WITHIN_TEXTS[self.type], bounds=self.bounds)
+        return _(_WANTED_WITHIN_TEXTS[self.type], bounds=self.bounds_text)
 
     @property
     def effect(self) -> Effect:
@@ -133,11 +147,11 @@ def _type_name(kind: Any) -> str:
     return str(kind.__name__)
 
 
-def _bounds(kind: Any, meta: Meta) -> str:
+def _bounds(kind: Any, meta: Meta) -> tuple[str, Mapping[str, Any]]:
     if typing.get_origin(kind) is Literal:
-        return ", ".join(typing.get_args(kind))
+        return ", ".join(typing.get_args(kind)), {}
     if meta.ge is not None:
-        return _("{least} to {most}", least=meta.ge, most=meta.le)
+        return N_("{least} to {most}"), {"least": meta.ge, "most": meta.le}
     if meta.gt is not None:
-        return _("above {least} to {most}", least=meta.gt, most=meta.le)
-    return _("at most {most}", most=meta.max_length) if meta.max_length else ""
+        return N_("above {least} to {most}"), {"least": meta.gt, "most": meta.le}
+    return (N_("at most {most}"), {"most": meta.max_length}) if meta.max_length else ("", {})

@@ -114,12 +114,10 @@ def show(
     """Runs the interface, then removes temporary files."""
     # Textual paints at ticks of this clock. At its default of 60 a second, a key can wait 17 ms for nothing.
     os.environ.setdefault("TEXTUAL_FPS", "120")
-    # The desk sets the language, which must happen before the screens with their texts are loaded.
-    desk = ctx.desk
     from atlas_desktop.tui.app import AtlasApp
 
     app = AtlasApp(
-        desk,
+        ctx.desk,
         resume=resume,
         key=key,
         off_record=off_record,

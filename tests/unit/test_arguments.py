@@ -1,12 +1,14 @@
 """The interface starts without the modules of the commands, and takes the same arguments."""
 
 import argparse
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from atlas_desktop.__main__ import COMMANDS, _for_the_interface, build_parser, queried
+from atlas_desktop.__main__ import COMMANDS, _for_the_interface, build_parser, language, queried
 
 
 @pytest.mark.parametrize(
@@ -81,3 +83,36 @@ def test_everything_that_is_loaded_behind_the_unlock_screen_is_there() -> None:
     code = "from atlas_desktop.tui import preload; preload.load_conversation(); print(len(preload.AHEAD))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) > 20
+
+
+@pytest.mark.parametrize(
+    ("config", "environ", "language_"),
+    [
+        ("", {}, ""),
+        ("", {"LANG": "es_ES.UTF-8"}, "es_ES"),
+        ('[ui]\nlocale = "de_DE"\n', {"LANG": "es_ES.UTF-8"}, "de_DE"),
+        ('[ui]\nlocale = "de_DE"\n', {"ATLAS_UI_LOCALE": "es"}, "es"),
+        ("[ui]\nlocale = 7\n", {"LANG": "es_ES.UTF-8"}, "es_ES"),
+        ("locale", {"LANG": "es_ES.UTF-8"}, "es_ES"),
+    ],
+)
+@pytest.mark.parametrize("form", ["--home {}", "--home={}"])
+def test_the_language_is_the_settings_else_the_environments(
+    tmp_path: Path, config: str, environ: dict[str, str], language_: str, form: str
+) -> None:
+    (tmp_path / "config.toml").write_text(config)
+    assert language([*form.format(tmp_path).split(), "jobs", "list"], environ) == language_
+
+
+def test_a_config_that_is_a_pipe_keeps_nobody_waiting_for_the_language(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.toml")
+    assert language(["--home", str(tmp_path)], {"LANG": "de_DE"}) == "de_DE"
+
+
+def test_argparse_and_tables_speak_the_language_of_the_home(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[ui]\nlocale = "de"\n')
+    program = Path(sys.executable).with_name("atlas")
+    command = [str(program), "--home", str(tmp_path), "jobs", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Aufruf: atlas jobs")
+    assert "Hintergrundarbeit" in done.stdout

@@ -142,7 +142,7 @@ def line(row: Row, work: "ModelJobs", width: int) -> Content:
     elif row.summary is not None and row.used:
         state, style = _("in use: {roles}", roles=_roles(row.summary.used_for)), "bold $success"
     elif row.recommended:
-        state = _("recommended, {fit}", fit=fit)
+        state = _("recommended, {fit}", fit=fit_word(fit))
     room = width - cell_len(state) - 11 - 3
     if cell_len(name) > room:
         name = set_cell_size(name, max(room - 1, 1)).rstrip() + "…"

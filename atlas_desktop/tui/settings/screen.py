@@ -175,7 +175,7 @@ def details(row: Row) -> Content:
         return Content.assemble(*parts, (f"{told} · {where}", "$quiet"))
     default = clean_line(words_of(row.default))[:80]
     if row.info.bounds:
-        told = _("Allowed: {bounds}. Default: {default}", bounds=row.info.bounds, default=default)
+        told = _("Allowed: {bounds}. Default: {default}", bounds=row.info.bounds_text, default=default)
     else:
         told = _("Default: {default}", default=default)
     parts += [(told, "$quiet"), ("\n", "")]
