@@ -8,6 +8,7 @@ if __name__ == "__main__":
 import argparse
 import gc
 import io
+import itertools
 import os
 import sys
 from collections.abc import Collection, Mapping
@@ -41,7 +42,7 @@ def language(given: list[str], environ: Mapping[str, str]) -> str:
     """
     from atlas_desktop.paths import NoSuchHome, Paths, find_home
 
-    pairs = zip(given, [*given[1:], ""], strict=True)
+    pairs = itertools.pairwise([*given, ""])
     homes = [word[7:] or after for word, after in pairs if word == "--home" or word.startswith("--home=")]
     with suppress(OSError, ValueError, NoSuchHome):
         config = Paths(find_home(homes[-1] if homes else None)).config

@@ -104,6 +104,10 @@ def test_the_language_is_the_settings_else_the_environments(
     assert language([*form.format(tmp_path).split(), "jobs", "list"], environ) == language_
 
 
+def test_without_arguments_it_is_the_language_of_the_usual_home() -> None:
+    assert language([], {"LANG": "de_DE"}) == "de_DE"
+
+
 def test_a_config_that_is_a_pipe_keeps_nobody_waiting_for_the_language(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "config.toml")
     assert language(["--home", str(tmp_path)], {"LANG": "de_DE"}) == "de_DE"
