@@ -1,0 +1,1 @@
+"""Reads the text of files: one module per format, in a confined process."""
