@@ -21,7 +21,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table, one line per row. Its header is the text from `begin` to `header_end`; empty if it has none."""
+    """A table, one line per row. Its header is the text from `begin` to `header_end`, or empty."""
 
     begin: int
     end: int
@@ -32,9 +32,10 @@ class Table:
 class ParsedText:
     r"""The text of a file and its structure.
 
-    The text has no control characters but newline and tab. `pages` are the positions at which the pages begin,
-    the first one 0; empty for formats without pages. `blank_pages` are the pages without any text, by number:
-    usually pictures of scanned text. `created` is the date that the file states, in ISO 8601, or empty.
+    The text has no control characters but newline and tab. `pages` are the positions at which the pages
+    begin, the first one 0; empty for formats without pages. `blank_pages` are the pages without any text, by
+    number: usually pictures of scanned text. `created` is the date that the file states, in ISO 8601, or
+    empty.
     """
 
     text: str = field(repr=False)
@@ -48,8 +49,8 @@ class ParsedText:
 
 
 class DocumentState(StrEnum):
-    """queued: seen, not read yet; partial: read, but some pages have no text; failed: cannot be read; missing:
-    the file is gone; archived: the file is gone and the document is kept, but not searched."""
+    """queued: seen, not read yet; partial: read, but some pages have no text; failed: cannot be read;
+    missing: the file is gone; archived: the file is gone and the document is kept, but not searched."""
 
     QUEUED = "queued"
     INDEXED = "indexed"
@@ -71,9 +72,9 @@ class OnMissing(StrEnum):
 class NewChunk:
     """A piece of a document's text: the characters from `begin` to `end`, exactly.
 
-    `page` is the page on which it begins, None without pages. `lines` are its first and last line. `heading` is
-    the path of headings above it. `header` is the header of the table whose rows it contains, if the header
-    is not in the piece itself.
+    `page` is the page on which it begins, None without pages. `lines` are its first and last line. `heading`
+    is the path of headings above it. `header` is the header of the table whose rows it contains, if the
+    header is not in the piece itself.
     """
 
     begin: int
@@ -102,7 +103,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What identifies a file on disk: its absolute path, size in bytes, times in nanoseconds, device and inode."""
+    """What identifies a file on disk: absolute path, size in bytes, time in nanoseconds, device and inode."""
 
     path: str
     size: int
