@@ -163,10 +163,26 @@ class Refusal(StrEnum):
     PICTURES = "pictures"
     ENCRYPTED = "encrypted"
     DAMAGED = "damaged"
+    UNKNOWN_FORMAT = "unknown_format"
+    NOT_A_FOLDER = "not_a_folder"
+    PARTLY_PICTURES = "partly_pictures"
 
 
 class AttachmentRefused(Exception):
     """A file that cannot be attached.
+
+    `limit` is what it exceeds (bytes, characters, pages or seconds), 0 where there is none.
+    """
+
+    def __init__(self, name: str, reason: Refusal, limit: int = 0) -> None:
+        super().__init__(reason.value)
+        self.name = name
+        self.reason = reason
+        self.limit = limit
+
+
+class DocumentRefused(Exception):
+    """A file that cannot be read as a document.
 
     `limit` is what it exceeds (bytes, characters, pages or seconds), 0 where there is none.
     """

@@ -272,6 +272,22 @@ class AttachmentNotFound(MemoryFault):
         self.ref = ref
 
 
+class DocumentNotFound(MemoryFault):
+    """No document of the room has this id or path."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__()
+        self.ref = ref
+
+
+class FolderNotFound(MemoryFault):
+    """No watched folder has this id or path."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__()
+        self.ref = ref
+
+
 class PersonaNotFound(MemoryFault):
     """No persona has this name or id."""
 

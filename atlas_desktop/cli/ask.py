@@ -1,6 +1,7 @@
 """`atlas ask`: one message, one reply."""
 
 import argparse
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,8 @@ from atlas_desktop.locale import _
 
 if TYPE_CHECKING:
     from atlas_desktop.services.events import Replied
-    from atlas_desktop.services.turns import Turn
+    from atlas_desktop.services.room import RoomServices
+    from atlas_desktop.services.turns import Turn, TurnOptions
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -45,9 +47,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 async def ask(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.services.turns import part_options
-    from models.messages import StopReason
-
     text = given_text(args.text)
     if not text.strip():
         raise UsageError(_("The message is empty."), _("Give a text, or `-` to read it from standard input."))
@@ -57,13 +56,21 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
     ctx.tell_damage(room)
     session = None if args.session == "new" else args.session
     options = await with_persona(ctx, room, options_for(ctx, args), args)
-    parts = [text]
     if not args.split:
-        options = replace(options, attachments=attached)
-    else:
-        # The files are sent in full then. The question comes last, next to the reply.
-        whole = "\n\n".join(filter(None, [written_out(attached), text]))
-        parts = await room.chat.in_parts(whole, session=session, options=options)
+        return await answer(ctx, room, [text], session, replace(options, attachments=attached))
+    # The files are sent in full then. The question comes last, next to the reply.
+    whole = "\n\n".join(filter(None, [written_out(attached), text]))
+    parts = await room.chat.in_parts(whole, session=session, options=options)
+    return await answer(ctx, room, parts, session, options)
+
+
+async def answer(
+    ctx: Context, room: "RoomServices", parts: "Sequence[str]", session: str | None, options: "TurnOptions"
+) -> int:
+    """Sends a message, in parts if it is too long for one, and prints the reply to the last of them."""
+    from atlas_desktop.services.turns import part_options
+    from models.messages import StopReason
+
     for number, part in enumerate(parts, 1):
         turn = room.chat.turn(part, session=session, options=part_options(options, number, len(parts)))
         done = await _run(ctx, turn, show=number == len(parts))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
 from atlas_desktop.locale import N_, _, ngettext, plural
+from atlas_desktop.phrases.documents import document_error
 from atlas_desktop.phrases.forgetting import copies, counts, places
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from memory.context.documents import DocumentUse
     from memory.context.entities import Summary, TierUse
     from memory.context.prepared import ContextView
+    from memory.documents.entities import Chunk, Document, DocumentHit, ErasedDocuments, StoredCitation
     from memory.entities import Message, SearchHit, Session
     from memory.jobs.queue import Job
     from memory.jobs.runner import RunReport
@@ -63,6 +65,95 @@ def recalled(value: "Hit") -> dict[str, Any]:
             "created_at": source.created_at.isoformat(),
             "speaker": source.speaker,
         },
+    }
+
+
+def library_document(value: "Document", room: str) -> dict[str, Any]:
+    """A document of the library, without its text."""
+    error = None if value.error is None else document_error(value).as_json()["error"]
+    made = value.summary
+    return {
+        "id": value.id,
+        "title": value.title,
+        "author": value.author,
+        "created": value.created,
+        "path": value.path,
+        "media_type": value.media_type,
+        "bytes": value.size,
+        "pages": value.pages,
+        "project": value.project,
+        "room": room,
+        "folder": value.folder,
+        "state": value.state,
+        "error": error,
+        "sha256": value.sha256,
+        "parser": value.parser,
+        "copied": value.copied,
+        "chunks": value.chunks,
+        "added_at": at(value.added_at),
+        "modified_at": at(value.modified_at),
+        "indexed_at": at(value.indexed_at),
+        "summary": None
+        if made is None
+        else {"text": made.text, "fallback": made.fallback, "model": made.model},
+        "sessions": list(value.sessions),
+    }
+
+
+def chunk(value: "Chunk") -> dict[str, Any]:
+    return {
+        "id": value.id,
+        "number": value.number,
+        "page": value.page,
+        "lines": None if value.page is not None else list(value.lines),
+        "chars": [value.begin, value.end],
+        "heading": list(value.heading),
+        "text": value.text,
+    }
+
+
+def document_hit(value: "DocumentHit") -> dict[str, Any]:
+    """A chunk that was found, with its score parts."""
+    found = value.chunk
+    return {
+        "id": found.id,
+        "kind": "chunk",
+        "text": found.text,
+        "score": round(value.score, 6),
+        "parts": {name: round(part, 6) for name, part in value.parts.items()},
+        "source": {
+            "document": found.document,
+            "title": value.title,
+            "path": value.path,
+            "page": found.page,
+            "lines": None if found.page is not None else list(found.lines),
+            "chars": [found.begin, found.end],
+            "heading": list(found.heading),
+            "created_at": at(value.created_at),
+        },
+    }
+
+
+def citation(value: "StoredCitation") -> dict[str, Any]:
+    return {
+        "marker": value.marker,
+        "document": value.document,
+        "title": value.title,
+        "page": value.page,
+        "lines": None if value.page is not None else list(value.lines),
+        "chars": [value.begin, value.end],
+        "quote": value.quote,
+        "verified": value.verified,
+        "current": value.current,
+    }
+
+
+def erased_documents(*values: "ErasedDocuments") -> dict[str, Any]:
+    """The receipt of removed documents."""
+    names = ("documents", "chunks", "vectors", "summaries", "citations", "jobs")
+    return {
+        "forgotten": {name: sum(getattr(value, name) for value in values) for name in names},
+        "verified": all(value.verified for value in values),
     }
 
 
@@ -245,6 +336,17 @@ def reply(event: Replied) -> dict[str, Any]:
         "context": tiers(event.context),
         "recalled": [recalled(hit) for hit in event.recalled],
         "documents": [document(use) for use in event.documents],
+        **cited(event),
+    }
+
+
+def cited(event: Replied) -> dict[str, Any]:
+    """What a reply cites; nothing if its session is about no documents."""
+    if event.cited is None:
+        return {}
+    return {
+        "citations": [citation(one) for one in event.cited.citations],
+        "unsupported": [list(one) for one in event.cited.unsupported],
     }
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from memory.context.documents import DocumentUse
     from memory.context.entities import TierUse
     from memory.context.epochs import Compaction
+    from memory.documents.entities import CitedReply
     from memory.entities import Message, Session
     from memory.recall.entities import Hit
     from models.messages import Completion
@@ -44,7 +45,8 @@ class Replied:
 
     `due`: the context is full, and the session's next epoch has to be prepared. `prepare_ms` passed before
     the model was asked (to load it, to recall, to restore its state). `documents` says how much of each
-    attachment was in the prompt.
+    attachment was in the prompt. `cited` is what the reply cites of the session's documents; None if there
+    are none.
     """
 
     session: "Session"
@@ -55,6 +57,7 @@ class Replied:
     due: bool = False
     prepare_ms: float = 0.0
     documents: "tuple[DocumentUse, ...]" = ()
+    cited: "CitedReply | None" = None
 
 
 def compaction_notice(compaction: "Compaction") -> Notice:

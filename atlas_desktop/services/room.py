@@ -9,6 +9,11 @@ from atlas_desktop.services.attachments import AttachmentService, PassageEmbedde
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.branches import BranchService
 from atlas_desktop.services.context import ContinuityService, EpochService
+from atlas_desktop.parsing.client import DocumentParser
+from atlas_desktop.services.documents.indexing import ChunkEmbedder
+from atlas_desktop.services.documents.library import DocumentService
+from atlas_desktop.services.documents.search import DocumentSearchService
+from atlas_desktop.services.documents.summaries import DocumentSummaries
 from atlas_desktop.services.forgetting import ForgettingService
 from atlas_desktop.services.learning import LearningService
 from atlas_desktop.services.loaded_model import Model
@@ -29,6 +34,7 @@ from memory.clock import Clock
 from memory.context.budget import Limits
 from memory.context.documents import Documents
 from memory.context.engine import ContextEngine
+from memory.context.library import LibraryContext
 from memory.context.recalling import ContextRecall
 from memory.jobs.foreground_gate import ForegroundGate, Power
 from memory.memories.profile import ProfileMaker
@@ -66,6 +72,7 @@ class RoomServices:
     organising: OrganisingService
     related: RelatedService
     attachments: AttachmentService
+    documents: DocumentService
     personas: PersonaService
     branches: BranchService
     snapshots: "SnapshotStore | None" = None
@@ -143,10 +150,11 @@ class RoomFactory:
             lambda: self.settings().sessions,
             recall.complete,
         )
+        search = DocumentSearchService(store)
         room = RoomServices(
             store=store,
             sessions=SessionService(store),
-            chat=self.chat(store, background, recall, continuity, epochs),
+            chat=self.chat(store, background, recall, continuity, epochs, search),
             background=background,
             epochs=epochs,
             summaries=summaries,
@@ -176,6 +184,15 @@ class RoomFactory:
                 store, background, epochs, remember=recall.remember, important=learning.important
             ),
             attachments=AttachmentService(store, epochs),
+            documents=DocumentService(
+                store,
+                background,
+                epochs,
+                ChunkEmbedder(store.documents, lambda: self.model().embedder, background),
+                search,
+                DocumentSummaries(store),
+                DocumentParser,
+            ),
             branches=BranchService(store),
             personas=PersonaService(store, lambda: self.settings().chat.system_prompt),
             snapshots=snapshots,
@@ -189,6 +206,7 @@ class RoomFactory:
         recall: RecallService,
         continuity: ContinuityService,
         epochs: EpochService,
+        search: DocumentSearchService,
     ) -> TurnService:
         """Returns the turns of a room with the model in use."""
         model = self.model()
@@ -201,6 +219,7 @@ class RoomFactory:
             limits=lambda: limits_of(self.settings().context),
             recalling=ContextRecall(model.counter, self.clock, recall=recall),
             profile=self.profile(store),
+            library=LibraryContext(store, model.counter, search),
             documents=Documents(store, model.counter, PassageEmbedder(lambda: self.model().embedder)),
         )
         return TurnService(TurnParts(store, model.chat, context, continuity, background, epochs.bring_back))

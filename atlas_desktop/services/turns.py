@@ -10,6 +10,7 @@ from atlas_desktop.locale import N_, _
 from atlas_desktop.services.attachments import documents_notice
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.services.documents.citing import cited_reply
 from atlas_desktop.services.context import ContinuityService
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent, compaction_notice
 from atlas_desktop.services.summaries import first_words
@@ -19,6 +20,7 @@ from memory.context.assembly import Prompt
 from memory.context.boundaries import Boundary
 from memory.context.engine import ContextEngine
 from memory.context.prepared import Prepared
+from memory.documents.entities import CitedReply
 from memory.entities import (
     MemoryMode,
     Message,
@@ -55,7 +57,8 @@ class TurnOptions:
     """How a turn is made. `system` and `project` only matter when it starts a session.
 
     `memory_mode` is the mode from this turn on; None keeps the session's. A turn that `goes_on` with the one
-    before it never starts a new session. `attachments` are attached to its session.
+    before it never starts a new session. `attachments` are attached to its session, which becomes about
+    `documents` (ids), too.
     """
 
     params: GenerationParams = field(default_factory=GenerationParams)
@@ -64,6 +67,7 @@ class TurnOptions:
     project: str | None = None
     goes_on: bool = False
     attachments: tuple[NewAttachment, ...] = ()
+    documents: tuple[str, ...] = ()
 
 
 _NEAR_THE_END = 8
@@ -137,6 +141,7 @@ class Turn:
         self._said: list[str] = []
         self._saving: asyncio.Task[Message] | None = None
         self._saved_at = 0.0
+        self._cited: CitedReply | None = None
 
     def stop(self) -> None:
         """Ends the reply within one token. Safe to call at any time, more than once."""
@@ -282,13 +287,15 @@ class Turn:
         return Accepted(session, last[0], last[1])
 
     async def _attach(self, accepted: Accepted) -> Exception | None:
-        """Attaches the turn's files to its session; returns the error if one could not be attached.
+        """Attaches the turn's files and documents to its session; returns the error if that failed.
 
         The user's message comes first: it is stored by then.
         """
         try:
             for attachment in self.options.attachments:
                 await self._store.attachments.attach(accepted.session.id, attachment)
+            if self.options.documents:
+                await self._store.documents.bind(accepted.session.id, self.options.documents)
         except (MemoryFault, OSError) as error:
             return error
         return None
@@ -411,6 +418,11 @@ class Turn:
         patch = replace(patch, tokens=tokens, token_model=info.fingerprint, model=info.id)
         message = await self._store.update_message(reply_id, patch)
         self._due = await self._parts.context.record(prepared, message, completion)
+        if prepared.passages:
+            self._cited = await cited_reply(message.content, prepared.passages)
+            await self._store.documents.put_citations(
+                message.session_id, message.id, self._cited.citations, self._cited.unsupported
+            )
         return message
 
     async def _replied(
@@ -425,7 +437,9 @@ class Turn:
         if prepared is None:
             return Replied(session, message, completion, (), (), self._due, prepare_ms, ())
         tiers, recalled, documents = prepared.prompt.tiers, prepared.recalled, prepared.documents
-        return Replied(session, message, completion, tiers, recalled, self._due, prepare_ms, documents)
+        return Replied(
+            session, message, completion, tiers, recalled, self._due, prepare_ms, documents, self._cited
+        )
 
     async def _keep_what_came(self, reply_id: str, reason: StopReason) -> None:
         """Stores a reply that ended early. Shielded: the consumer may have been cancelled."""

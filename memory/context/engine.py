@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from memory.context.assembly import Head, Prompt, TokenSizes, assemble, make_head, sendable, to_send
+from memory.context.assembly import Head, Prompt, Read, TokenSizes, assemble, make_head, sendable, to_send
 from memory.context.budget import Budget, Limits, allocate
 from memory.context.compacting import HistoryCompactor
 from memory.context.decisions import RecallDecision
 from memory.context.documents import Documents, Told
 from memory.context.entities import TOLD, Epoch, NewEpoch, TierUse, TurnRecord, WholeDocument
 from memory.context.epochs import Compaction, EpochBuilder, EpochPlace, EpochSelector
+from memory.context.library import NO_PASSAGES, LibraryContext, TellsPassages
 from memory.context.long_messages import in_parts
 from memory.context.prepared import ContextView, Prepared
 from memory.context.recalling import USES_MEMORY, ContextRecall, RecalledContext
@@ -72,6 +73,7 @@ class Selection:
     recalled: RecalledContext
     held: tuple[str, ...]
     documents: Told
+    passages: TellsPassages = NO_PASSAGES
 
     @property
     def said(self) -> Message:
@@ -80,7 +82,16 @@ class Selection:
 
     async def assembled(self, sizes: TokenSizes) -> Prompt:
         head = Head(self.epoch.head, self.epoch.parts)
-        return await assemble(head, self.messages, sizes, self.held, self.documents.read())
+        return await assemble(head, self.messages, sizes, self.held, self._read())
+
+    def _read(self) -> Read:
+        """Returns what counts as documents and is not part of the head: attachments, and passages."""
+        read = self.documents.read()
+        if not self.passages.passages:
+            return read
+        return Read(
+            read.new + self.passages.tokens, read.standing, (*read.ids, *self.passages.documents)
+        )
 
 
 class ContextEngine:
@@ -98,12 +109,14 @@ class ContextEngine:
         recalling: ContextRecall | None = None,
         profile: ProfileMaker | None = None,
         documents: Documents | None = None,
+        library: LibraryContext | None = None,
     ) -> None:
         self._store = store
         self._model = model
         self._counter = counter
         self._profile = profile
         self._documents = documents
+        self._library = library
         self._beginnings = EpochBuilder(store, folder, self._page, self._whole_documents)
         self._default_system = default_system
         self._limits = limits
@@ -147,6 +160,7 @@ class ContextEngine:
             recalled.considered,
             compacted,
             read,
+            (*selected.passages.known, *selected.passages.passages),
         )
 
     async def _select(
@@ -182,11 +196,27 @@ class ContextEngine:
             recalled = await self._recalling.preface(session, messages, epoch, limits, budget.recall)
             held = tuple(hit.id for hit in recalled.hits)
         documents = await self._told(session, messages, epoch, budget, sizes)
-        if (recalled.hits or documents.text) and reply_id is not None:
-            read = [use.id for use in documents.uses]
+        passages = await self._passages(session, messages, epoch, budget, sizes, documents)
+        if (recalled.hits or documents.text or passages.text) and reply_id is not None:
+            read = [*(use.id for use in documents.uses), *passages.documents]
             await trace(self._store, session.id, reply_id, info.fingerprint, recalled.hits, read)
-        said = await self._with_preface(said, recalled.text + documents.text)
-        return Selection(epoch, [*messages[:-1], said], recalled, held, documents)
+        said = await self._with_preface(said, recalled.text + documents.text + passages.text)
+        return Selection(epoch, [*messages[:-1], said], recalled, held, documents, passages)
+
+    async def _passages(
+        self,
+        session: Session,
+        messages: Sequence[Message],
+        epoch: Epoch | NewEpoch,
+        budget: Budget,
+        sizes: TokenSizes,
+        documents: Told,
+    ) -> TellsPassages:
+        """Selects the passages of the session's documents that go with the newest of `messages`."""
+        if self._library is None:
+            return NO_PASSAGES
+        used = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages))) + documents.read().new
+        return await self._library.tell(session.id, messages, budget, used)
 
     async def _compact(
         self, session: Session, selected: Selection, sizes: TokenSizes, budget: Budget, tokens: int
@@ -200,7 +230,8 @@ class ContextEngine:
         # again.
         before = [*messages[:-1], replace(said, preface=selected.recalled.text)]
         documents = await self._told(session, before, epoch, budget, sizes)
-        said = await self._with_preface(said, selected.recalled.text + documents.text)
+        preface = selected.recalled.text + documents.text + selected.passages.text
+        said = await self._with_preface(said, preface)
         chosen = replace(selected, epoch=epoch, messages=[*messages[:-1], said], documents=documents)
         return compacted, chosen
 
@@ -212,6 +243,7 @@ class ContextEngine:
             recalled=selected.recalled.without_room(),
             held=(),
             documents=selected.documents.without_new(),
+            passages=TellsPassages(known=selected.passages.known),
         )
 
     async def _told(
@@ -229,7 +261,9 @@ class ContextEngine:
         return await self._documents.told(session.id, messages, epoch, budget, used)
 
     async def _whole_documents(self, session_id: str, budget: Budget) -> list[WholeDocument]:
-        return [] if self._documents is None else await self._documents.whole(session_id, budget)
+        """Returns what a head contains of the session's documents: attachments in full, summaries of others."""
+        found = [] if self._documents is None else await self._documents.whole(session_id, budget)
+        return found + ([] if self._library is None else await self._library.summaries(session_id, budget))
 
     async def in_parts(self, text: str, *, system: str | None, reply: int) -> list[str]:
         """Returns the text alone if one message can contain it, else parts (`memory.context.long_messages`).
@@ -347,9 +381,12 @@ class ContextEngine:
         async def first() -> Head:
             """Makes the head of a session without an epoch: the system prompt and the profile."""
             page = await self._page(session, budget)
-            if not page.memories:
+            library = [] if self._library is None else await self._library.summaries(session.id, budget)
+            if not page.memories and not library:
                 return bare
-            return await make_head(bare.text, profile=page, counter=self._counter, shape=info.shape)
+            return await make_head(
+                bare.text, profile=page, documents=library, counter=self._counter, shape=info.shape
+            )
 
         epoch, messages = await find(session.id, leaf_id, info.fingerprint, bare.text, first)
         if isinstance(epoch, Epoch):

@@ -8,6 +8,7 @@ from memory.context.decisions import RecallDecision
 from memory.context.documents import DocumentUse
 from memory.context.entities import Epoch, NewEpoch, TierUse
 from memory.context.epochs import Compaction
+from memory.documents.entities import StoredPassage
 from memory.entities import Message, Session
 from memory.recall.entities import Hit
 from models.messages import ChatMessage, ModelInfo
@@ -17,7 +18,8 @@ from models.messages import ChatMessage, ModelInfo
 class Prepared:
     """A turn's prompt and what it was made from. `said` is the user's message with its preface.
 
-    `compacted` is the new epoch that had to begin at once because the old one was full.
+    `compacted` is the new epoch that had to begin at once because the old one was full. `passages` are those
+    of documents that the prompt contains, and that the reply can cite.
     """
 
     prompt: Prompt
@@ -30,6 +32,7 @@ class Prepared:
     considered: tuple[RecallDecision, ...] = ()
     compacted: Compaction | None = None
     documents: tuple[DocumentUse, ...] = ()
+    passages: tuple[StoredPassage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

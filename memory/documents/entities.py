@@ -4,7 +4,7 @@ All positions are characters in the document's text, from 0; a range (begin, end
 lines count from 1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -113,6 +113,42 @@ class FileFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A stored document as the folder scan compares it with the disk; `document` is its id."""
+
+    document: str
+    facts: FileFacts
+    sha256: str
+    parser: str
+    state: "DocumentState"
+    folder: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """What was read from a file, to be stored.
+
+    `path` is as the user gave it, `facts.path` absolute. `document` is the id of the document that it replaces,
+    None for a new one. With `error` the file could not be read, in full (`parsed` is None) or in part. `content`
+    is a copy of the file.
+    """
+
+    path: str
+    facts: FileFacts
+    sha256: str
+    media_type: str
+    parser: str
+    title: str
+    parsed: ParsedText | None = None
+    chunks: tuple[NewChunk, ...] = ()
+    error: "DocumentError | None" = None
+    project: str | None = None
+    folder: str | None = None
+    content: bytes | None = field(default=None, repr=False)
+    document: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentSummary:
     """What a document says, in short. `fallback`: made of its own sentences, because the model failed."""
 
@@ -163,16 +199,22 @@ class DocumentError:
 
 @dataclass(frozen=True, slots=True)
 class WatchedFolder:
-    """A folder whose files are documents. `include` and `exclude` are patterns as in .gitignore files."""
+    """A folder whose files are documents. `include` and `exclude` are patterns as in .gitignore files.
+
+    `path` is as the user gave it, `location` absolute. `skipped` is what the last scan left out: places and
+    reasons.
+    """
 
     id: str
     path: str
+    location: str
     project: str | None
     include: tuple[str, ...]
     exclude: tuple[str, ...]
     on_missing: OnMissing
     added_at: datetime
     scanned_at: datetime | None
+    skipped: tuple[tuple[str, str], ...] = ()
 
 
 class Grain(StrEnum):
@@ -205,3 +247,121 @@ class DocumentHit:
     score: float
     parts: Mapping[str, float]
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassage:
+    """A passage in a prompt of a session, by the number (`marker`) under which a reply can cite it.
+
+    `message` is the user's message that it was given with. `sha256` is that of the document's file then.
+    """
+
+    marker: int
+    document: str
+    title: str
+    page: int | None
+    lines: tuple[int, int]
+    begin: int
+    end: int
+    heading: tuple[str, ...]
+    text: str = field(repr=False)
+    sha256: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCitation:
+    """A citation of a reply. `quote` is the document's text from `begin` to `end` if it is `verified`.
+
+    `current`: the document has not changed since.
+    """
+
+    marker: int
+    document: str
+    title: str
+    page: int | None
+    lines: tuple[int, int]
+    begin: int
+    end: int
+    quote: str = field(repr=False)
+    verified: bool
+    sha256: str
+    current: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CitedReply:
+    """What a reply cites, and the ranges of its text that no passage supports."""
+
+    citations: tuple[StoredCitation, ...] = ()
+    unsupported: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedDocuments:
+    """What was erased with documents. `recalled_in` are the sessions whose prompts contained passages of them.
+
+    `verified`: nothing of them was found afterwards.
+    """
+
+    documents: int
+    chunks: int
+    vectors: int
+    summaries: int
+    citations: int
+    jobs: int
+    recalled_in: tuple[str, ...]
+    verified: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkEntry:
+    """A chunk as search reads it: `words` is the number of its words, those of title and headings included."""
+
+    seq: int
+    id: str
+    document: str
+    number: int
+    page: int | None
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEntry:
+    """A document as search reads it. `searched`: it may be found."""
+
+    id: str
+    location: str
+    project: str | None
+    folder: str | None
+    searched: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPosting:
+    """Where a stem occurs: the `seq` of chunks, once for each time; in their texts, and in their contexts."""
+
+    term: str
+    text: Sequence[int]
+    context: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChanges:
+    """What was written since a version: chunks by `seq`, documents by id. `version` is the one to ask with
+    next."""
+
+    version: int
+    chunks: frozenset[int]
+    documents: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class UnembeddedChunk:
+    """A chunk without a vector. `context` is embedded together with `text`."""
+
+    seq: int
+    id: str
+    document: str
+    context: str = field(repr=False)
+    text: str = field(repr=False)

@@ -34,6 +34,7 @@ BEGIN SELECT note('session', new.id); END;
 
 CREATE TEMP TRIGGER note_project_renamed AFTER UPDATE OF name ON main.projects
 BEGIN
+SELECT note('document', id) FROM main.documents WHERE project_id = new.id;
 SELECT note('session', id) FROM main.sessions WHERE project_id = new.id;
 SELECT note('memory', id), note('vector', id) FROM main.memories WHERE project_id = new.id;
 END;
@@ -74,6 +75,32 @@ BEGIN SELECT note('vector', new.owner_id); END;
 
 CREATE TEMP TRIGGER note_vector_removed AFTER DELETE ON main.vectors
 BEGIN SELECT note('vector', old.owner_id); END;
+
+CREATE TEMP TRIGGER note_document_added AFTER INSERT ON main.documents
+BEGIN SELECT note('document', new.id); END;
+
+CREATE TEMP TRIGGER note_document_removed AFTER DELETE ON main.documents
+BEGIN SELECT note('document', old.id); END;
+
+CREATE TEMP TRIGGER note_document_changed AFTER UPDATE OF state, project_id, folder_id, location
+ON main.documents
+BEGIN SELECT note('document', new.id); END;
+
+CREATE TEMP TRIGGER note_chunk_added AFTER INSERT ON main.chunks
+BEGIN SELECT note('chunk', new.seq); END;
+
+CREATE TEMP TRIGGER note_chunk_removed AFTER DELETE ON main.chunks
+BEGIN SELECT note('chunk', old.seq), note('chunk_vector', old.id); END;
+
+CREATE TEMP TRIGGER note_chunk_moved AFTER UPDATE OF number, page ON main.chunks
+WHEN old.number <> new.number OR old.page IS NOT new.page
+BEGIN SELECT note('chunk', new.seq); END;
+
+CREATE TEMP TRIGGER note_chunk_vector_added AFTER INSERT ON main.chunk_vectors
+BEGIN SELECT note('chunk_vector', new.chunk_id); END;
+
+CREATE TEMP TRIGGER note_chunk_vector_removed AFTER DELETE ON main.chunk_vectors
+BEGIN SELECT note('chunk_vector', old.chunk_id); END;
 """
 
 
@@ -89,6 +116,9 @@ class ChangeNotes:
             "memory": {},
             "summary": {},
             "use": {},
+            "document": {},
+            "chunk": {},
+            "chunk_vector": {},
         }
 
     @property
@@ -103,8 +133,8 @@ class ChangeNotes:
             conn.execute(statement)
 
     def since(self, kind: str, version: int) -> frozenset[int | str]:
-        """Returns the items of a kind changed after a version: `seq` for messages, ids for sessions and
-        memories, the owner's id for vectors."""
+        """Returns the items of a kind changed after a version: `seq` for messages and chunks, the owner's id
+        for vectors, ids for everything else."""
         if version >= self._version:
             return frozenset()
         return frozenset(key for key, at in self._seen[kind].items() if at > version)

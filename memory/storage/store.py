@@ -24,6 +24,7 @@ from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.context import AttachmentStore, ContextStore
 from memory.storage.database import Database
+from memory.storage.documents import DocumentStore
 from memory.storage.drafts import DraftStore
 from memory.storage.evidence import EvidenceStore
 from memory.storage.insights import InsightStore
@@ -85,6 +86,7 @@ class Store:
         self.links = LinkStore(database)
         self.attachments = AttachmentStore(database, clock)
         self.personas = PersonaStore(database, clock)
+        self.documents = DocumentStore(database, clock, notes, reads)
         self._freshness = freshness
         self._database = database
         self._room = room

@@ -59,6 +59,8 @@ _INDEX_CHECKS = tuple(
         ("full text of messages' pieces", "messages_pieces"),
         ("full text of memories", "memories_fts"),
         ("full text of memories' pieces", "memories_pieces"),
+        ("full text of documents", "chunks_fts"),
+        ("full text of documents' pieces", "chunks_pieces"),
     )
 )
 

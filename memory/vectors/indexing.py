@@ -3,10 +3,10 @@
 import asyncio
 import struct
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from memory.storage.vectors import VectorStore
-from memory.vectors.entities import Embedded, StoredVector, Unembedded, VectorIndex, VectorPage, passages
+from memory.vectors.entities import Embedded, StoredVector, Unembedded, VectorChanges, VectorIndex, VectorPage, passages
 from models.ports import Embedder
 
 BATCH = 16
@@ -72,13 +72,25 @@ T = TypeVar("T")
 PAGE = 2000
 
 
+class VectorSource(Protocol):
+    """The stored vectors that an index contains: those of messages and memories, or those of chunks."""
+
+    async def scan(self, model: str, *, after: int = 0, limit: int = 2000) -> VectorPage: ...
+
+    async def of(
+        self, model: str, *, owners: Collection[str] = (), sessions: Collection[str] = ()
+    ) -> list[StoredVector]: ...
+
+    async def changes(self, since: int | None) -> VectorChanges: ...
+
+
 class IndexMirror:
     """Fills the index with the vectors of one model and applies every later change.
 
     Until the index is filled, `model` is None, and searches do without it.
     """
 
-    def __init__(self, store: VectorStore, index: VectorIndex) -> None:
+    def __init__(self, store: VectorSource, index: VectorIndex) -> None:
         self._store = store
         self._index = index
         self._lock = asyncio.Lock()

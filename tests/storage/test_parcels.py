@@ -57,7 +57,15 @@ async def test_every_table_goes_with_something_or_is_said_to_stay(store: Store) 
     assert {table.lineage for table in found.values()} == set(Lineage)
     # What is numbered is numbered anew where it comes to: nothing else may refer to those numbers.
     numbered = {name for name, one in found.items() if one.order and one.lineage is not Lineage.ROOM}
-    assert numbered == {"messages", "summaries", "epochs", "memories", "attachments"}
+    assert numbered == {
+        "messages",
+        "summaries",
+        "epochs",
+        "memories",
+        "attachments",
+        "documents",
+        "chunks",
+    }
 
 
 async def test_what_was_recalled_from_a_room_does_not_leave_it_in_a_prompt(

@@ -65,6 +65,14 @@ def left(conn: Connection, marks: Marks) -> int:
     return found + len(jobs_naming(conn, marks.sessions))
 
 
+def documents_left(conn: Connection, document_ids: Collection[str]) -> int:
+    """Returns how many rows of any table still belong to erased documents."""
+    own = count(
+        conn, f"SELECT count(*) FROM documents WHERE id IN {_LISTED}", json.dumps(list(document_ids))
+    )
+    return own + _owned(conn, ("document_id",), document_ids)
+
+
 def jobs_naming(conn: Connection, ids: Collection[str]) -> list[str]:
     """Returns the jobs whose key or payload names one of the ids."""
     gone = set(ids)

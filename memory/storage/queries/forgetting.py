@@ -264,6 +264,8 @@ _EVERYTHING = (
     "saved_searches",
     "projects",
     "attachments",
+    "documents",
+    "document_folders",
     "personas",
     "templates",
 )

@@ -10,12 +10,13 @@ from memory.storage.connection import Connection
 class Lineage(StrEnum):
     """What the rows of a table move with.
 
-    session: the session that they name; memory: the memory that they name; project: the sessions of the
-    project, by its name; room: nothing, they stay.
+    session: the session that they name; memory: the memory that they name; document: the document that they
+    name; project: the sessions of the project, by its name; room: nothing, they stay.
     """
 
     SESSION = "session"
     MEMORY = "memory"
+    DOCUMENT = "document"
     PROJECT = "project"
     ROOM = "room"
 
@@ -23,6 +24,7 @@ class Lineage(StrEnum):
 _NAMED = {
     "sessions": Lineage.SESSION,
     "memories": Lineage.MEMORY,
+    "documents": Lineage.DOCUMENT,
     "projects": Lineage.PROJECT,
     # The room's own records: schema, duties, what was shown last, and the parcels that wait in it.
     "meta": Lineage.ROOM,
@@ -32,6 +34,8 @@ _NAMED = {
     "moves": Lineage.ROOM,
     # Available in this room, whatever session is shown.
     "saved_searches": Lineage.ROOM,
+    # A folder is watched for the room that it was added to.
+    "document_folders": Lineage.ROOM,
     "personas": Lineage.ROOM,
     "templates": Lineage.ROOM,
     # A change is undone where it was made: it names memories and projects that stay.
@@ -91,7 +95,9 @@ def _lineage(name: str, columns: set[str]) -> Lineage | None:
         return _NAMED[name]
     if "memory_id" in columns:
         return Lineage.MEMORY
-    return Lineage.SESSION if "session_id" in columns else None
+    if "session_id" in columns:
+        return Lineage.SESSION
+    return Lineage.DOCUMENT if "document_id" in columns else None
 
 
 def _foreign(conn: Connection, name: str, required: set[str]) -> tuple[ForeignKey, ...]:

@@ -178,6 +178,46 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         f"DELETE FROM attachments WHERE id IN {_LISTED}",
     ),
     (
+        "document",
+        """
+        SELECT id, title, author, created, path, coalesce(location, ''), headings, text FROM documents
+        """,
+        f"DELETE FROM documents WHERE id IN {_LISTED}",
+    ),
+    # What was made of a document that is deleted is gone by now; the rest was made of earlier versions.
+    ("", "SELECT id, context, heading, header, text FROM chunks", f"DELETE FROM chunks WHERE id IN {_LISTED}"),
+    (
+        "",
+        "SELECT document_id, text FROM document_summaries",
+        f"DELETE FROM document_summaries WHERE document_id IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT DISTINCT document_id, text FROM document_summary_parts",
+        f"DELETE FROM document_summary_parts WHERE document_id IN {_LISTED}",
+    ),
+    # A citation keeps the words of an earlier version of a document.
+    (
+        "",
+        "SELECT DISTINCT quote, quote FROM citations",
+        f"DELETE FROM citations WHERE quote IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT DISTINCT text, text, heading FROM passages",
+        f"DELETE FROM passages WHERE text IN {_LISTED}",
+    ),
+    (
+        "folder",
+        "SELECT id, path, location, include, exclude FROM document_folders",
+        f"DELETE FROM document_folders WHERE id IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT id, skipped FROM document_folders",
+        f"UPDATE document_folders SET skipped = '[]' WHERE id IN {_LISTED}",
+    ),
+    (
         "persona",
         "SELECT id, name, system_prompt FROM personas",
         f"DELETE FROM personas WHERE id IN {_LISTED}",
@@ -222,6 +262,8 @@ _CHOICES = {
     "sessions": "category_source memory_mode title_source",
     "summaries": "state",
     "vectors": "kind",
+    "documents": "state error",
+    "document_folders": "on_missing",
 }
 _IDS = {
     "attachments": "id session_id",
@@ -253,6 +295,16 @@ _IDS = {
     "templates": "id",
     "turns": "epoch_id reply_id session_id",
     "vectors": "owner_id session_id",
+    "documents": "id folder_id project_id",
+    "document_folders": "id project_id",
+    "chunks": "id document_id",
+    "chunk_vectors": "chunk_id document_id",
+    "document_summaries": "document_id",
+    "document_summary_parts": "document_id",
+    "session_documents": "session_id document_id",
+    "passages": "session_id message_id document_id",
+    "citations": "session_id reply_id document_id",
+    "unsupported": "session_id reply_id",
 }
 _MODELS = {
     "epochs": "model",
@@ -263,6 +315,9 @@ _MODELS = {
     "summaries": "model",
     "turns": "model",
     "vectors": "model",
+    "chunk_vectors": "model",
+    "document_summaries": "model",
+    "document_summary_parts": "model",
 }
 
 
@@ -290,6 +345,18 @@ WORDLESS: Mapping[str, str] = {
     "turns.parts": "names of tiers, ids and numbers",
     "turns.prompt_hash": "a digest",
     "vectors.data": "numbers made from a text, deleted with it",
+    "chunk_vectors.data": "numbers made from a chunk, deleted with it",
+    "chunks.key": "a digest",
+    "citations.sha256": "a digest",
+    "document_summaries.sha256": "a digest",
+    "document_summary_parts.hash": "a digest",
+    "documents.blank_pages": "numbers of pages",
+    "documents.content": "a copy of the file, deleted with its text",
+    "documents.media_type": "made from the ending and the first bytes of a file",
+    "documents.pages": "places in the text",
+    "documents.parser": "the name and version of a parser of this program",
+    "documents.sha256": "a digest",
+    "passages.sha256": "a digest",
 }
 """Columns of text and bytes, by table and name, that contain no text of a user or a reply, and why not.
 

@@ -1,0 +1,1 @@
+"""Documents: files and folders read into a room, searched, cited and summarised."""

@@ -1,0 +1,320 @@
+"""The documents of one room: folders, texts, chunks, vectors, summaries, citations."""
+
+from collections.abc import Collection, Sequence
+
+from memory.clock import Clock
+from memory.documents.entities import (
+    Chunk,
+    ChunkEntry,
+    ChunkPosting,
+    CitedReply,
+    Document,
+    DocumentChanges,
+    DocumentEntry,
+    DocumentState,
+    DocumentSummary,
+    ErasedDocuments,
+    FileFacts,
+    KnownFile,
+    NewDocument,
+    OnMissing,
+    StoredCitation,
+    StoredPassage,
+    UnembeddedChunk,
+    WatchedFolder,
+)
+from memory.storage.changes import ChangeNotes
+from memory.storage.connection import Connection
+from memory.storage.database import Database
+from memory.storage.queries import chunks, documents
+from memory.storage.reader import Reader
+from memory.vectors.entities import StoredVector, VectorChanges, VectorCounts, VectorPage
+
+
+class DocumentStore:
+    """The documents of one room. A `ref` is an id, a unique prefix of one, or an absolute path. Raises the
+    errors of `Store`, `DocumentNotFound`, `FolderNotFound`. A call that has returned is durable."""
+
+    def __init__(self, database: Database, clock: Clock, notes: ChangeNotes, reads: Reader | Database) -> None:
+        self._database = database
+        self._clock = clock
+        self.evidence = ChunkEvidenceStore(database, notes)
+        self.vectors = ChunkVectorStore(database, notes, reads)
+
+    # --- folders ----------------------------------------------------------------------------------
+
+    async def folders(self) -> list[WatchedFolder]:
+        return await self._database.read(documents.folders)
+
+    async def folder(self, ref: str) -> WatchedFolder:
+        """Returns a watched folder by its id or absolute path."""
+        return await self._database.read(lambda conn: documents.folder(conn, ref))
+
+    async def watch(
+        self,
+        path: str,
+        location: str,
+        *,
+        project: str | None = None,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        on_missing: OnMissing = OnMissing.KEEP,
+    ) -> WatchedFolder:
+        """Adds a watched folder, or gives a known one these rules. `location` is its absolute path."""
+        now = self._clock.now()
+        return await self._database.write(
+            lambda conn: documents.watch(
+                conn,
+                path,
+                location,
+                project=project,
+                include=include,
+                exclude=exclude,
+                on_missing=on_missing,
+                now=now,
+            )
+        )
+
+    async def unwatch(self, folder_id: str) -> None:
+        """Ends watching a folder. Its documents stay, and belong to no folder."""
+        await self._database.write(lambda conn: documents.unwatch(conn, folder_id))
+
+    async def scanned(self, folder_id: str, skipped: Sequence[tuple[str, str]]) -> None:
+        """Records that a folder was scanned, and what was left out."""
+        now = self._clock.now()
+        await self._database.write(lambda conn: documents.scanned(conn, folder_id, skipped, now))
+
+    async def known_files(self, folder_id: str | None = None) -> list[KnownFile]:
+        """Returns the documents that come from files, of one watched folder or of all places."""
+        return await self._database.read(lambda conn: documents.known_files(conn, folder_id))
+
+    # --- documents --------------------------------------------------------------------------------
+
+    async def get(self, ref: str) -> Document:
+        return await self._database.read(lambda conn: documents.get(conn, documents.resolve(conn, ref)))
+
+    async def get_many(self, refs: Sequence[str]) -> list[Document]:
+        """Returns documents in the order asked for, each once."""
+
+        def work(conn: Connection) -> list[Document]:
+            ids = dict.fromkeys(documents.resolve(conn, ref) for ref in refs)
+            return [documents.get(conn, one) for one in ids]
+
+        return await self._database.read(work)
+
+    async def list(
+        self, *, project: str | None = None, state: DocumentState | None = None, folder: str | None = None
+    ) -> list[Document]:
+        """Returns documents by path; only those of a project, in a state, in a watched folder (by id).
+
+        Raises `ProjectNotFound`.
+        """
+        return await self._database.read(
+            lambda conn: documents.select(
+                conn, project=project, state=None if state is None else state.value, folder_id=folder
+            )
+        )
+
+    async def text(self, document_id: str, page: int | None = None) -> str | None:
+        """Returns the text of a document, or of one of its pages; None if it has no such page."""
+        return await self._database.read(lambda conn: documents.text_of(conn, document_id, page))
+
+    async def pages(self, document_id: str) -> tuple[int, ...]:
+        """Returns where the pages of a document begin; empty without pages."""
+        return await self._database.read(lambda conn: documents.pages_of(conn, document_id))
+
+    async def chunks(self, document_id: str) -> "list[Chunk]":
+        return await self._database.read(lambda conn: documents.chunks_of(conn, document_id))
+
+    async def chunks_by_seq(self, seqs: Sequence[int]) -> dict[int, Chunk]:
+        return await self._database.read(lambda conn: documents.chunks_by_seq(conn, seqs))
+
+    async def content(self, document_id: str) -> bytes | None:
+        """Returns the copy of a document's file, if there is one."""
+        return await self._database.read(lambda conn: documents.content_of(conn, document_id))
+
+    async def counts(self) -> dict[str, int]:
+        """Returns how many documents are in each state."""
+        return await self._database.read(documents.counts)
+
+    async def waiting(self) -> tuple[int, int, int]:
+        """Returns the numbers of chunks, of chunks without any vector, and of documents without a summary."""
+        return await self._database.read(documents.waiting)
+
+    async def put(self, new: "Sequence[NewDocument]") -> "list[str]":
+        """Stores what was read from files, in one transaction; returns the ids. Unchanged chunks keep their
+        ids and vectors."""
+        now = self._clock.now()
+        return await self._database.write(lambda conn: [documents.put(conn, one, now) for one in new])
+
+    async def place(self, moved: Sequence[tuple[str, str, FileFacts, str | None]]) -> None:
+        """Records where the files of documents are now: id, path as given, facts, watched folder.
+
+        Their texts are unchanged. Documents may exchange their places.
+        """
+
+        def work(conn: Connection) -> None:
+            documents.free_locations(conn, [one[0] for one in moved])
+            for document_id, path, facts, folder_id in moved:
+                documents.place(conn, document_id, path, facts, folder_id)
+
+        await self._database.write(work)
+
+    async def set_state(self, document_ids: Collection[str], state: DocumentState) -> None:
+        await self._database.write(lambda conn: documents.set_state(conn, document_ids, state))
+
+    async def erase(self, document_ids: Collection[str]) -> ErasedDocuments:
+        """Erases documents and all that was made from them, in one transaction, and checks whether anything
+        of them is left. Messages stay, also those that quote a document."""
+        return await self._database.erase(lambda conn: documents.erase(conn, document_ids))
+
+    # --- sessions ---------------------------------------------------------------------------------
+
+    async def bind(self, session_id: str, document_ids: Sequence[str]) -> None:
+        """Makes a session be about these documents, in addition to others."""
+        now = self._clock.now()
+        await self._database.write(lambda conn: documents.bind(conn, session_id, document_ids, now))
+
+    async def unbind(self, session_id: str, document_id: str) -> None:
+        await self._database.write(lambda conn: documents.unbind(conn, session_id, document_id))
+
+    async def bound(self, session_id: str) -> "list[Document]":
+        """Returns the documents that a session is about, in the order in which they were added."""
+        return await self._database.read(lambda conn: documents.bound(conn, session_id))
+
+    async def passages(self, session_id: str) -> "list[StoredPassage]":
+        """Returns the passages in the prompts of a session, by their numbers."""
+        return await self._database.read(lambda conn: documents.passages_of(conn, session_id))
+
+    async def put_passages(self, session_id: str, passages: Sequence[StoredPassage]) -> None:
+        """Stores the passages given to a message; replaces those that it had."""
+        await self._database.write(lambda conn: documents.put_passages(conn, session_id, passages))
+
+    async def cited(self, reply_id: str) -> CitedReply:
+        return await self._database.read(lambda conn: documents.cited(conn, reply_id))
+
+    async def put_citations(
+        self,
+        session_id: str,
+        reply_id: str,
+        citations: Sequence[StoredCitation],
+        unsupported: Sequence[tuple[int, int]],
+    ) -> None:
+        """Stores what a reply cites and which ranges of its text have no support; replaces earlier ones."""
+        await self._database.write(
+            lambda conn: documents.put_citations(conn, session_id, reply_id, citations, unsupported)
+        )
+
+    # --- summaries --------------------------------------------------------------------------------
+
+    async def put_summary(self, document_id: str, summary: DocumentSummary, sha256: str) -> bool:
+        """Stores a summary of the text with that digest; False if the document is no longer that text."""
+        now = self._clock.now()
+        return await self._database.write(
+            lambda conn: documents.put_summary(conn, document_id, summary, sha256, now)
+        )
+
+    async def summary_parts(self, document_id: str) -> dict[bytes, DocumentSummary]:
+        """Returns what was made of the parts of a text, by the digests of the parts."""
+        return await self._database.read(lambda conn: documents.summary_parts(conn, document_id))
+
+    async def put_summary_part(self, document_id: str, hash_: bytes, part: DocumentSummary) -> None:
+        await self._database.write(lambda conn: documents.put_summary_part(conn, document_id, hash_, part))
+
+    async def drop_summary_parts(self, document_id: str, *, but: Collection[bytes]) -> None:
+        await self._database.write(lambda conn: documents.drop_summary_parts(conn, document_id, but=but))
+
+    async def unsummarised(self, *, limit: int = 100) -> "list[str]":
+        """Returns documents without a summary of their present text, latest first."""
+        return await self._database.read(lambda conn: documents.unsummarised(conn, limit=limit))
+
+
+class ChunkEvidenceStore:
+    """What the search in documents reads of one room. Raises the errors of `Store`."""
+
+    def __init__(self, database: Database, notes: ChangeNotes) -> None:
+        self._database = database
+        self._notes = notes
+
+    async def entries(self, *, after: int = 0, limit: int = 10_000) -> list[ChunkEntry]:
+        """Returns chunks in storage order, from the first `seq` greater than `after`."""
+        return await self._database.read(lambda conn: chunks.entries(conn, after, limit))
+
+    async def entries_of(self, seqs: Collection[int]) -> list[ChunkEntry]:
+        """Returns those of these chunks that exist."""
+        return await self._database.read(lambda conn: chunks.entries_of(conn, seqs))
+
+    async def documents(self, ids: Collection[str] | None = None) -> list[DocumentEntry]:
+        """Returns the entries of these documents, or of all."""
+        return await self._database.read(lambda conn: chunks.documents(conn, ids))
+
+    async def postings(self, terms: Sequence[str], *, at_most: int) -> list[ChunkPosting]:
+        """Returns where each of these stems occurs, without those in more than `at_most` chunks."""
+        await self._database.prepare(chunks.know_vocabularies)
+
+        def work(conn: Connection) -> list[ChunkPosting]:
+            found = (chunks.posting(conn, term, at_most) for term in terms)
+            return [one for one in found if one is not None]
+
+        return await self._database.read(work)
+
+    async def changes(self, since: int | None) -> DocumentChanges:
+        """Returns what was written since a version; None starts tracking and reports nothing."""
+        if since is None:
+            await self._database.prepare(self._notes.listen)
+            return DocumentChanges(self._notes.version, frozenset(), frozenset())
+        return await self._database.read(lambda _conn: self._since(since))
+
+    def _since(self, since: int) -> DocumentChanges:
+        return DocumentChanges(
+            self._notes.version,
+            frozenset(map(int, self._notes.since("chunk", since))),
+            frozenset(map(str, self._notes.since("document", since))),
+        )
+
+
+class ChunkVectorStore:
+    """The vectors of chunks. `model` is the fingerprint of an embedding model. What `VectorStore` calls a
+    session is a document here."""
+
+    def __init__(self, database: Database, notes: ChangeNotes, reader: Reader | Database) -> None:
+        self._database = database
+        self._notes = notes
+        self._reader = reader
+
+    async def unembedded(self, model: str, *, limit: int = 64, after: int = 0) -> list[UnembeddedChunk]:
+        """Returns chunks without a vector of that model, in storage order."""
+        return await self._database.read(
+            lambda conn: chunks.unembedded(conn, model, limit=limit, after=after)
+        )
+
+    async def put(self, model: str, made: Sequence[tuple[str, Sequence[bytes]]]) -> None:
+        """Stores the vectors of chunks, by the chunk's id."""
+        await self._database.write(lambda conn: chunks.put_vectors(conn, model, made))
+
+    async def scan(self, model: str, *, after: int = 0, limit: int = 2000) -> VectorPage:
+        return await self._reader.read(lambda conn: chunks.scan(conn, model, after, limit))
+
+    async def of(
+        self, model: str, *, owners: Collection[str] = (), sessions: Collection[str] = ()
+    ) -> list[StoredVector]:
+        return await self._database.read(lambda conn: chunks.vectors_of(conn, model, owners, sessions))
+
+    async def counts(self) -> VectorCounts:
+        return VectorCounts(await self._database.read(chunks.counts))
+
+    async def drop_others(self, model: str) -> int:
+        return await self._database.write(lambda conn: chunks.drop_other_models(conn, model))
+
+    async def changes(self, since: int | None) -> VectorChanges:
+        """Returns what was written since a version; None starts tracking and reports nothing."""
+        if since is None:
+            await self._database.prepare(self._notes.listen)
+            return VectorChanges(self._notes.version, frozenset(), frozenset())
+
+        def work(_conn: Connection) -> VectorChanges:
+            owners = frozenset(map(str, self._notes.since("chunk_vector", since)))
+            moved = frozenset(map(str, self._notes.since("document", since)))
+            return VectorChanges(self._notes.version, owners, moved)
+
+        return await self._database.read(work)
