@@ -280,6 +280,14 @@ class DocumentNotFound(MemoryFault):
         self.ref = ref
 
 
+class DocumentEmpty(MemoryFault):
+    """The document has no text."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__()
+        self.ref = ref
+
+
 class FolderNotFound(MemoryFault):
     """No watched folder has this id or path."""
 

@@ -41,6 +41,7 @@ from memory.memories.profile import ProfileMaker
 from memory.recall.decay import PRESETS
 from memory.storage.store import Store
 from memory.summaries.compaction import Compactor, SummaryCompactor
+from memory.summaries.model_summaries import ResultStore
 from memory.summaries.summarise import Summariser
 from memory.vectors.entities import VectorIndex
 
@@ -190,7 +191,7 @@ class RoomFactory:
                 epochs,
                 ChunkEmbedder(store.documents, lambda: self.model().embedder, background),
                 search,
-                DocumentSummaries(store),
+                DocumentSummaries(store.documents, lambda: self.summariser(background), background),
                 DocumentParser,
             ),
             branches=BranchService(store),
@@ -236,15 +237,18 @@ class RoomFactory:
 
     def compactor(self, store: Store, background: BackgroundService) -> Compactor:
         """Returns what summarises the sessions of a room with the model in use."""
+        return Compactor(store, self.summariser(background, store.jobs), self.model().counter)
+
+    def summariser(self, background: BackgroundService, results: ResultStore | None = None) -> Summariser:
+        """Returns what writes summaries with the model in use. `results` keeps the model's answers."""
         model = self.model()
-        summariser = Summariser(
+        return Summariser(
             model.chat,
             model.counter,
             None if model.embedder is None else WorkingEmbedder(model.embedder),
-            results=store.jobs,
+            results=results,
             checkpoint=background.gate.checkpoint,
         )
-        return Compactor(store, summariser, model.counter)
 
 
 def limits_of(settings: ContextSettings) -> Limits:

@@ -9,14 +9,21 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from memory.summaries.summary_validation import Flaw, Refused, Rule, flaws, longest, loops, tidied
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, ModelInfo, Role, StopReason
 from models.ports import ChatModel, TokenCounter
 
-Kind = Literal["summary", "merge"]
+Kind = Literal["summary", "merge", "section", "document"]
+"""Of messages, of summaries of messages, of a part of a document, of summaries of its parts."""
 
+_MERGED_AS: Mapping[Kind, Kind] = {
+    "summary": "merge",
+    "merge": "merge",
+    "section": "document",
+    "document": "document",
+}
 _WORDS_A_TOKEN = 0.75
 _USED = 0.7
 """The share of a summary's allowed tokens that the model is asked to use: small models do not count well."""
@@ -52,7 +59,7 @@ def _words(tokens: int) -> int:
 @cache
 def prompts() -> Prompts:
     found = tomllib.loads((files(__package__) / "prompts.toml").read_text("utf-8"))
-    ask = {kind: found[kind]["text"].strip() for kind in ("summary", "merge")}
+    ask = {kind: found[kind]["text"].strip() for kind in get_args(Kind)}
     return Prompts(ask, found["again"]["text"].strip(), found["flaws"])
 
 
@@ -138,7 +145,8 @@ class Asker:
             joined = "\n".join(texts)
             if (await self._counter.count([joined]))[0] <= most:
                 return joined
-            question = Question("merge", tuple(texts), question.speakers, question.session_id)
+            kind = _MERGED_AS[question.kind]
+            question = Question(kind, tuple(texts), question.speakers, question.session_id)
             room = await self._room(question.kind, info)
             parts = await self._parts(question.units, room)
         return await self._told(question, parts[0][0], most, info) if parts else None

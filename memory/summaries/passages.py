@@ -1,7 +1,7 @@
 """The sentences that a summary is made of, with their speakers, and which messages can have copies."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -153,6 +153,21 @@ def of_messages(messages: Sequence[SourceMessage]) -> list[Passage]:
         for m in messages
         for sentence in sentences(m.text)
         if m.important or not is_small_talk(sentence)
+    ]
+
+
+# A line break inside a sentence: the next line goes on with a small letter or in brackets.
+_WRAPPED = re.compile(r"(?<=[\w,;)’'\"”`*])\n(?=[^\W\d_A-Z]|\()")
+_LEAD = (0.5, 0.3)
+"""The weights of the first sentences of a part of a document, which often say what it is about."""
+
+
+def of_text(texts: Iterable[str]) -> list[Passage]:
+    """Returns the sentences of parts of a document, in order; the first ones of each part weigh more."""
+    return [
+        Passage(sentence, "", _LEAD[at] if at < len(_LEAD) else 0.0)
+        for text in texts
+        for at, sentence in enumerate(sentences(_WRAPPED.sub(" ", text)))
     ]
 
 

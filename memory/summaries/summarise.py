@@ -18,8 +18,15 @@ from memory.summaries.extractive import (
     ranked,
     topics,
 )
-from memory.summaries.model_summaries import WORKER_TOKENS, Asker, Checkpoint, Question, ResultStore
-from memory.summaries.passages import Passage, SourceMessage, Span, of_messages, of_summary, span_of
+from memory.summaries.model_summaries import (
+    WORKER_TOKENS,
+    Asker,
+    Checkpoint,
+    Kind,
+    Question,
+    ResultStore,
+)
+from memory.summaries.passages import Passage, SourceMessage, Span, of_messages, of_summary, of_text, span_of
 from memory.summaries.summary_validation import longest
 from models.ports import ChatModel, TokenCounter
 
@@ -149,6 +156,27 @@ class Summariser:
         """As `merge`, but at once without any model, and marked `fallback`."""
         source = await self._of_summaries(parts, texts, most, None)
         return await self._extracted(source, None, None) if source.passages else self._nothing(source)
+
+    async def section(self, text: str, *, most: int, ask: bool = True) -> Draft:
+        """Returns a summary of a part of a document: at most 35 % of its tokens, and at most `most`.
+
+        Without `ask` no model is asked.
+        """
+        return await self._of_text("section", [text], most, ask=ask)
+
+    async def document(self, notes: Sequence[str], *, most: int, ask: bool = True) -> Draft:
+        """Returns a summary of a document from notes on its parts, in order: at most `most` tokens."""
+        return await self._of_text("document", notes, most, ask=ask)
+
+    async def _of_text(self, kind: Kind, texts: Sequence[str], most: int, *, ask: bool) -> Draft:
+        units = tuple(text.strip() for text in texts if text.strip())
+        if kind == "section":
+            most = min(most, longest(sum(await self._counter.count(units))))
+        passages = tuple(await asyncio.to_thread(of_text, Gently(units)))
+        source = await _source(Question(kind, units, ()), passages, None, most)
+        if not source.passages:
+            return self._nothing(source)
+        return await self._drafted(source) if ask else await self._extracted(source, None, None)
 
     async def _of_messages(
         self, texts: Sequence[SourceMessage], most: int | None, session_id: str | None

@@ -1,12 +1,68 @@
-"""TEMP"""
+"""Makes the summaries of documents, in the background and on request."""
+
+from collections.abc import Callable
+
+from atlas_desktop.services.background import BackgroundService
 from memory.documents.entities import DocumentSummary
+from memory.documents.summarising import DocumentSummariser
+from memory.errors import DocumentEmpty, DocumentNotFound
+from memory.jobs.queue import Job, Priority
+from memory.storage.documents import DocumentStore
+from memory.summaries.summarise import Summariser
+from models.errors import ModelsError
+
+KIND = "summarise_documents"
+ALL = "all"
+
+
 class DocumentSummaries:
-    def __init__(self, store): self._store=store
-    async def queue(self): pass
-    async def summary(self, document_id, *, refresh=False):
-        d=await self._store.documents.get(document_id)
-        if d.summary is None or refresh:
-            t=await self._store.documents.text(document_id)
-            await self._store.documents.put_summary(document_id, DocumentSummary(t[:300], True, None), d.sha256)
-            d=await self._store.documents.get(document_id)
-        return d.summary
+    """The summaries of one room's documents. `summariser` is called for each use, because the model can
+    change."""
+
+    def __init__(
+        self, store: DocumentStore, summariser: Callable[[], Summariser], background: BackgroundService
+    ) -> None:
+        self._store = store
+        self._summariser = summariser
+        self._background = background
+        background.register(KIND, self._work)
+
+    async def queue(self) -> None:
+        """Queues the summaries that are missing or out of date."""
+        await self._background.add(KIND, ALL, priority=Priority.LOW + 1)
+
+    async def summary(self, document_id: str, *, refresh: bool = False) -> DocumentSummary:
+        """Returns the summary of a document; makes it if there is none, or with `refresh`.
+
+        Without a working model it is made of the document's own sentences. Raises `DocumentNotFound`,
+        `DocumentEmpty`.
+        """
+        document = await self._store.get(document_id)
+        if document.summary is not None and not refresh:
+            return document.summary
+        if refresh:
+            await self._store.drop_summary_parts(document_id, but=())
+        made = await self._made(document_id, self._summariser())
+        if made is None:
+            raise DocumentEmpty(document_id)
+        return made
+
+    async def _made(self, document_id: str, writer: Summariser) -> DocumentSummary | None:
+        summariser = DocumentSummariser(self._store, writer, self._background.gate.checkpoint)
+        try:
+            return await summariser.summarise(document_id)
+        except ModelsError:
+            return await summariser.summarise(document_id, ask=False)
+
+    async def _work(self, _job: Job) -> None:
+        # One writer for all: it stops asking a model whose answers keep failing.
+        writer = self._summariser()
+        done: set[str] = set()
+        while waiting := [one for one in await self._store.unsummarised() if one not in done]:
+            for document_id in waiting:
+                done.add(document_id)
+                try:
+                    await self._made(document_id, writer)
+                except DocumentNotFound:
+                    # It was removed meanwhile.
+                    continue
