@@ -288,6 +288,22 @@ class DocumentEmpty(MemoryFault):
         self.ref = ref
 
 
+class DocumentHasFile(MemoryFault):
+    """The text of a document that comes from a file is changed in the file."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__()
+        self.ref = ref
+
+
+class NothingToWrite(MemoryFault):
+    """A conversation from which no document can be made: it has no statement, code or summary."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__()
+        self.ref = ref
+
+
 class FolderNotFound(MemoryFault):
     """No watched folder has this id or path."""
 

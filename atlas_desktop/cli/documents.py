@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -14,7 +13,13 @@ import msgspec
 from atlas_desktop.cli import output
 from atlas_desktop.cli.ask import answer
 from atlas_desktop.cli.context import Context, dumps, given_text, whole
-from atlas_desktop.cli.turns import add_turn_options, open_for, options_for, refuse_what_is_for_new_sessions
+from atlas_desktop.cli.turns import (
+    add_turn_options,
+    open_for,
+    options_for,
+    read_text,
+    refuse_what_is_for_new_sessions,
+)
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
 
@@ -58,7 +63,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--include", metavar="GLOB", action="append", default=[], help=_("only files that match")
     )
-    parser.add_argument("--exclude", metavar="GLOB", action="append", default=[], help=_("no files that match"))
+    parser.add_argument(
+        "--exclude", metavar="GLOB", action="append", default=[], help=_("no files that match")
+    )
     parser.add_argument(
         "--on-missing",
         choices=("keep", "archive", "remove"),
@@ -92,10 +99,10 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
     parser = add("search", search, _("search in documents by words and meaning"))
     parser.add_argument("query", metavar="QUERY", nargs="?", help=_("what to look for"))
-    parser.add_argument("-k", dest="k", metavar="N", type=int, default=10, help=_("at most N hits (default: 10)"))
     parser.add_argument(
-        "--doc", metavar="ID", action="append", default=[], help=_("only in this document")
+        "-k", dest="k", metavar="N", type=int, default=10, help=_("at most N hits (default: 10)")
     )
+    parser.add_argument("--doc", metavar="ID", action="append", default=[], help=_("only in this document"))
     parser.add_argument("--project", metavar="P", help=_("only in this project"))
     parser.add_argument("--folder", metavar="DIR", help=_("only below this watched folder"))
     parser.add_argument(
@@ -105,8 +112,19 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--jsonl", action="store_true", help=_("print one object per line"))
 
     parser = add("ask", ask, _("ask about one or more documents"))
-    parser.add_argument("documents", metavar="ID", nargs="+", help=_("a document; the last argument is the question"))
+    parser.add_argument(
+        "documents", metavar="ID", nargs="+", help=_("a document; the last argument is the question")
+    )
     add_turn_options(parser)
+
+    parser = add("write", write, _("make a document from a conversation"))
+    parser.add_argument("session", metavar="SESSION", help=_("a session"))
+
+    parser = add("edit", edit, _("edit a document that was made from a conversation"))
+    parser.add_argument("document", metavar="ID", help=_("a document"))
+    parser.add_argument(
+        "--text", metavar="FILE", required=True, help=_("take the text from FILE; `-` is standard input")
+    )
 
     parser = add("summary", summary, _("print the summary of a document"))
     parser.add_argument("document", metavar="ID", help=_("a document"))
@@ -196,7 +214,7 @@ def _tell(ctx: Context, report: "AddReport") -> int:
     return Exit.DONE
 
 
-async def status(ctx: Context, args: argparse.Namespace) -> int:
+async def status(ctx: Context, _args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     found = await room.documents.status()
     value = {
@@ -205,10 +223,12 @@ async def status(ctx: Context, args: argparse.Namespace) -> int:
         "waiting": {"vectors": found.unembedded, "summaries": found.unsummarised},
         "folders": [_folder(one) for one in found.folders],
     }
+    total, chunks = number(sum(found.counts.values())), number(found.chunks)
+    vectors, summaries = number(found.unembedded), number(found.unsummarised)
     lines = [
-        _("{count} documents, {chunks} chunks.", count=number(sum(found.counts.values())), chunks=number(found.chunks)),
-        *(f"  {state}: {number(count)}" for state, count in found.counts.items()),
-        _("Waiting: {vectors} vectors, {summaries} summaries.", vectors=number(found.unembedded), summaries=number(found.unsummarised)),
+        _("{count} documents, {chunks} chunks.", count=total, chunks=chunks),
+        *(f"  {state}: {count}" for state, count in found.counts.items()),
+        _("Waiting: {vectors} vectors, {summaries} summaries.", vectors=vectors, summaries=summaries),
         *(f"{one.path} ({one.on_missing})" for one in found.folders),
     ]
     ctx.emit(value, "\n".join(lines))
@@ -233,11 +253,12 @@ def _folder(folder: "WatchedFolder") -> dict[str, Any]:
 
 
 async def list_documents(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.services.documents.library import absolute
     from memory.documents.entities import DocumentState
 
     await ctx.unlock()
     state = None if args.state is None else DocumentState(args.state)
-    below = None if args.folder is None else Path(args.folder).absolute()
+    below = None if args.folder is None else absolute(args.folder)
     value, lines = [], []
     for room in ctx.opened:
         for one in await room.documents.list(project=args.project, state=state, below=below):
@@ -403,6 +424,21 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
     await room.documents.search.load()
     options = replace(options_for(ctx, args), documents=documents)
     return await answer(ctx, room, [question], session, options)
+
+
+async def write(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock_for(args.session)
+    made = await room.documents.from_session((await room.store.get_session(args.session)).id)
+    ctx.emit(output.library_document(made, room.store.room), _("Made the document {id}.", id=made.id))
+    return Exit.DONE
+
+
+async def edit(ctx: Context, args: argparse.Namespace) -> int:
+    room, document = await _find(ctx, args.document)
+    new = given_text("-") if args.text == "-" else read_text(args.text)
+    changed = await room.documents.edit(document.id, new)
+    ctx.emit(output.library_document(changed, room.store.room), _("Saved."))
+    return Exit.DONE
 
 
 async def summary(ctx: Context, args: argparse.Namespace) -> int:

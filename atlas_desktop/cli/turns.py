@@ -112,7 +112,7 @@ def options_for(ctx: Context, args: argparse.Namespace) -> "TurnOptions":
         options,
         params=replace(options.params, **given),
         memory_mode=MemoryMode(args.memory) if args.memory else None,
-        system=_read_text(args.system) if args.system else None,
+        system=read_text(args.system) if args.system else None,
         project=args.project,
     )
 
@@ -156,7 +156,8 @@ def written_out(attachments: "Sequence[NewAttachment]") -> str:
     return "\n\n".join(parts)
 
 
-def _read_text(name: str) -> str:
+def read_text(name: str) -> str:
+    """Returns the text of a file of at most 1 MB. Raises `UsageError`."""
     path = Path(name)
     try:
         if path.stat().st_size > TEXT_LIMIT:

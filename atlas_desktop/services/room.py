@@ -5,11 +5,11 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atlas_desktop.parsing.client import DocumentParser
 from atlas_desktop.services.attachments import AttachmentService, PassageEmbedder
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.branches import BranchService
 from atlas_desktop.services.context import ContinuityService, EpochService
-from atlas_desktop.parsing.client import DocumentParser
 from atlas_desktop.services.documents.indexing import ChunkEmbedder
 from atlas_desktop.services.documents.library import DocumentService
 from atlas_desktop.services.documents.search import DocumentSearchService

@@ -10,8 +10,8 @@ from atlas_desktop.locale import N_, _
 from atlas_desktop.services.attachments import documents_notice
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean
-from atlas_desktop.services.documents.citing import cited_reply
 from atlas_desktop.services.context import ContinuityService
+from atlas_desktop.services.documents.citing import cited_reply
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent, compaction_notice
 from atlas_desktop.services.summaries import first_words
 from memory.attachments import NewAttachment

@@ -89,9 +89,7 @@ class Selection:
         read = self.documents.read()
         if not self.passages.passages:
             return read
-        return Read(
-            read.new + self.passages.tokens, read.standing, (*read.ids, *self.passages.documents)
-        )
+        return Read(read.new + self.passages.tokens, read.standing, (*read.ids, *self.passages.documents))
 
 
 class ContextEngine:

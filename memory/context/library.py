@@ -87,10 +87,9 @@ class LibraryContext:
         are not repeated.
         """
         said = messages[-1]
-        bound = await self._store.documents.bound(session_id)
+        bound, known = await self._store.documents.material(session_id)
         if not bound:
             return NO_PASSAGES
-        known = await self._store.documents.passages(session_id)
         own = tuple(one for one in known if one.message == said.id)
         shown = {message.id for message in messages[:-1] if message.preface}
         standing = tuple(one for one in known if one.message in shown)

@@ -40,7 +40,10 @@ def parts(text: str, size: int = PART) -> list[str]:
                 current, held = [], 0
             current.append(line)
             held += len(line)
-            if held >= size // 2 and hashlib.blake2b(line.encode(), digest_size=1).digest()[0] % _BOUNDARY == 0:
+            if (
+                held >= size // 2
+                and hashlib.blake2b(line.encode(), digest_size=1).digest()[0] % _BOUNDARY == 0
+            ):
                 found.append("".join(current))
                 current, held = [], 0
     if current:
@@ -51,7 +54,9 @@ def parts(text: str, size: int = PART) -> list[str]:
 class DocumentSummariser:
     """Summarises the documents of one room. Raises what the store and the model raise."""
 
-    def __init__(self, store: DocumentStore, summariser: Summariser, between: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, store: DocumentStore, summariser: Summariser, between: Callable[[], Awaitable[None]]
+    ) -> None:
         """`between` is awaited between parts, so that turns run first."""
         self._store = store
         self._summariser = summariser

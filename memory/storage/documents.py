@@ -35,7 +35,9 @@ class DocumentStore:
     """The documents of one room. A `ref` is an id, a unique prefix of one, or an absolute path. Raises the
     errors of `Store`, `DocumentNotFound`, `FolderNotFound`. A call that has returned is durable."""
 
-    def __init__(self, database: Database, clock: Clock, notes: ChangeNotes, reads: Reader | Database) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, notes: ChangeNotes, reads: Reader | Database
+    ) -> None:
         self._database = database
         self._clock = clock
         self.evidence = ChunkEvidenceStore(database, notes)
@@ -102,19 +104,6 @@ class DocumentStore:
 
         return await self._database.read(work)
 
-    async def list(
-        self, *, project: str | None = None, state: DocumentState | None = None, folder: str | None = None
-    ) -> list[Document]:
-        """Returns documents by path; only those of a project, in a state, in a watched folder (by id).
-
-        Raises `ProjectNotFound`.
-        """
-        return await self._database.read(
-            lambda conn: documents.select(
-                conn, project=project, state=None if state is None else state.value, folder_id=folder
-            )
-        )
-
     async def text(self, document_id: str, page: int | None = None) -> str | None:
         """Returns the text of a document, or of one of its pages; None if it has no such page."""
         return await self._database.read(lambda conn: documents.text_of(conn, document_id, page))
@@ -123,7 +112,7 @@ class DocumentStore:
         """Returns where the pages of a document begin; empty without pages."""
         return await self._database.read(lambda conn: documents.pages_of(conn, document_id))
 
-    async def chunks(self, document_id: str) -> "list[Chunk]":
+    async def chunks(self, document_id: str) -> list[Chunk]:
         return await self._database.read(lambda conn: documents.chunks_of(conn, document_id))
 
     async def chunks_by_seq(self, seqs: Sequence[int]) -> dict[int, Chunk]:
@@ -141,7 +130,7 @@ class DocumentStore:
         """Returns the numbers of chunks, of chunks without any vector, and of documents without a summary."""
         return await self._database.read(documents.waiting)
 
-    async def put(self, new: "Sequence[NewDocument]") -> "list[str]":
+    async def put(self, new: Sequence[NewDocument]) -> list[str]:
         """Stores what was read from files, in one transaction; returns the ids. Unchanged chunks keep their
         ids and vectors."""
         now = self._clock.now()
@@ -178,11 +167,20 @@ class DocumentStore:
     async def unbind(self, session_id: str, document_id: str) -> None:
         await self._database.write(lambda conn: documents.unbind(conn, session_id, document_id))
 
-    async def bound(self, session_id: str) -> "list[Document]":
+    async def bound(self, session_id: str) -> list[Document]:
         """Returns the documents that a session is about, in the order in which they were added."""
         return await self._database.read(lambda conn: documents.bound(conn, session_id))
 
-    async def passages(self, session_id: str) -> "list[StoredPassage]":
+    async def material(self, session_id: str) -> tuple[list[Document], list[StoredPassage]]:
+        """Returns the documents that a session is about, and the passages in its prompts, in one read."""
+
+        def work(conn: Connection) -> tuple[list[Document], list[StoredPassage]]:
+            bound = documents.bound(conn, session_id)
+            return bound, documents.passages_of(conn, session_id) if bound else []
+
+        return await self._database.read(work)
+
+    async def passages(self, session_id: str) -> list[StoredPassage]:
         """Returns the passages in the prompts of a session, by their numbers."""
         return await self._database.read(lambda conn: documents.passages_of(conn, session_id))
 
@@ -224,9 +222,22 @@ class DocumentStore:
     async def drop_summary_parts(self, document_id: str, *, but: Collection[bytes]) -> None:
         await self._database.write(lambda conn: documents.drop_summary_parts(conn, document_id, but=but))
 
-    async def unsummarised(self, *, limit: int = 100) -> "list[str]":
+    async def unsummarised(self, *, limit: int = 100) -> list[str]:
         """Returns documents without a summary of their present text, latest first."""
         return await self._database.read(lambda conn: documents.unsummarised(conn, limit=limit))
+
+    async def list(
+        self, *, project: str | None = None, state: DocumentState | None = None, folder: str | None = None
+    ) -> list[Document]:
+        """Returns documents by path; only those of a project, in a state, in a watched folder (by id).
+
+        Raises `ProjectNotFound`.
+        """
+        return await self._database.read(
+            lambda conn: documents.select(
+                conn, project=project, state=None if state is None else state.value, folder_id=folder
+            )
+        )
 
 
 class ChunkEvidenceStore:

@@ -6,7 +6,15 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
 from memory.storage.vectors import VectorStore
-from memory.vectors.entities import Embedded, StoredVector, Unembedded, VectorChanges, VectorIndex, VectorPage, passages
+from memory.vectors.entities import (
+    Embedded,
+    StoredVector,
+    Unembedded,
+    VectorChanges,
+    VectorIndex,
+    VectorPage,
+    passages,
+)
 from models.ports import Embedder
 
 BATCH = 16

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from atlas_desktop.services.documents.reading import Incoming, read_all
 from atlas_desktop.services.documents.scanning import FolderRules, FolderScan, scan
 from atlas_desktop.services.documents.search import DocumentSearchService
 from atlas_desktop.services.documents.summaries import DocumentSummaries
+from atlas_desktop.services.documents.writing import ConversationDocuments
 from memory.documents.entities import (
     Document,
     DocumentError,
@@ -29,7 +31,26 @@ from memory.documents.entities import (
     OnMissing,
     WatchedFolder,
 )
+from memory.errors import DocumentNotFound
 from memory.storage.store import Store
+
+
+def absolute(path: str | Path) -> Path:
+    """Returns the absolute path; links in it stay as they are."""
+    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - `resolve` would follow links
+
+
+def is_folder(path: Path) -> bool:
+    return path.is_dir()
+
+
+@asynccontextmanager
+async def closing_parser(parser: DocumentParser) -> AsyncIterator[DocumentParser]:
+    try:
+        yield parser
+    finally:
+        await parser.close()
+
 
 BATCH = 64
 """Documents stored in one transaction."""
@@ -80,6 +101,7 @@ class DocumentService:
         self.search = search
         self._summaries = summaries
         self._parser = parser
+        self._written = ConversationDocuments(store)
         self._writing = asyncio.Lock()
 
     # --- adding -----------------------------------------------------------------------------------
@@ -101,16 +123,19 @@ class DocumentService:
         wanted: list[Incoming] = []
         sizes: dict[Path, FileFacts] = {}
         for given in paths:
-            path = Path(given).expanduser()
-            location = Path(os.path.abspath(path))  # noqa: PTH100 - links are kept as they are
-            if location.is_dir():
+            location = absolute(given)
+            if is_folder(location):
                 found = await asyncio.to_thread(scan, location, FolderRules(), is_readable)
                 self._skipped(report, found, str(given))
                 for one in found.files:
                     sizes[Path(one.facts.path)] = one.facts
                     wanted.append(
                         Incoming(
-                            str(Path(given) / one.relative), Path(one.facts.path), location, project=project, copy=copy
+                            str(Path(given) / one.relative),
+                            Path(one.facts.path),
+                            location,
+                            project=project,
+                            copy=copy,
                         )
                     )
             else:
@@ -121,7 +146,12 @@ class DocumentService:
             for one in wanted:
                 there = known.get(str(one.location))
                 facts = sizes.get(one.location)
-                if there is not None and facts is not None and facts == there.facts and there.state is not DocumentState.MISSING:
+                if (
+                    there is not None
+                    and facts is not None
+                    and facts == there.facts
+                    and there.state is not DocumentState.MISSING
+                ):
                     report.unchanged += 1
                     report.documents.append(there.document)
                     continue
@@ -142,10 +172,17 @@ class DocumentService:
                 if progress is not None:
                     progress(one.location.name, done, len(files))
                 if isinstance(read, DocumentRefused):
-                    report.skipped.append(Skipped(one.path, refusal_text(read.name, DocumentError(read.reason.value, read.limit)).message))
+                    report.skipped.append(
+                        Skipped(
+                            one.path,
+                            refusal_text(read.name, DocumentError(read.reason.value, read.limit)).message,
+                        )
+                    )
                     continue
                 if read.error is not None:
-                    report.skipped.append(Skipped(one.path, refusal_text(one.location.name, read.error).message))
+                    report.skipped.append(
+                        Skipped(one.path, refusal_text(one.location.name, read.error).message)
+                    )
                 batch.append(read)
                 waiting += 0 if read.parsed is None else len(read.parsed.text)
                 if len(batch) >= BATCH or waiting >= _BATCH_CHARACTERS:
@@ -180,8 +217,10 @@ class DocumentService:
         self, path: str | Path, *, include: Sequence[str] = (), exclude: Sequence[str] = ()
     ) -> FolderScan:
         """Returns what watching a folder would take, and what it would skip. Changes nothing."""
-        location = Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - links are kept
-        return await asyncio.to_thread(scan, location, FolderRules(tuple(include), tuple(exclude)), is_readable)
+        location = absolute(path)
+        return await asyncio.to_thread(
+            scan, location, FolderRules(tuple(include), tuple(exclude)), is_readable
+        )
 
     async def watch(
         self,
@@ -194,8 +233,8 @@ class DocumentService:
         progress: Progress | None = None,
     ) -> AddReport:
         """Watches a folder and reads it. Raises `DocumentRefused` if it is no folder."""
-        location = Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - links are kept as they are
-        if not location.is_dir():
+        location = absolute(path)
+        if not is_folder(location):
             raise DocumentRefused(str(path), Refusal.NOT_A_FOLDER)
         folder = await self._store.documents.watch(
             str(path), str(location), project=project, include=include, exclude=exclude, on_missing=on_missing
@@ -204,7 +243,7 @@ class DocumentService:
 
     async def folder(self, ref: str) -> WatchedFolder:
         """Returns a watched folder by its id or path. Raises `FolderNotFound`."""
-        location = os.path.abspath(Path(ref).expanduser())  # noqa: PTH100 - links are kept as they are
+        location = str(absolute(ref))
         for one in await self._store.documents.folders():
             if one.id == ref or one.location == location:
                 return one
@@ -235,18 +274,10 @@ class DocumentService:
 
     async def get(self, ref: str) -> Document:
         """Returns a document by id, unique prefix, or path. Raises `DocumentNotFound`, `AmbiguousId`."""
-        if os.sep in ref or "." in ref or Path(ref).exists():
-            return await self._store.documents.get(os.path.abspath(Path(ref).expanduser()))  # noqa: PTH100
-        return await self._store.documents.get(ref)
-
-    async def list(
-        self, *, project: str | None = None, state: DocumentState | None = None, below: Path | None = None
-    ) -> list[Document]:
-        """Returns documents by path: of a project, in a state, below a folder. Raises `ProjectNotFound`."""
-        found = await self._store.documents.list(project=project, state=state)
-        if below is None:
-            return found
-        return [one for one in found if Path(os.path.abspath(one.path)).is_relative_to(below)]  # noqa: PTH100
+        try:
+            return await self._store.documents.get(str(absolute(ref)))
+        except DocumentNotFound:
+            return await self._store.documents.get(ref)
 
     async def status(self) -> LibraryStatus:
         counts = await self._store.documents.counts()
@@ -256,6 +287,21 @@ class DocumentService:
     async def summary(self, document_id: str, *, refresh: bool = False) -> DocumentSummary:
         """Returns the summary of a document; makes it if there is none, or with `refresh`."""
         return await self._summaries.summary(document_id, refresh=refresh)
+
+    async def from_session(self, session_id: str) -> Document:
+        """Makes a document of a conversation. Raises `SessionNotFound`, `NothingToWrite`."""
+        async with closing_parser(self._parser()) as parser:
+            made = await self._written.from_session(session_id, parser)
+        await self._queue()
+        return made
+
+    async def edit(self, document_id: str, text: str) -> Document:
+        """Replaces the text of a document that was written here. Raises `DocumentNotFound`,
+        `DocumentHasFile`."""
+        async with closing_parser(self._parser()) as parser:
+            made = await self._written.edit(document_id, text, parser)
+        await self._queue()
+        return made
 
     # --- removing ---------------------------------------------------------------------------------
 
@@ -268,6 +314,15 @@ class DocumentService:
             erased = await self._store.documents.erase(list(document_ids))
             await self._epochs.forget(erased.recalled_in)
         return erased
+
+    async def list(
+        self, *, project: str | None = None, state: DocumentState | None = None, below: Path | None = None
+    ) -> list[Document]:
+        """Returns documents by path: of a project, in a state, below a folder. Raises `ProjectNotFound`."""
+        found = await self._store.documents.list(project=project, state=state)
+        if below is None:
+            return found
+        return [one for one in found if one.path and absolute(one.path).is_relative_to(below)]
 
 
 def _replacing(one: Incoming, document_id: str, folder: str | None) -> Incoming:

@@ -79,7 +79,10 @@ def documents(conn: Connection, ids: Collection[str] | None) -> list[DocumentEnt
         """,
         () if ids is None else (json.dumps(list(ids)),),
     )
-    return [DocumentEntry(intern(row[0]), *row[1:4], bool(row[4])) for row in rows.fetchall()]
+    return [
+        DocumentEntry(intern(id_), location, project, folder, bool(searched))
+        for id_, location, project, folder, searched in rows.fetchall()
+    ]
 
 
 def posting(conn: Connection, term: str, at_most: int) -> ChunkPosting | None:
@@ -92,7 +95,8 @@ def posting(conn: Connection, term: str, at_most: int) -> ChunkPosting | None:
     # One text with all places is read several times faster than one row for each.
     found = dict(
         conn.execute(
-            "SELECT col, json_group_array(doc) FROM temp.chunk_word_places WHERE term = ? GROUP BY col", (term,)
+            "SELECT col, json_group_array(doc) FROM temp.chunk_word_places WHERE term = ? GROUP BY col",
+            (term,),
         ).fetchall()
     )
     return ChunkPosting(term, json.loads(found.get("text", "[]")), json.loads(found.get("context", "[]")))

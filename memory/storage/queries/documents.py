@@ -230,12 +230,20 @@ def pages_of(conn: Connection, document_id: str) -> tuple[int, ...]:
     return () if row is None else tuple(json.loads(row[0]))
 
 
-_CHUNK = "id, document_id, number, begin, \"end\", page, first_line, last_line, heading, header, text"
+_CHUNK = 'id, document_id, number, begin, "end", page, first_line, last_line, heading, header, text'
 
 
 def _chunk(row: Any) -> Chunk:
     return Chunk(
-        row[0], row[1], row[2], row[3], row[4], row[5], (row[6], row[7]), tuple(json.loads(row[8])), *row[9:11]
+        row[0],
+        row[1],
+        row[2],
+        row[3],
+        row[4],
+        row[5],
+        (row[6], row[7]),
+        tuple(json.loads(row[8])),
+        *row[9:11],
     )
 
 
@@ -300,13 +308,13 @@ def put(conn: Connection, new: NewDocument, now: datetime) -> str:
         "folder_id": new.folder,
         "project_id": None if new.project is None else sessions.project_named(conn, new.project, now),
         "path": storable(new.path),
-        "location": storable(facts.path),
+        "location": storable(facts.path) or None,
         "title": title,
         "author": "" if parsed is None else one_line(parsed.author),
         "created": "" if parsed is None else one_line(parsed.created),
         "media_type": new.media_type,
         "bytes": facts.size,
-        "modified_ns": facts.modified_ns,
+        "modified_ns": facts.modified_ns if facts.path else None,
         "device": facts.device,
         "inode": facts.inode,
         "sha256": new.sha256,
@@ -335,7 +343,7 @@ def put(conn: Connection, new: NewDocument, now: datetime) -> str:
             f"UPDATE documents SET {', '.join(f'{name} = ?' for name in row)} WHERE id = ?",
             (*row.values(), document_id),
         )
-    _put_chunks(conn, document_id, title, row["text"], new.chunks)
+    _put_chunks(conn, document_id, title, "" if parsed is None else parsed.text, new.chunks)
     return document_id
 
 
@@ -343,9 +351,7 @@ def _put_chunks(
     conn: Connection, document_id: str, title: str, text: str, chunks: Sequence[NewChunk]
 ) -> None:
     contexts = [context_of(title, one) for one in chunks]
-    keys = [
-        _key(context, text[one.begin : one.end]) for context, one in zip(contexts, chunks, strict=True)
-    ]
+    keys = [_key(context, text[one.begin : one.end]) for context, one in zip(contexts, chunks, strict=True)]
     old = conn.execute(
         "SELECT id, hex(key) FROM chunks WHERE document_id = ? ORDER BY number", (document_id,)
     ).fetchall()
@@ -383,9 +389,7 @@ def _put_chunks(
         )
 
 
-def place(
-    conn: Connection, document_id: str, path: str, facts: FileFacts, folder_id: str | None
-) -> None:
+def place(conn: Connection, document_id: str, path: str, facts: FileFacts, folder_id: str | None) -> None:
     """Records where the file of a document is now; its text is unchanged. A missing one is there again."""
     conn.execute(
         """
@@ -431,7 +435,9 @@ def content_of(conn: Connection, document_id: str) -> bytes | None:
 
 def counts(conn: Connection) -> dict[str, int]:
     """Returns how many documents are in each state."""
-    return dict(conn.execute("SELECT state, count(*) FROM documents GROUP BY state ORDER BY state").fetchall())
+    return dict(
+        conn.execute("SELECT state, count(*) FROM documents GROUP BY state ORDER BY state").fetchall()
+    )
 
 
 def waiting(conn: Connection) -> tuple[int, int, int]:
@@ -533,7 +539,7 @@ def bound(conn: Connection, session_id: str) -> list[Document]:
 # --- passages and citations -------------------------------------------------------------------------
 
 _PASSAGE = (
-    "p.marker, p.document_id, d.title, p.page, p.first_line, p.last_line, p.begin, p.\"end\", p.heading, "
+    'p.marker, p.document_id, d.title, p.page, p.first_line, p.last_line, p.begin, p."end", p.heading, '
     "p.text, p.sha256, p.message_id"
 )
 
@@ -569,9 +575,7 @@ def passages_of(conn: Connection, session_id: str) -> list[StoredPassage]:
 def put_passages(conn: Connection, session_id: str, passages: Sequence[StoredPassage]) -> None:
     """Stores the passages given to a message; replaces those that it had."""
     for message_id in {one.message for one in passages}:
-        conn.execute(
-            "DELETE FROM passages WHERE session_id = ? AND message_id = ?", (session_id, message_id)
-        )
+        conn.execute("DELETE FROM passages WHERE session_id = ? AND message_id = ?", (session_id, message_id))
     conn.executemany(
         """
         INSERT OR REPLACE INTO passages (session_id, marker, message_id, document_id, begin, "end", page,

@@ -185,7 +185,11 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         f"DELETE FROM documents WHERE id IN {_LISTED}",
     ),
     # What was made of a document that is deleted is gone by now; the rest was made of earlier versions.
-    ("", "SELECT id, context, heading, header, text FROM chunks", f"DELETE FROM chunks WHERE id IN {_LISTED}"),
+    (
+        "",
+        "SELECT id, context, heading, header, text FROM chunks",
+        f"DELETE FROM chunks WHERE id IN {_LISTED}",
+    ),
     (
         "",
         "SELECT document_id, text FROM document_summaries",
