@@ -229,6 +229,11 @@ def _no_such(code: str) -> Callable[[Any], Explained]:
 _CONVERSATION: Words = {
     AttachmentRefused: _attachment,
     memory.AttachmentNotFound: _no_such("attachment_not_found"),
+    memory.DocumentNotFound: _no_such("document_not_found"),
+    memory.DocumentEmpty: named("document_empty"),
+    memory.DocumentHasFile: named("document_has_file", Exit.USAGE),
+    memory.FolderNotFound: _no_such("folder_not_found"),
+    memory.NothingToWrite: named("nothing_to_write"),
     memory.PersonaNotFound: _no_such("persona_not_found"),
     memory.TemplateNotFound: _no_such("template_not_found"),
     memory.NameTaken: lambda e: told("name_taken", Exit.USAGE, name=e.name),

@@ -335,6 +335,29 @@ ERRORS = {
         N_("Attachment not found"),
         next_step=N_("Use /attach to list attachments."),
     ),
+    "document_not_found": ErrorText(
+        N_("Document not found"),
+        next_step=N_("`atlas docs list` lists all documents."),
+    ),
+    "document_empty": ErrorText(
+        N_("This document has no text"),
+        what=N_("There is nothing to summarise."),
+        next_step=N_("`atlas docs show` tells whether its file could be read."),
+    ),
+    "document_has_file": ErrorText(
+        N_("This document comes from a file"),
+        what=N_("Only documents made from conversations can be edited here. No changes were made."),
+        next_step=N_("Edit the file, then run `atlas docs rescan`."),
+    ),
+    "folder_not_found": ErrorText(
+        N_("Folder not watched"),
+        next_step=N_("`atlas docs status` lists the watched folders."),
+    ),
+    "nothing_to_write": ErrorText(
+        N_("No document can be made from this conversation"),
+        what=N_("It states no decision, fact or open question, and has no code."),
+        next_step=N_("Continue it first, or export it with `atlas export`."),
+    ),
     "persona_not_found": ErrorText(
         N_("Persona not found"),
         next_step=N_("`atlas personas list` lists all personas."),

@@ -22,6 +22,8 @@ _PLACE_COUNTS = {
     "project": plural("1 project", "{count} projects"),
     "saved_search": plural("1 saved search", "{count} saved searches"),
     "attachment": plural("1 attachment", "{count} attachments"),
+    "document": plural("1 document", "{count} documents"),
+    "folder": plural("1 watched folder", "{count} watched folders"),
     "persona": plural("1 persona", "{count} personas"),
     "template": plural("1 template", "{count} templates"),
     "draft": plural("1 draft", "{count} drafts"),
