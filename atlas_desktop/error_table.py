@@ -11,6 +11,7 @@ from atlas_desktop.errors import (
     AttachmentRefused,
     BadRecipient,
     Declined,
+    DocumentRefused,
     Exit,
     Explained,
     NothingToExport,
@@ -74,6 +75,46 @@ _ATTACHMENT_NEXT_TEXTS = {
     "pictures": N_("Run text recognition in another program first."),
     "encrypted": N_("Save a copy without a password and attach it."),
     "damaged": N_("Save it again in the original program."),
+}
+_DOCUMENT_TEXTS = {
+    "title": N_("This file cannot be read"),
+    "partly": N_("Some pages cannot be read"),
+    "missing": N_("The file does not exist."),
+    "unreadable": N_("The file cannot be opened."),
+    "not_a_file": N_("It is not a regular file."),
+    "not_a_folder": N_("It is not a folder."),
+    "too_large": N_("It is larger than {limit}."),
+    "too_much_text": N_("It contains more than {limit} characters of text."),
+    "too_many_pages": N_("It has more than {limit} pages."),
+    "too_slow": N_("It could not be read within {limit} seconds."),
+    "too_much_memory": N_("It could not be read within {limit} of memory."),
+    "not_text": N_("It is not text."),
+    "empty": N_("It contains no text."),
+    "pictures": N_("Its pages are pictures without text."),
+    "partly_pictures": N_("{limit} pages are pictures without text."),
+    "encrypted": N_("It is password-protected."),
+    "damaged": N_("It is damaged."),
+    "changed": N_("It was changed while it was read."),
+    "unknown_format": N_("Its format is unknown."),
+}
+_DOCUMENT_NEXT_TEXTS = {
+    "missing": N_("Check the path."),
+    "unreadable": N_("Check that you can read it."),
+    "not_a_file": N_("Add the file that it points to."),
+    "not_a_folder": N_("Add a single file with `atlas docs add`."),
+    "too_large": N_("Add a part of it."),
+    "too_much_text": N_("Add a part of it."),
+    "too_many_pages": N_("Add a part of it."),
+    "too_slow": N_("Add a part of it, or its text."),
+    "too_much_memory": N_("Add a part of it, or its text."),
+    "not_text": N_("docs/documents.md lists the formats that Atlas reads."),
+    "empty": N_("Nothing needs to be done."),
+    "pictures": N_("Run text recognition in another program first."),
+    "partly_pictures": N_("Run text recognition in another program first."),
+    "encrypted": N_("Save a copy without a password and add it."),
+    "damaged": N_("Save it again in the original program."),
+    "changed": N_("Try again when it is no longer being written."),
+    "unknown_format": N_("docs/documents.md lists the formats that Atlas reads."),
 }
 _MODEL_DAMAGED_TEXTS = {
     "title": N_("The model file is damaged"),
@@ -222,12 +263,26 @@ def _attachment(e: AttachmentRefused) -> Explained:
     )
 
 
+def _document(e: DocumentRefused) -> Explained:
+    limit = size(e.limit) if e.reason in _SIZES else number(e.limit)
+    why = _(_DOCUMENT_TEXTS[e.reason.value], limit=limit)
+    partly = e.reason is Refusal.PARTLY_PICTURES
+    return Explained(
+        f"document_{e.reason.value}",
+        _(_DOCUMENT_TEXTS["partly" if partly else "title"]),
+        f"{e.name}: {why}",
+        _(_DOCUMENT_NEXT_TEXTS[e.reason.value]),
+        Exit.USAGE,
+    )
+
+
 def _no_such(code: str) -> Callable[[Any], Explained]:
     return lambda e: told(code, what=_("Nothing here is named “{ref}”.", ref=e.ref))
 
 
 _CONVERSATION: Words = {
     AttachmentRefused: _attachment,
+    DocumentRefused: _document,
     memory.AttachmentNotFound: _no_such("attachment_not_found"),
     memory.DocumentNotFound: _no_such("document_not_found"),
     memory.DocumentEmpty: named("document_empty"),

@@ -148,7 +148,7 @@ class NothingToExport(ExportFault):
 
 
 class Refusal(StrEnum):
-    """Why a file is not attached."""
+    """Why a file is not attached, or not read as a document."""
 
     MISSING = "missing"
     UNREADABLE = "unreadable"
@@ -163,6 +163,7 @@ class Refusal(StrEnum):
     PICTURES = "pictures"
     ENCRYPTED = "encrypted"
     DAMAGED = "damaged"
+    CHANGED = "changed"
     UNKNOWN_FORMAT = "unknown_format"
     NOT_A_FOLDER = "not_a_folder"
     PARTLY_PICTURES = "partly_pictures"

@@ -175,7 +175,6 @@ async def unwatch(ctx: Context, args: argparse.Namespace) -> int:
             "Remove {count} document and everything made from it? The file itself is kept.",
             "Remove {count} documents and everything made from them? The files themselves are kept.",
             len(held),
-            count=number(len(held)),
         )
     )
     erased = await room.documents.remove([one.id for one in held])
@@ -460,7 +459,6 @@ async def remove(ctx: Context, args: argparse.Namespace) -> int:
             "Remove {count} document and everything made from it? The file itself is kept.",
             "Remove {count} documents and everything made from them? The files themselves are kept.",
             len(found),
-            count=number(len(found)),
         )
     )
     results = []
@@ -474,4 +472,4 @@ async def remove(ctx: Context, args: argparse.Namespace) -> int:
 
 
 def _removed(count: int) -> str:
-    return ngettext("Removed {count} document.", "Removed {count} documents.", count, count=number(count))
+    return ngettext("Removed {count} document.", "Removed {count} documents.", count)

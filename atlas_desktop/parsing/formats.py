@@ -6,3 +6,4 @@ def media_type_of(name, head):
     return ends.get(os.path.splitext(name)[1].lower())
 def parser_of(media_type): return "plain-1"
 def is_readable(name): return media_type_of(name, b"") is not None
+def is_current(parser): return parser == "plain-1"

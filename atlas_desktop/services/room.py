@@ -151,7 +151,7 @@ class RoomFactory:
             lambda: self.settings().sessions,
             recall.complete,
         )
-        search = DocumentSearchService(store)
+        search = DocumentSearchService(store, lambda: self.model().embedder, self.vector_index)
         room = RoomServices(
             store=store,
             sessions=SessionService(store),

@@ -238,6 +238,16 @@ class DocumentQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadedChunk:
+    """A chunk with what a hit says of its document."""
+
+    chunk: Chunk
+    title: str
+    path: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentHit:
     """A chunk that was found, with the parts of its score (each 0 to 1) by name."""
 

@@ -16,6 +16,7 @@ from memory.documents.entities import (
     ErasedDocuments,
     FileFacts,
     KnownFile,
+    LoadedChunk,
     NewDocument,
     OnMissing,
     StoredCitation,
@@ -90,6 +91,10 @@ class DocumentStore:
         """Returns the documents that come from files, of one watched folder or of all places."""
         return await self._database.read(lambda conn: documents.known_files(conn, folder_id))
 
+    async def same_content(self, sha256: str) -> list[KnownFile]:
+        """Returns the documents that come from files with that content."""
+        return await self._database.read(lambda conn: documents.same_content(conn, sha256))
+
     # --- documents --------------------------------------------------------------------------------
 
     async def get(self, ref: str) -> Document:
@@ -115,8 +120,9 @@ class DocumentStore:
     async def chunks(self, document_id: str) -> list[Chunk]:
         return await self._database.read(lambda conn: documents.chunks_of(conn, document_id))
 
-    async def chunks_by_seq(self, seqs: Sequence[int]) -> dict[int, Chunk]:
-        return await self._database.read(lambda conn: documents.chunks_by_seq(conn, seqs))
+    async def hits(self, seqs: Sequence[int]) -> dict[int, LoadedChunk]:
+        """Returns chunks with what a hit says of their documents, by `seq`."""
+        return await self._database.read(lambda conn: documents.hits(conn, seqs))
 
     async def content(self, document_id: str) -> bytes | None:
         """Returns the copy of a document's file, if there is one."""
@@ -222,8 +228,9 @@ class DocumentStore:
     async def drop_summary_parts(self, document_id: str, *, but: Collection[bytes]) -> None:
         await self._database.write(lambda conn: documents.drop_summary_parts(conn, document_id, but=but))
 
-    async def unsummarised(self, *, limit: int = 100) -> list[str]:
-        """Returns documents without a summary of their present text, latest first."""
+    async def unsummarised(self, *, limit: int = 100) -> list[tuple[str, int]]:
+        """Returns documents without a summary of their present text, and the lengths of these, latest
+        first."""
         return await self._database.read(lambda conn: documents.unsummarised(conn, limit=limit))
 
     async def list(

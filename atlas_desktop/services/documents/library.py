@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import stat
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -9,14 +10,15 @@ from pathlib import Path
 
 from atlas_desktop.errors import DocumentRefused, Refusal, Skipped
 from atlas_desktop.parsing.client import DocumentParser
-from atlas_desktop.parsing.formats import is_readable, parser_of
+from atlas_desktop.parsing.formats import is_current, is_readable
 from atlas_desktop.phrases.documents import refusal_text, scan_reason
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.context import EpochService
-from atlas_desktop.services.documents.files import read_file
+from atlas_desktop.services.documents.files import facts_of, read_file
 from atlas_desktop.services.documents.indexing import ChunkEmbedder
 from atlas_desktop.services.documents.reading import Incoming, read_all
-from atlas_desktop.services.documents.scanning import FolderRules, FolderScan, scan
+from atlas_desktop.services.documents.reconciling import HashedFile, KnownDocument, Plan, compare, plan
+from atlas_desktop.services.documents.scanning import FolderRules, FolderScan, ScannedFile, scan
 from atlas_desktop.services.documents.search import DocumentSearchService
 from atlas_desktop.services.documents.summaries import DocumentSummaries
 from atlas_desktop.services.documents.writing import ConversationDocuments
@@ -52,6 +54,7 @@ async def closing_parser(parser: DocumentParser) -> AsyncIterator[DocumentParser
         await parser.close()
 
 
+_MOST_SKIPPED = 500
 BATCH = 64
 """Documents stored in one transaction."""
 _BATCH_CHARACTERS = 4_000_000
@@ -125,7 +128,7 @@ class DocumentService:
         for given in paths:
             location = absolute(given)
             if is_folder(location):
-                found = await asyncio.to_thread(scan, location, FolderRules(), is_readable)
+                found = await asyncio.to_thread(scan, location, _rules())
                 self._skipped(report, found, str(given))
                 for one in found.files:
                     sizes[Path(one.facts.path)] = one.facts
@@ -172,17 +175,11 @@ class DocumentService:
                 if progress is not None:
                     progress(one.location.name, done, len(files))
                 if isinstance(read, DocumentRefused):
-                    report.skipped.append(
-                        Skipped(
-                            one.path,
-                            refusal_text(read.name, DocumentError(read.reason.value, read.limit)).message,
-                        )
-                    )
+                    report.skipped.append(_why(one.path, read))
                     continue
                 if read.error is not None:
-                    report.skipped.append(
-                        Skipped(one.path, refusal_text(one.location.name, read.error).message)
-                    )
+                    why = refusal_text(one.location.name, read.error).message
+                    report.skipped.append(Skipped(one.path, why))
                 batch.append(read)
                 waiting += 0 if read.parsed is None else len(read.parsed.text)
                 if len(batch) >= BATCH or waiting >= _BATCH_CHARACTERS:
@@ -195,12 +192,25 @@ class DocumentService:
     async def _put(self, batch: Sequence[NewDocument], report: AddReport) -> None:
         if not batch:
             return
-        report.documents += await self._store.documents.put(batch)
-        for one in batch:
+        fresh = [one for one in batch if not await self._moved_here(one, report)]
+        report.documents += await self._store.documents.put(fresh)
+        for one in fresh:
             if one.document is not None:
                 report.updated += 1
             elif one.parsed is not None:
                 report.added += 1
+
+    async def _moved_here(self, new: NewDocument, report: AddReport) -> bool:
+        """Whether a new file is a document whose own file is gone: then it is this document, moved."""
+        if new.document is not None:
+            return False
+        for known in await self._store.documents.same_content(new.sha256):
+            if await asyncio.to_thread(facts_at, Path(known.facts.path)) is None:
+                await self._store.documents.place([(known.document, new.path, new.facts, new.folder)])
+                report.unchanged += 1
+                report.documents.append(known.document)
+                return True
+        return False
 
     def _skipped(self, report: AddReport, found: FolderScan, given: str) -> None:
         report.skipped += [
@@ -218,9 +228,7 @@ class DocumentService:
     ) -> FolderScan:
         """Returns what watching a folder would take, and what it would skip. Changes nothing."""
         location = absolute(path)
-        return await asyncio.to_thread(
-            scan, location, FolderRules(tuple(include), tuple(exclude)), is_readable
-        )
+        return await asyncio.to_thread(scan, location, _rules(include, exclude, list_all=True))
 
     async def watch(
         self,
@@ -263,12 +271,125 @@ class DocumentService:
         total = AddReport()
         for folder in await self.folders():
             _add_up(total, await self.rescan_folder(folder, progress=progress))
+        _add_up(total, await self._rescan_single(progress))
         return total
 
-    async def rescan_folder(self, folder: WatchedFolder, *, progress: Progress | None = None) -> AddReport:
-        """Brings the documents of a folder in step with the disk."""
+    async def _rescan_single(self, progress: Progress | None) -> AddReport:
+        """Looks at the files that belong to no watched folder."""
         report = AddReport()
+        async with self._writing:
+            changed, missing = [], []
+            single = [one for one in await self._store.documents.known_files() if one.folder is None]
+            documents = {one.id: one for one in await self._store.documents.list()}
+            for one in single:
+                facts = await asyncio.to_thread(facts_at, Path(one.facts.path))
+                there = one.state not in (DocumentState.MISSING, DocumentState.ARCHIVED)
+                if facts is None:
+                    missing += [one.document] if there else []
+                elif facts == one.facts and there and is_current(one.parser):
+                    report.unchanged += 1
+                else:
+                    path = documents[one.document].path
+                    changed.append(Incoming(path, Path(one.facts.path), document=one.document))
+            if missing:
+                await self._store.documents.set_state(missing, DocumentState.MISSING)
+            report.missing = len(missing)
+            await self._take(changed, report, progress)
+        await self._queue()
         return report
+
+    async def rescan_folder(self, folder: WatchedFolder, *, progress: Progress | None = None) -> AddReport:
+        """Brings the documents of a folder in step with the disk.
+
+        An unchanged file costs one look at its facts; a renamed or moved one keeps its document.
+        """
+        report = AddReport()
+        root = Path(folder.location)
+        async with self._writing:
+            found = await asyncio.to_thread(scan, root, _rules(folder.include, folder.exclude))
+            comparison = compare(await self._known_below(folder), found)
+            if comparison.others:
+                # Only then can a file be a document that was elsewhere before.
+                todo = plan(comparison, await self._hashed(comparison.to_read, root, report))
+            else:
+                todo = Plan(
+                    unchanged=comparison.unchanged,
+                    refreshed=comparison.returned,
+                    added=tuple(HashedFile(one.facts, "") for one in comparison.to_read),
+                )
+            await self._apply(folder, todo, report, progress)
+            self._skipped(report, found, folder.path)
+            skipped = [(one.where, one.reason.value) for one in found.skipped[:_MOST_SKIPPED]]
+            await self._store.documents.scanned(folder.id, skipped)
+        await self._queue()
+        return report
+
+    async def _known_below(self, folder: WatchedFolder) -> list[KnownDocument]:
+        """Returns the documents of a folder, and those below it that were added one by one."""
+        root = Path(folder.location)
+        return [
+            # A document that an older parser has read is read again.
+            KnownDocument(one.document, one.facts, one.sha256 if is_current(one.parser) else "", one.state)
+            for one in await self._store.documents.known_files()
+            if one.folder == folder.id or (one.folder is None and Path(one.facts.path).is_relative_to(root))
+        ]
+
+    async def _hashed(
+        self, files: Sequence[ScannedFile], root: Path, report: AddReport
+    ) -> dict[str, HashedFile]:
+        """Reads files only to hash them. Those that cannot be opened are left out, and reported."""
+        found: dict[str, HashedFile] = {}
+        for one in files:
+            path = Path(one.facts.path)
+            try:
+                content = await asyncio.to_thread(read_file, path, root)
+            except DocumentRefused as refused:
+                report.skipped.append(_why(one.relative, refused))
+                continue
+            found[one.facts.path] = HashedFile(content.facts, content.sha256)
+        return found
+
+    async def _apply(
+        self, folder: WatchedFolder, todo: Plan, report: AddReport, progress: Progress | None
+    ) -> None:
+        def given(facts: FileFacts) -> str:
+            below = Path(facts.path).relative_to(folder.location)
+            return os.path.join(folder.path, below)  # noqa: PTH118 - the path as it was given
+
+        def incoming(facts: FileFacts, document: str | None) -> Incoming:
+            return Incoming(
+                given(facts),
+                Path(facts.path),
+                Path(folder.location),
+                document=document,
+                project=folder.project,
+                folder=folder.id,
+            )
+
+        placed = [
+            (match.document.id, given(match.file.facts), match.file.facts, folder.id)
+            for match in (*todo.refreshed, *todo.moved)
+        ]
+        if placed:
+            await self._store.documents.place(placed)
+        report.unchanged += len(todo.unchanged) + len(placed)
+        report.documents += [one.id for one in todo.unchanged] + [one[0] for one in placed]
+        await self._missing(folder, [one.id for one in todo.missing])
+        report.missing += len(todo.missing)
+        files = [incoming(match.file.facts, match.document.id) for match in todo.changed]
+        files += [incoming(file.facts, None) for file in todo.added]
+        await self._take(files, report, progress)
+
+    async def _missing(self, folder: WatchedFolder, ids: Sequence[str]) -> None:
+        """Does with documents whose file is gone what the folder says."""
+        if not ids:
+            return
+        if folder.on_missing is OnMissing.REMOVE:
+            await self.remove(ids)
+        else:
+            archived = folder.on_missing is OnMissing.ARCHIVE
+            state = DocumentState.ARCHIVED if archived else DocumentState.MISSING
+            await self._store.documents.set_state(ids, state)
 
     # --- looking ----------------------------------------------------------------------------------
 
@@ -323,6 +444,26 @@ class DocumentService:
         if below is None:
             return found
         return [one for one in found if one.path and absolute(one.path).is_relative_to(below)]
+
+
+def _rules(
+    include: Sequence[str] = (), exclude: Sequence[str] = (), *, list_all: bool = False
+) -> FolderRules:
+    return FolderRules(is_readable, tuple(include), tuple(exclude), list_all=list_all)
+
+
+def _why(where: str, refused: DocumentRefused) -> Skipped:
+    error = DocumentError(refused.reason.value, refused.limit)
+    return Skipped(where, refusal_text(refused.name, error).message)
+
+
+def facts_at(path: Path) -> FileFacts | None:
+    """Returns the facts of a regular file; None if there is none."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return facts_of(str(path), found) if stat.S_ISREG(found.st_mode) else None
 
 
 def _replacing(one: Incoming, document_id: str, folder: str | None) -> Incoming:

@@ -1,53 +1,45 @@
-"""TEMP"""
+"""Search in the documents of one room, with its index of vectors."""
 
-import time
-from dataclasses import dataclass
-from memory.documents.entities import DocumentHit, DocumentQuery, Grain
-from memory.recall.words import content_words
+from collections.abc import Callable, Sequence
 
-
-@dataclass
-class Found:
-    hits: tuple
-    took_ms: float
+from atlas_desktop.services.recall import QueryEmbedder
+from memory.documents.entities import DocumentHit, DocumentQuery
+from memory.documents.search import DocumentSearch
+from memory.storage.store import Store
+from memory.vectors.entities import VectorIndex
+from memory.vectors.indexing import IndexMirror
+from models.ports import Embedder
 
 
 class DocumentSearchService:
-    def __init__(self, store):
+    """Search in documents for the application. Until `load` has finished, it uses words alone.
+
+    `index` is called when vectors are first needed, with the number of chunks.
+    """
+
+    def __init__(
+        self, store: Store, embedder: Callable[[], Embedder | None], index: Callable[[int], VectorIndex]
+    ) -> None:
         self._store = store
+        self._vectors = QueryEmbedder(embedder)
+        self._index = index
+        self._mirror: IndexMirror | None = None
+        self._engine = DocumentSearch(store, self._vectors)
+        self.answer = self._engine.answer
 
-    async def load(self):
-        pass
+    async def search(self, query: DocumentQuery) -> Sequence[DocumentHit]:
+        """Returns the best hits; the first call loads the room's chunks and vectors."""
+        await self.load()
+        return (await self._engine.answer(query)).hits
 
-    async def search(self, query: DocumentQuery):
-        return (await self.answer(query)).hits
-
-    async def answer(self, query):
-        t = time.perf_counter()
-        stems = content_words(await self._store.evidence.stems(query.text))
-        scores = {}
-        for p in await self._store.documents.evidence.postings(stems, at_most=5000):
-            for s in set(p.text) | set(p.context):
-                scores[s] = scores.get(s, 0) + 1 / (len(p.text) + 1)
-        best = sorted(scores, key=lambda s: -scores[s])
-        chunks = await self._store.documents.chunks_by_seq(best)
-        docs = {d.id: d for d in await self._store.documents.list(project=query.project)}
-        hits = []
-        seen = set()
-        for s in best:
-            c = chunks[s]
-            d = docs.get(c.document)
-            if d is None or (query.documents is not None and d.id not in query.documents):
-                continue
-            key = {Grain.CHUNK: c.id, Grain.PAGE: (c.document, c.page), Grain.DOCUMENT: c.document}[
-                query.grain
-            ]
-            if key in seen:
-                continue
-            seen.add(key)
-            hits.append(
-                DocumentHit(c, d.title, d.path, scores[s], {"lexical": min(1.0, scores[s])}, d.added_at)
-            )
-            if len(hits) == query.k:
-                break
-        return Found(tuple(hits), 1000 * (time.perf_counter() - t))
+    async def load(self) -> None:
+        """Reads the room's chunks and fills the index with their vectors. Raises what the store raises."""
+        await self._engine.follow()
+        model = await self._vectors.model()
+        if model is None:
+            return
+        if self._mirror is None:
+            chunks = (await self._store.documents.vectors.counts()).by_model.get(model, 0)
+            self._mirror = IndexMirror(self._store.documents.vectors, self._index(chunks))
+            self._engine.use(self._mirror)
+        await self._mirror.fill(model)

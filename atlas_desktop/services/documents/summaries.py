@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from atlas_desktop.services.background import BackgroundService
-from memory.documents.entities import DocumentSummary
+from memory.documents.entities import Document, DocumentSummary
 from memory.documents.summarising import DocumentSummariser
 from memory.errors import DocumentEmpty, DocumentNotFound
 from memory.jobs.queue import Job, Priority
@@ -13,6 +13,11 @@ from models.errors import ModelsError
 
 KIND = "summarise_documents"
 ALL = "all"
+MANY = 20
+"""Of more new documents than this, the model summarises only those that the user turns to: it takes seconds
+for each, and the others get a summary of their own sentences at once."""
+SHORT = 2_000
+"""Characters. A shorter document is summarised by its own sentences, unless the user asks for more."""
 
 
 class DocumentSummaries:
@@ -31,6 +36,11 @@ class DocumentSummaries:
         """Queues the summaries that are missing or out of date."""
         await self._background.add(KIND, ALL, priority=Priority.LOW + 1)
 
+    async def improve(self, document: Document) -> None:
+        """Queues a model's summary of a document that has one without a model so far."""
+        if document.summary is None or (document.summary.fallback and document.summary.model is None):
+            await self._background.add(KIND, document.id, payload={"document": document.id})
+
     async def summary(self, document_id: str, *, refresh: bool = False) -> DocumentSummary:
         """Returns the summary of a document; makes it if there is none, or with `refresh`.
 
@@ -47,22 +57,31 @@ class DocumentSummaries:
             raise DocumentEmpty(document_id)
         return made
 
-    async def _made(self, document_id: str, writer: Summariser) -> DocumentSummary | None:
+    async def _made(
+        self, document_id: str, writer: Summariser, *, ask: bool = True
+    ) -> DocumentSummary | None:
         summariser = DocumentSummariser(self._store, writer, self._background.gate.checkpoint)
         try:
-            return await summariser.summarise(document_id)
+            return await summariser.summarise(document_id, ask=ask)
         except ModelsError:
             return await summariser.summarise(document_id, ask=False)
 
-    async def _work(self, _job: Job) -> None:
+    async def _work(self, job: Job) -> None:
         # One writer for all: it stops asking a model whose answers keep failing.
         writer = self._summariser()
+        if (wanted := job.payload.get("document")) is not None:
+            await self._try(wanted, writer, ask=True)
+            return
         done: set[str] = set()
-        while waiting := [one for one in await self._store.unsummarised() if one not in done]:
-            for document_id in waiting:
+        while waiting := [one for one in await self._store.unsummarised() if one[0] not in done]:
+            few = len(waiting) <= MANY and not done
+            for document_id, characters in waiting:
                 done.add(document_id)
-                try:
-                    await self._made(document_id, writer)
-                except DocumentNotFound:
-                    # It was removed meanwhile.
-                    continue
+                await self._try(document_id, writer, ask=few and characters > SHORT)
+
+    async def _try(self, document_id: str, writer: Summariser, *, ask: bool) -> None:
+        try:
+            await self._made(document_id, writer, ask=ask)
+        except DocumentNotFound:
+            # It was removed meanwhile.
+            return

@@ -20,6 +20,7 @@ from memory.documents.entities import (
     FileFacts,
     Heading,
     KnownFile,
+    LoadedChunk,
     NewChunk,
     NewDocument,
     OnMissing,
@@ -252,36 +253,39 @@ def chunks_of(conn: Connection, document_id: str) -> list[Chunk]:
     return [_chunk(row) for row in rows]
 
 
-def chunks_by_seq(conn: Connection, seqs: Sequence[int]) -> dict[int, Chunk]:
-    rows = conn.execute(f"SELECT {_CHUNK}, seq FROM chunks WHERE seq IN {_LISTED}", (json.dumps(list(seqs)),))
-    return {row[11]: _chunk(row) for row in rows}
+def hits(conn: Connection, seqs: Sequence[int]) -> dict[int, LoadedChunk]:
+    """Returns chunks with what a hit says of their documents, by `seq`."""
+    names = ", ".join(f"c.{name.strip()}" for name in _CHUNK.split(","))
+    rows = conn.execute(
+        f"""
+        SELECT {names}, c.seq, d.title, d.path, coalesce(d.modified_ns / 1000, d.added_at)
+        FROM chunks AS c JOIN documents AS d ON d.id = c.document_id WHERE c.seq IN {_LISTED}
+        """,
+        (json.dumps(list(seqs)),),
+    )
+    return {row[11]: LoadedChunk(_chunk(row), row[12], row[13], moment(row[14])) for row in rows.fetchall()}
+
+
+_KNOWN = """
+    SELECT id, location, bytes, modified_ns, device, inode, sha256, parser, state, folder_id
+    FROM documents WHERE location IS NOT NULL
+"""
+
+
+def _known(row: Any) -> KnownFile:
+    facts = FileFacts(row[1], row[2], row[3] or 0, row[4], row[5])
+    return KnownFile(row[0], facts, row[6], row[7], DocumentState(row[8]), row[9])
 
 
 def known_files(conn: Connection, folder_id: str | None) -> list[KnownFile]:
     """Returns the documents that come from files, of one watched folder or of all places."""
-    rows = conn.execute(
-        """
-        SELECT id, location, bytes, modified_ns, device, inode, sha256, parser, state, folder_id
-        FROM documents WHERE location IS NOT NULL AND (?1 IS NULL OR folder_id = ?1) ORDER BY seq
-        """,
-        (folder_id,),
-    )
-    return [
-        KnownFile(
-            row[0],
-            FileFacts(row[1], row[2], row[3] or 0, row[4], row[5]),
-            row[6],
-            row[7],
-            DocumentState(row[8]),
-            row[9],
-        )
-        for row in rows
-    ]
+    rows = conn.execute(f"{_KNOWN} AND (?1 IS NULL OR folder_id = ?1) ORDER BY seq", (folder_id,))
+    return [_known(row) for row in rows.fetchall()]
 
 
-def known_at(conn: Connection, locations: Collection[str]) -> list[KnownFile]:
-    wanted = set(map(storable, locations))
-    return [one for one in known_files(conn, None) if one.facts.path in wanted]
+def same_content(conn: Connection, sha256: str) -> list[KnownFile]:
+    rows = conn.execute(f"{_KNOWN} AND sha256 = ? ORDER BY seq", (sha256,))
+    return [_known(row) for row in rows.fetchall()]
 
 
 def context_of(title: str, chunk: NewChunk) -> str:
@@ -721,14 +725,15 @@ def drop_summary_parts(conn: Connection, document_id: str, *, but: Collection[by
     )
 
 
-def unsummarised(conn: Connection, *, limit: int) -> list[str]:
-    """Returns documents with a text, but without a summary of it, latest first."""
+def unsummarised(conn: Connection, *, limit: int) -> list[tuple[str, int]]:
+    """Returns documents with a text, but without a summary of it, and the lengths of their texts, latest
+    first."""
     rows = conn.execute(
         """
-        SELECT d.id FROM documents AS d LEFT JOIN document_summaries AS s ON s.document_id = d.id
+        SELECT d.id, length(d.text) FROM documents AS d LEFT JOIN document_summaries AS s ON s.document_id = d.id
         WHERE d.text <> '' AND d.state IN ('indexed', 'partial') AND s.sha256 IS NOT d.sha256
         ORDER BY d.seq DESC LIMIT ?
         """,
         (limit,),
     )
-    return [row[0] for row in rows.fetchall()]
+    return [(row[0], row[1]) for row in rows.fetchall()]

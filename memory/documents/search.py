@@ -1,0 +1,180 @@
+"""Search in the documents of one room: gathers evidence, ranks it, and loads the texts of the best hits."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memory.documents.catalogue import ChunkColumns, Library
+from memory.documents.entities import DocumentHit, DocumentQuery
+from memory.documents.ranking import Scores, Weights, best, score
+from memory.recall.entities import QueryVectors
+from memory.recall.words import content_words
+from memory.storage.store import Store
+from memory.vectors.entities import Scope
+from memory.vectors.indexing import IndexMirror
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_PAGE = 20_000
+COMMON = 20_000
+COMMON_SHARE = 0.25
+FEW = 1_000
+"""A stem in more chunks than the share `COMMON_SHARE` of the room (at least `FEW`, at most `COMMON`) is too
+common to look up."""
+NEAREST = 1_000
+"""Chunks compared by meaning: the nearest ones; the others count as the farthest of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChunks:
+    """Hits, best first; `took_ms` covers embedding, search, ranking and loading. `semantic`: meaning took
+    part."""
+
+    hits: tuple[DocumentHit, ...]
+    took_ms: float
+    semantic: bool
+
+
+class DocumentSearch:
+    """Search in one room. Words are always evidence; meaning is, once `use` has given an index with vectors."""
+
+    def __init__(self, store: Store, vectors: QueryVectors | None = None, weights: Weights | None = None) -> None:
+        self._store = store
+        self._vectors = vectors
+        self._weights = weights or Weights()
+        self._mirror: IndexMirror | None = None
+        self._library = Library()
+        self._version: int | None = None
+        self._lock = asyncio.Lock()
+
+    def use(self, mirror: IndexMirror) -> None:
+        """Uses vectors as evidence from now on."""
+        self._mirror = mirror
+
+    async def search(self, query: DocumentQuery) -> Sequence[DocumentHit]:
+        return (await self.answer(query)).hits
+
+    async def answer(self, query: DocumentQuery) -> FoundChunks:
+        """Returns the best hits for a query."""
+        began = time.perf_counter()
+        hits: tuple[DocumentHit, ...] = ()
+        semantic = False
+        if query.text.strip() and query.k > 0:
+            hits, semantic = await self._answer(query)
+        return FoundChunks(hits, 1000 * (time.perf_counter() - began), semantic)
+
+    async def follow(self) -> None:
+        """Applies what was written since the last call."""
+        async with self._lock:
+            if self._version is None:
+                await self._read_all()
+                return
+            evidence = self._store.documents.evidence
+            changes = await evidence.changes(self._version)
+            if changes.chunks:
+                self._library.replace(changes.chunks, await evidence.entries_of(changes.chunks))
+            if changes.documents:
+                self._library.replace_documents(
+                    changes.documents, await evidence.documents(changes.documents)
+                )
+            self._version = changes.version
+
+    async def _read_all(self) -> None:
+        evidence = self._store.documents.evidence
+        version = (await evidence.changes(None)).version
+        after = 0
+        while entries := await evidence.entries(after=after, limit=_PAGE):
+            self._library.add(entries)
+            after = entries[-1].seq
+        self._library.replace_documents((), await evidence.documents())
+        self._version = version
+
+    async def _answer(self, query: DocumentQuery) -> tuple[tuple[DocumentHit, ...], bool]:
+        embedding = asyncio.ensure_future(self._embedded(query.text))
+        try:
+            await self.follow()
+            columns = self._library.columns
+            if not len(columns):
+                return (), False
+            stems = content_words(await self._store.evidence.stems(query.text))
+            most = min(COMMON, max(FEW, round(COMMON_SHARE * len(columns))))
+            postings = await self._store.documents.evidence.postings(stems, at_most=most)
+            vector = await embedding
+        finally:
+            embedding.cancel()
+        allowed = self._allowed(query, columns)
+        cosine = None if vector is None else await self._cosine(query, columns, vector)
+        scores = await asyncio.to_thread(score, columns, allowed, postings, cosine, self._weights)
+        rows = best(columns, scores, query.grain, query.k)
+        return await self._hits(columns, scores, rows), cosine is not None
+
+    def _allowed(self, query: DocumentQuery, columns: ChunkColumns) -> "NDArray[np.bool_]":
+        import numpy as np
+
+        documents = self._library.documents
+        wanted = None if query.documents is None else set(query.documents)
+
+        def may(document: str) -> bool:
+            known = documents.get(document)
+            return (
+                known is not None
+                and known.searched
+                and (wanted is None or document in wanted)
+                and (query.project is None or known.project == query.project)
+                and (query.folder is None or known.folder == query.folder)
+            )
+
+        by_document = np.fromiter(map(may, columns.documents), bool, len(columns.documents))
+        return np.asarray(by_document[columns.document])
+
+    async def _embedded(self, text: str) -> Sequence[float] | None:
+        if self._vectors is None or self._mirror is None or self._mirror.model is None:
+            return None
+        found = await self._vectors.vector(text)
+        return None if found is None or found.model != self._mirror.model else found.numbers
+
+    async def _cosine(
+        self, query: DocumentQuery, columns: ChunkColumns, vector: Sequence[float]
+    ) -> "NDArray[np.float64] | None":
+        """Returns the cosine of each row, NaN where it is not known."""
+        import numpy as np
+
+        if self._mirror is None:
+            return None
+        await self._mirror.follow()
+        scopes = (
+            [Scope(project=query.project)]
+            if query.documents is None
+            else [Scope(session=one) for one in query.documents]
+        )
+        found = await self._mirror.index.search_each(vector, limit=NEAREST, scopes=scopes)
+        cosine = np.full(len(columns), np.nan)
+        for near in found:
+            if not near.owners:
+                continue
+            rows = np.fromiter((columns.rows.get(one, -1) for one in near.owners), np.int64)
+            similarity = np.asarray(near.similarity, float)
+            np.fmax.at(cosine, rows[rows >= 0], similarity[rows >= 0])
+        return None if np.isnan(cosine).all() else cosine
+
+    async def _hits(
+        self, columns: ChunkColumns, scores: Scores, rows: "NDArray[np.int64]"
+    ) -> tuple[DocumentHit, ...]:
+        seqs = [int(columns.seq[row]) for row in rows]
+        loaded = await self._store.documents.hits(seqs)
+        return tuple(
+            DocumentHit(
+                chunk=loaded[seq].chunk,
+                title=loaded[seq].title,
+                path=loaded[seq].path,
+                score=float(scores.total[row]),
+                parts={name: float(values[row]) for name, values in scores.parts.items()},
+                created_at=loaded[seq].created_at,
+            )
+            for row, seq in zip(rows, seqs, strict=True)
+            if seq in loaded
+        )
