@@ -1,9 +1,10 @@
 """Measures how well the support of replies is recognised: `python -m benchmarks.citations [CASES]`.
 
-Makes passages of made-up reports, and sentences about them of which the truth is known: supported ones (in the
-words of the passage, shortened, reordered, with numbers and dates written differently, paraphrased, quoted), and
-ones with a changed number, date, name or unit, negated, turned into the opposite, with an invented part, wholly
-invented, misquoted, or with the marker of another passage. Prints for each kind how many were called supported.
+Makes passages of made-up reports, and sentences about them of which the truth is known: supported ones (in
+the words of the passage, shortened, reordered, with numbers and dates written differently, paraphrased, quoted),
+and ones with a changed number, date, name or unit, negated, turned into the opposite, with an invented part,
+wholly invented, misquoted, or with the marker of another passage. Prints how many of each kind were called
+supported.
 """
 
 import random
@@ -16,8 +17,8 @@ from memory.documents.citations import Cited, Passage, SourceKind, cite
 CASES = 500
 SUPPORTED = ("verbatim", "shortened", "reordered", "rewritten", "paraphrased", "quoted", "two sentences")
 FALSE = (
-    "number changed", "number of another", "date changed", "unit changed", "name swapped", "name invented", "negated",
-    "opposite", "part invented", "invented", "misquoted",
+    "number changed", "number of another", "date changed", "unit changed", "name swapped", "name invented",
+    "negated", "opposite", "part invented", "invented", "misquoted",
 )  # fmt: skip
 WRONG_MARKER = "wrong marker"
 NAMES = ("Ada", "Bob", "Clara", "Dmitri", "Elena", "Farid", "Greta", "Hugo", "Ines", "Jonas", "Kenji", "Lena")
@@ -73,6 +74,7 @@ class Report:
     day: int
     month: int
     year: int
+    days: int
 
     @property
     def date(self) -> str:
@@ -80,14 +82,15 @@ class Report:
 
     @property
     def sentences(self) -> tuple[str, ...]:
+        product = self.product
+        money = f"rose from {self.before:,} to {self.revenue:,} euros, while costs were {self.costs:,} euros"
         return (
-            f"{self.name} designed the {self.product} in {self.place} and {self.other} tested it in {self.town}.",
-            f"The {self.product} runs at a pressure of {self.pressure} bar and is cleaned every week.",
-            f"Revenue from the {self.product} rose from {self.before:,} to {self.revenue:,} euros, while costs were"
-            f" {self.costs:,} euros.",
+            f"{self.name} designed the {product} in {self.place} and {self.other} tested it in {self.town}.",
+            f"The {product} runs at a pressure of {self.pressure} bar and is cleaned every week.",
+            f"Revenue from the {product} {money}.",
             f"The factory in {self.place} opened on {self.date} and employs {self.staff} people.",
-            "It delivers spare parts to workshops across the region.",
-            f"Customers must report damage within {self.staff % 20 + 5} days after delivery.",
+            f"It delivers spare parts for the {product} to workshops across the region.",
+            f"Customers must report damage within {self.days} days after delivery.",
         )
 
 
@@ -104,7 +107,8 @@ class Generator:
     def case(self, kind: str) -> Case:
         chance = self._random
         products = chance.sample(PRODUCTS, 3)
-        reports = [self._report(product) for product in products]
+        days, pressures = chance.sample(range(5, 25), 3), chance.sample(range(30, 60), 3)
+        reports = [self._report(*facts) for facts in zip(products, days, pressures, strict=True)]
         passages = tuple(self._passage(marker, report) for marker, report in enumerate(reports, 1))
         at = chance.randrange(3)
         text = self._text(kind, reports[at])
@@ -116,24 +120,43 @@ class Generator:
         reply = chance.choice((f"{text[:-1]} [{marker}].", f"{text} [{marker}]")) if marked else text
         return Case(kind, reply, passages, None if kind in FALSE else at + 1)
 
-    def _report(self, product: str) -> Report:
+    def _report(self, product: str, days: int, pressure: int) -> Report:
         chance = self._random
         first, second = chance.sample(NAMES, 2)
         place, town = chance.sample(PLACES, 2)
         before, revenue, costs = chance.sample(range(1_000, 90_000), 3)
         return Report(
-            f"{first} {chance.choice(SURNAMES)}", f"{second} {chance.choice(SURNAMES)}", product, place, town,
-            max(before, revenue), min(before, revenue), costs, chance.randint(12, 99), chance.randint(120, 990),
-            chance.randint(1, 28), chance.randint(1, 11), chance.randint(1990, 2025),
-        )  # fmt: skip
+            name=f"{first} {chance.choice(SURNAMES)}",
+            other=f"{second} {chance.choice(SURNAMES)}",
+            product=product,
+            place=place,
+            town=town,
+            revenue=max(before, revenue),
+            before=min(before, revenue),
+            costs=costs,
+            pressure=pressure,
+            staff=chance.randint(120, 990),
+            day=chance.randint(1, 28),
+            month=chance.randint(1, 11),
+            year=chance.randint(1990, 2025),
+            days=days,
+        )
 
     def _passage(self, marker: int, report: Report) -> Passage:
         text = report.sentences[0] + self._random.choice((" ", "\n", "\n\n")) + " ".join(report.sentences[1:])
         begin = self._random.randrange(5_000)
         return Passage(
-            marker, SourceKind.DOCUMENT, f"d{marker}", f"Report {marker}", marker, (marker, marker + text.count("\n")),
-            begin, begin + len(text), text, ("Products", report.product),
-        )  # fmt: skip
+            marker=marker,
+            kind=SourceKind.DOCUMENT,
+            document=f"d{marker}",
+            title=f"Report {marker}",
+            page=marker,
+            lines=(marker, marker + text.count("\n")),
+            begin=begin,
+            end=begin + len(text),
+            text=text,
+            heading=("Products", report.product) if self._random.random() < 0.5 else (),
+        )
 
     def _text(self, kind: str, report: Report) -> str:
         chance = self._random
@@ -158,7 +181,7 @@ class Generator:
                 f"The {r.product} was designed in {r.place} by {r.name}.",
                 f"In {r.town}, {r.other} tested the {r.product}.",
                 f"On {r.date} the factory in {r.place} opened.",
-                f"Within {r.staff % 20 + 5} days after delivery, customers must report damage.",
+                f"Within {r.days} days after delivery, customers must report damage.",
                 f"With {r.staff} people, the factory in {r.place} opened on {r.date}.",
             ],
             "rewritten": [
@@ -173,7 +196,7 @@ class Generator:
                 f"Testing of the {r.product} by {r.other} took place in {r.town}.",
                 f"The {r.product} needs a pressure of {r.pressure} bar to run.",
                 f"Around {r.staff} people are employed by the factory in {r.place}.",
-                f"Damage has to be reported by customers within {r.staff % 20 + 5} days.",
+                f"Damage has to be reported by customers within {r.days} days.",
                 f"Every week the {r.product} has to be cleaned.",
             ],
             "quoted": [
@@ -188,7 +211,7 @@ class Generator:
         }[kind]  # fmt: skip
 
     def _false(self, kind: str, r: Report) -> list[str]:
-        number = self._other_number(r)
+        number = self._other_number()
         stranger = f"{self._other(NAMES, r.name, r.other)} {self._random.choice(SURNAMES)}"
         return {
             WRONG_MARKER: [""],
@@ -215,7 +238,7 @@ class Generator:
             "unit changed": [
                 f"The {r.product} runs at a pressure of {r.pressure} psi.",
                 f"Costs of the {r.product} were {r.costs:,} dollars.",
-                f"Customers must report damage within {r.staff % 20 + 5} weeks after delivery.",
+                f"Customers must report damage within {r.days} weeks after delivery.",
             ],
             "name swapped": [
                 f"{r.other} designed the {r.product}.",
@@ -231,13 +254,13 @@ class Generator:
             "negated": [
                 f"The {r.product} is not cleaned every week.",
                 f"{r.name} did not design the {r.product}.",
-                f"Customers don't have to report damage within {r.staff % 20 + 5} days after delivery.",
+                f"Customers don't have to report damage within {r.days} days after delivery.",
                 f"The factory in {r.place} never opened on {r.date}.",
             ],
             "opposite": [
                 f"Revenue from the {r.product} fell from {r.before:,} to {r.revenue:,} euros.",
                 f"The factory in {r.place} closed on {r.date}.",
-                f"Customers must report damage within {r.staff % 20 + 5} days before delivery.",
+                f"Customers must report damage within {r.days} days before delivery.",
             ],
             "part invented": [
                 f"The {r.product} runs at {r.pressure} bar and has won three design awards in Japan.",
@@ -262,9 +285,9 @@ class Generator:
     def _other(self, among: tuple[str, ...], *used: str) -> str:
         return self._random.choice([one for one in among if not any(one in name for name in used)])
 
-    def _other_number(self, r: Report) -> int:
-        taken = {r.pressure, r.staff, r.staff % 20 + 5}
-        return self._random.choice([one for one in range(12, 99) if one not in taken])
+    def _other_number(self) -> int:
+        """Returns a number that is in no passage."""
+        return self._random.randint(60, 99)
 
 
 def _swapped(number: int) -> int:

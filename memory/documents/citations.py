@@ -6,6 +6,7 @@ it where there is none.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -87,6 +88,8 @@ _MOST_SENTENCES = 3
 """The most sentences of a quotation."""
 _LEAST_CLAIM = 2
 """The least content words of a claim without numbers."""
+
+_ROUNDING = 1e-9
 
 _MARKERS = re.compile(r"[^\S\n]{0,3}\[\d{1,3}(?:[,;] ?\d{1,3}){0,20}\]")
 _QUOTED = re.compile(
@@ -186,8 +189,16 @@ class _Source:
         return Statement(". ".join((passage.title, *passage.heading, passage.header)))
 
     @cached_property
-    def all(self) -> Statement:
-        return Statement(self.passage.text)
+    def _clauses_with(self) -> Counter[str]:
+        """In how many clauses of the passage each word is."""
+        return Counter(word for clause in Statement(self.passage.text).clauses for word in clause.words)
+
+    def weight(self, word: str) -> float:
+        """Returns how much a word tells one clause of the passage from another: nothing if the passage is
+        about it, most if only one clause has it."""
+        if word in self.named.words:
+            return 0.0
+        return 1 / max(1, self._clauses_with[word]) ** 2
 
     @cached_property
     def windows(self) -> list[tuple[int, int, int, Statement]]:
@@ -206,7 +217,7 @@ class _Source:
             if best is not None and count > best[0]:
                 break
             coverage = statement.coverage(window.words)
-            if (best is None or coverage > best[1]) and _supports(window, statement, self.named):
+            if (best is None or coverage > best[1]) and _supports(window, statement, self):
                 best = (count, coverage, (begin, end))
         return best[2] if best is not None else None
 
@@ -326,43 +337,40 @@ def _supporting(claim: _Claim, named: Sequence[_Source]) -> list[Citation]:
 def _quoted(
     claim: _Claim, named: Sequence[_Source], others: Sequence[_Source]
 ) -> tuple[list[Citation], bool]:
-    """Searches the quotations of a claim. It is supported if all are found, and the names and numbers around
-    them are in the same passage."""
+    """Searches the quotations of a claim. It is supported if all are found and the passage supports what
+    it says around them, as far as that has names or numbers."""
     found: list[Citation] = []
     holding: list[_Source] = []
     holds = True
+    whole = Statement(_QUOTED.sub(lambda match: next(filter(None, match.groups())), claim.plain))
     for quote in claim.quotes:
-        places = [(source, source.find(quote)) for source in named]
-        there = [(source, place) for source, place in places if place is not None]
+        there = [(source, place) for source in named if (place := source.find(quote)) is not None]
         if not there:
             found += [source.unverified(quote, claim.sentence) for source in named]
-            there = [(other, place) for other in others if (place := other.find(quote)) is not None][:1]
+            there = [(source, place) for source in others if (place := source.find(quote)) is not None]
+            there = [pair for pair in there if pair[0].support(whole) is not None][:1] or there[:1]
         found += [source.verified(*place, claim.sentence) for source, place in there]
         holding += [source for source, _ in there]
         holds = holds and bool(there)
     around = Statement(_QUOTED.sub(" ", claim.plain))
-    return found, holds and any(_mentions(source, around) for source in holding)
-
-
-def _mentions(source: _Source, statement: Statement) -> bool:
-    words = source.all.words | source.named.words
-    return _has_numbers(source.all, statement) and all(has(name, words) for name in statement.names)
+    if around.names or around.quantities or around.days:
+        holds = holds and any(source.support(whole) is not None for source in holding)
+    return found, holds
 
 
 # --- support -----------------------------------------------------------------------------------------
 
 
-def _supports(window: Statement, statement: Statement, named: Statement) -> bool:
-    """Whether the sentences of `window`, below the headings `named`, say what the statement says."""
-    around = window.words | named.words
+def _supports(window: Statement, statement: Statement, source: _Source) -> bool:
+    """Whether the sentences of `window`, a part of the source, say what the statement says."""
+    around = window.words | source.named.words
     return (
         _has_numbers(window, statement)
         and statement.coverage(around) >= LEAST_COVERAGE
         and statement.coverage(window.words) >= _LEAST_OWN
         and all(has(name, around) for name in statement.names)
         and not contradicts(statement, window)
-        and all(_supports_clause(window, clause, statement, around) for clause in statement.clauses)
-        and _same_order(window, statement)
+        and all(_supports_clause(window, clause, statement, source) for clause in statement.clauses)
     )
 
 
@@ -378,49 +386,60 @@ def _has_numbers(window: Statement, statement: Statement) -> bool:
     )
 
 
-def _supports_clause(window: Statement, clause: Statement, whole: Statement, around: frozenset[str]) -> bool:
-    """Whether the clause of the window that is about the same says the same: its numbers and names stand
-    there, and it is negated or not alike."""
-    if len(clause.words) > 1 and clause.coverage(around) < _LEAST_OF_CLAUSE:
+def _supports_clause(window: Statement, clause: Statement, whole: Statement, source: _Source) -> bool:
+    """Whether the clauses of the window that are about the same say the same: with the same names, the same
+    numbers, and negated or not alike."""
+    if len(clause.words) > 1 and clause.coverage(window.words | source.named.words) < _LEAST_OF_CLAUSE:
         return False
     topic = clause if clause.words else whole
     about = topic.words - set(topic.names)
     ranked = [(sum(has(word, other.words) for word in about), other) for other in window.clauses]
     most = max((shared for shared, _ in ranked), default=0)
-    nearest = [other for shared, other in ranked if shared == most]
-    if most and all(other.negated != clause.negated for other in nearest):
+    nearest = [other for shared, other in ranked if shared == most] if most else [window]
+    return (
+        any(other.negated == clause.negated for other in nearest)
+        and _names_agree(window, clause)
+        and _numbers_stand_there(window, clause, topic, source)
+    )
+
+
+def _names_agree(window: Statement, clause: Statement) -> bool:
+    """Whether what the clause says is said of its names: for each of its words, a clause of the window with
+    that word names nobody else first, and two names stand in the same order."""
+    for word in clause.words.difference(clause.names):
+        holding = [other for other in window.clauses if has(word, other.words)]
+        if holding and all(_names_another(other, clause) for other in holding):
+            return False
+    return all(_same_order(other, clause) for other in window.clauses)
+
+
+def _names_another(other: Statement, clause: Statement) -> bool:
+    """Whether the first name of `other` is not in the clause, which has a name that `other` does not have."""
+    if not other.names or has(other.names[0], clause.words):
         return False
-    if not most and window.negated != clause.negated:
-        return False
-    if most and clause.names and not _names_agree(clause, nearest):
-        return False
-    return _numbers_stand_there(window, clause, topic)
+    return any(not has(name, other.words) for name in clause.names)
 
 
-def _names_agree(clause: Statement, nearest: Sequence[Statement]) -> bool:
-    """Whether one of the window's clauses names nobody, or somebody whom the clause names."""
-    return any(not other.names or any(has(name, clause.words) for name in other.names) for other in nearest)
+def _same_order(other: Statement, clause: Statement) -> bool:
+    """Ada hired Bob: then Bob did not hire Ada, but was hired by her."""
+    if not clause.opens_with_name or clause.passive != other.passive:
+        return True
+    shared = [name for name in clause.names if name in other.names]
+    return shared == [name for name in other.names if name in shared]
 
 
-def _numbers_stand_there(window: Statement, clause: Statement, topic: Statement) -> bool:
+def _numbers_stand_there(window: Statement, clause: Statement, topic: Statement, source: _Source) -> bool:
     """Whether no number of the clause belongs to something else: the clause of the window in which it stands
     is as similar as the others with numbers. Names count twice."""
 
-    def similar(other: Statement) -> int:
-        return topic.shared(other.words) + sum(has(name, other.words) for name in topic.names)
+    def similar(other: Statement) -> float:
+        shared = [word for word in topic.words if has(word, other.words)]
+        return sum(source.weight(word) * (2 if word in topic.names else 1) for word in shared)
 
     numbered = [other for other in window.clauses if other.quantities]
-    best = max(map(similar, numbered), default=0)
+    best = max(map(similar, numbered), default=0.0)
     for quantity in clause.quantities:
         holding = [other for other in numbered if any(quantity.agrees(one) for one in other.quantities)]
-        if holding and max(map(similar, holding)) < best:
+        if holding and max(map(similar, holding)) < best - _ROUNDING:
             return False
     return True
-
-
-def _same_order(window: Statement, statement: Statement) -> bool:
-    """Whether two names stand in the same order: Ada hired Bob, and not the other way round. One passive
-    sentence turns the order."""
-    shared = [name for name in statement.names if name in window.names]
-    there = [name for name in window.names if name in shared]
-    return shared == there or statement.passive != window.passive or len(statement.clauses) > 1

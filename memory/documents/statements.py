@@ -67,7 +67,7 @@ class _Lists:
 @cache
 def _lists() -> _Lists:
     found = tomllib.loads((files(__package__) / "statements.toml").read_text("utf-8"))
-    pairs = [(frozenset(one.split()), frozenset(other.split())) for one, other in found["opposites"]]
+    pairs = [(_stems(one), _stems(other)) for one, other in found["opposites"]]
     return _Lists(
         of_sources=frozenset(found["of_sources"].split()),
         opposites=tuple(pair for one, other in pairs for pair in ((one, other), (other, one))),
@@ -75,6 +75,10 @@ def _lists() -> _Lists:
         scales={word: int(power) for word, power in _by_word(found["scales"]).items()},
         units=_by_word(found["units"]),
     )
+
+
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(map(stem, words.split()))
 
 
 def _by_word(lists: Mapping[str, str]) -> dict[str, str]:
@@ -122,6 +126,8 @@ class Statement:
         self.quantities = _quantities(rest)
         found = [(match[0], match.start()) for match in _WORD.finditer(rest)]
         known = lexicon()
+        self.stems = frozenset(_root(word) for word, _ in found)
+        """Stems of all words, those that carry no meaning of their own included."""
         self._content = [
             (word, at)
             for word, at in found
@@ -137,6 +143,10 @@ class Statement:
     @cached_property
     def negated(self) -> bool:
         return negated(self.text) or any(mark in self.text for mark in ("不", "没有", "ない", "ません"))
+
+    @property
+    def opens_with_name(self) -> bool:
+        return bool(self._content) and self._content[0][0][0].isupper()
 
     @cached_property
     def passive(self) -> bool:
@@ -171,10 +181,10 @@ def has(word: str, words: Collection[str]) -> bool:
 def contradicts(one: Statement, other: Statement) -> bool:
     """Whether one statement says the opposite of a word that the other says."""
     return any(
-        not one.words.isdisjoint(said)
-        and other.words.isdisjoint(said)
-        and one.words.isdisjoint(opposite)
-        and not other.words.isdisjoint(opposite)
+        not one.stems.isdisjoint(said)
+        and other.stems.isdisjoint(said)
+        and one.stems.isdisjoint(opposite)
+        and not other.stems.isdisjoint(opposite)
         for said, opposite in _lists().opposites
     )
 
