@@ -1,9 +1,9 @@
 """Measures how well the support of replies is recognised: `python -m benchmarks.citations [CASES]`.
 
-Makes passages of made-up reports, and sentences about them of which the truth is known: supported ones (in
-the words of the passage, shortened, reordered, with numbers and dates written differently, paraphrased, quoted),
-and ones with a changed number, date, name or unit, negated, turned into the opposite, with an invented part,
-wholly invented, misquoted, or with the marker of another passage. Prints how many of each kind were called
+Makes passages of made-up reports, and sentences about them of which the truth is known. Some are supported:
+in the words of the passage, shortened, reordered, with numbers and dates written differently, paraphrased or
+quoted. Others have a changed number, date, name or unit, are negated, say the opposite, are invented in part
+or in whole, are misquoted, or have the marker of another passage. Prints how many of each kind were called
 supported.
 """
 

@@ -91,6 +91,9 @@ _LEAST_CLAIM = 2
 
 _ROUNDING = 1e-9
 
+_CELL = re.compile(r"[|\t]")
+_YEAR_OR_CODE = re.compile(r"(?:19|20)\d\d|[^\W\d_]+\d+")
+
 _MARKERS = re.compile(r"[^\S\n]{0,3}\[\d{1,3}(?:[,;] ?\d{1,3}){0,20}\]")
 _QUOTED = re.compile(
     r"“([^“”]{2,600})”|\"([^\"\n]{2,600})\"|„([^„“”\"]{2,600})[“”\"]|«([^«»]{2,600})»|»([^«»]{2,600})«"
@@ -146,7 +149,8 @@ class _Claim:
         self.text = text
         self.markers = tuple(dict.fromkeys(markers))
         self.sentence = sentence
-        self.plain = _LIST_MARK.sub("", text, count=1).replace("**", "").strip()
+        mark = _LIST_MARK.match(text)
+        self.plain = text[mark.end() if mark is not None else 0 :].replace("**", "").strip()
         self.quotes = [
             part
             for match in _QUOTED.finditer(text)
@@ -184,9 +188,15 @@ class _Source:
 
     @cached_property
     def named(self) -> Statement:
-        """What the passage is called: its title, headings and the header of its table."""
+        """What the passage is about: its title, headings and the header of its table."""
         passage = self.passage
-        return Statement(". ".join((passage.title, *passage.heading, passage.header)))
+        return Statement(". ".join((passage.title, *passage.heading, self.header)))
+
+    @cached_property
+    def header(self) -> str:
+        """The header of the table in the passage, or else its first row."""
+        rows = (line for line in self.passage.text.split("\n") if _CELL.search(line))
+        return self.passage.header or next(rows, "")
 
     @cached_property
     def _clauses_with(self) -> Counter[str]:
@@ -365,25 +375,59 @@ def _supports(window: Statement, statement: Statement, source: _Source) -> bool:
     """Whether the sentences of `window`, a part of the source, say what the statement says."""
     around = window.words | source.named.words
     return (
-        _has_numbers(window, statement)
+        _has_numbers(window, statement, source.named)
         and statement.coverage(around) >= LEAST_COVERAGE
-        and statement.coverage(window.words) >= _LEAST_OWN
+        and _covers_own(window, statement, source.named)
         and all(has(name, around) for name in statement.names)
         and not contradicts(statement, window)
         and all(_supports_clause(window, clause, statement, source) for clause in statement.clauses)
+        and _in_column(window, statement, source.header)
     )
 
 
-def _has_numbers(window: Statement, statement: Statement) -> bool:
-    """Whether all numbers and dates of the statement are in the window."""
-    years = {str(day.year) for days in window.days for day in days if day.year}
+def _covers_own(window: Statement, statement: Statement, named: Statement) -> bool:
+    """Whether enough of what is not in the headings is in the window itself."""
+    own = [word for word in statement.words if not has(word, named.words)]
+    found = sum(has(word, window.words) for word in own)
+    return found >= _LEAST_OWN * len(own) if own else not window.words.isdisjoint(statement.words)
+
+
+def _has_numbers(window: Statement, statement: Statement, named: Statement) -> bool:
+    """Whether all numbers and dates of the statement are in the window. Years and codes such as Q1 may be in
+    a heading or in the header of the table."""
+    years = {str(day.year) for days in (*window.days, *named.days) for day in days if day.year}
+    codes = {
+        value for quantity in named.quantities for value in quantity.values if _YEAR_OR_CODE.fullmatch(value)
+    }
     return all(
-        any(quantity.agrees(other) for other in window.quantities) or not years.isdisjoint(quantity.values)
+        any(quantity.agrees(other) for other in window.quantities)
+        or not quantity.values.isdisjoint(years | codes)
         for quantity in statement.quantities
     ) and all(
         any(one.within(other) for one in days for others in window.days for other in others)
         for days in statement.days
     )
+
+
+def _in_column(window: Statement, statement: Statement, header: str) -> bool:
+    """Whether the numbers of a row stand in the columns that the statement names."""
+    columns = [Statement(column) for column in _CELL.split(header)]
+    named = [bool(column.words & statement.words) or _share_number(column, statement) for column in columns]
+    if len(columns) < 2 or not any(named):
+        return True
+    rows = [list(map(Statement, _CELL.split(row))) for row in window.text.split("\n") if row != header]
+    numbered = [
+        named[at]
+        for row in rows
+        if len(row) == len(columns)
+        for at, cell in enumerate(row)
+        if _share_number(cell, statement)
+    ]
+    return not numbered or any(numbered)
+
+
+def _share_number(one: Statement, other: Statement) -> bool:
+    return any(first.agrees(second) for first in one.quantities for second in other.quantities)
 
 
 def _supports_clause(window: Statement, clause: Statement, whole: Statement, source: _Source) -> bool:
@@ -392,12 +436,14 @@ def _supports_clause(window: Statement, clause: Statement, whole: Statement, sou
     if len(clause.words) > 1 and clause.coverage(window.words | source.named.words) < _LEAST_OF_CLAUSE:
         return False
     topic = clause if clause.words else whole
+    # One word in front of a colon is said of the rest of the sentence.
+    heading = len(clause.words) == 1 and not (clause.quantities or clause.days)
     about = topic.words - set(topic.names)
     ranked = [(sum(has(word, other.words) for word in about), other) for other in window.clauses]
     most = max((shared for shared, _ in ranked), default=0)
     nearest = [other for shared, other in ranked if shared == most] if most else [window]
     return (
-        any(other.negated == clause.negated for other in nearest)
+        (heading or any(other.negated == clause.negated for other in nearest))
         and _names_agree(window, clause)
         and _numbers_stand_there(window, clause, topic, source)
     )

@@ -43,8 +43,10 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _AFTER = re.compile(r"[ \u00a0\u202f-]?(%|°[CF]|€|£|\$|[^\W\d_]+\.?)")
 _CURRENCY = re.compile(r"([€£$])\s?$")
 _CLAUSE = re.compile(
-    r"[,;:–—()|\t\n](?=\s|\Z|\D)(?!\s\d{4}\b)|[，、；：。！？]|[.!?]\s"
-    r"|\b(?:and|but|while|whereas|although|or|und|aber|während|sondern|oder|et|mais|y|pero|ma)\b",
+    r"[,;:–—()\n](?=\s|\Z|\D)(?!\s\d{4}\b)|[，、；：。！？]|[.!?]\s(?!(?:MONTH)\b)"
+    r"|\b(?:and|but|while|whereas|although|or|und|aber|während|sondern|oder|et|mais|y|pero|ma)\b".replace(
+        "MONTH", _MONTH
+    ),
     re.IGNORECASE,
 )
 _PASSIVE = re.compile(r"\b(?:by|von|durch|par|por|da)\b", re.IGNORECASE)
@@ -146,7 +148,8 @@ class Statement:
 
     @property
     def opens_with_name(self) -> bool:
-        return bool(self._content) and self._content[0][0][0].isupper()
+        first = _WORD.search(self.text)
+        return first is not None and first[0][0].isupper() and _root(first[0]) in self.names
 
     @cached_property
     def passive(self) -> bool:
