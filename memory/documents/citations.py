@@ -89,6 +89,8 @@ _MOST_SENTENCES = 3
 _LEAST_CLAIM = 2
 """The least content words of a claim without numbers."""
 
+_PARALLEL = 2
+"""Two clauses with so many words in common are set against each other."""
 _ROUNDING = 1e-9
 
 _CELL = re.compile(r"[|\t]")
@@ -379,7 +381,6 @@ def _supports(window: Statement, statement: Statement, source: _Source) -> bool:
         and statement.coverage(around) >= LEAST_COVERAGE
         and _covers_own(window, statement, source.named)
         and all(has(name, around) for name in statement.names)
-        and not contradicts(statement, window)
         and all(_supports_clause(window, clause, statement, source) for clause in statement.clauses)
         and _in_column(window, statement, source.header)
     )
@@ -443,10 +444,29 @@ def _supports_clause(window: Statement, clause: Statement, whole: Statement, sou
     most = max((shared for shared, _ in ranked), default=0)
     nearest = [other for shared, other in ranked if shared == most] if most else [window]
     return (
-        (heading or any(other.negated == clause.negated for other in nearest))
+        (heading or any(_agrees(other, clause) for other in nearest))
+        and not _mixes(window, clause)
         and _names_agree(window, clause)
         and _numbers_stand_there(window, clause, topic, source)
     )
+
+
+def _agrees(other: Statement, clause: Statement) -> bool:
+    return other.negated == clause.negated and not contradicts(clause, other)
+
+
+def _mixes(window: Statement, clause: Statement) -> bool:
+    """Whether the clause takes its words from two clauses that are set against each other: "The old pump runs
+    at night, the new pump runs at noon" does not say that the old one runs at noon."""
+    clauses = window.clauses
+    for number, one in enumerate(clauses):
+        for other in clauses[number + 1 :]:
+            if len(one.words & other.words) < _PARALLEL:
+                continue
+            first, second = one.words - other.words, other.words - one.words
+            if not clause.words.isdisjoint(first) and not clause.words.isdisjoint(second):
+                return True
+    return False
 
 
 def _names_agree(window: Statement, clause: Statement) -> bool:
@@ -485,7 +505,12 @@ def _numbers_stand_there(window: Statement, clause: Statement, topic: Statement,
     numbered = [other for other in window.clauses if other.quantities]
     best = max(map(similar, numbered), default=0.0)
     for quantity in clause.quantities:
+        counts = [one for one in window.quantities if one.counted and one.counted == quantity.counted]
+        if counts and not any(quantity.agrees(one) for one in counts):
+            return False
         holding = [other for other in numbered if any(quantity.agrees(one) for one in other.quantities)]
+        if any(other.words and other.coverage(clause.words) == 1 for other in holding):
+            continue
         if holding and max(map(similar, holding)) < best - _ROUNDING:
             return False
     return True

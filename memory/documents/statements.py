@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import cache, cached_property
 from importlib.resources import files
 
+from memory.documents.sentences import sentences
 from memory.memories.consolidation import negated
 from memory.search.terms import is_unspaced
 from memory.summaries.evidence import fold, readings, stem
@@ -43,10 +44,12 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _AFTER = re.compile(r"[ \u00a0\u202f-]?(%|°[CF]|€|£|\$|[^\W\d_]+\.?)")
 _CURRENCY = re.compile(r"([€£$])\s?$")
 _CLAUSE = re.compile(
-    r"[,;:–—()\n](?=\s|\Z|\D)(?!\s\d{4}\b)|[，、；：。！？]|[.!?]\s(?!(?:MONTH)\b)"
-    r"|\b(?:and|but|while|whereas|although|or|und|aber|während|sondern|oder|et|mais|y|pero|ma)\b".replace(
-        "MONTH", _MONTH
-    ),
+    r"[,;:–—\n](?=\s|\Z|\D)(?!\s\d{4}\b)|[，、；：。！？]"
+    r"|\b(?:and|but|while|whereas|although|or|und|aber|während|sondern|oder|et|mais|y|pero|ma)\b",
+    re.IGNORECASE,
+)
+_COMMAND = re.compile(
+    r"\W*(\w+) (?:the|a|an|your|all|any|each|this|these|it|der|die|das|den|ein|eine|einen|le|la|les)\b",
     re.IGNORECASE,
 )
 _PASSIVE = re.compile(r"\b(?:by|von|durch|par|por|da)\b", re.IGNORECASE)
@@ -89,11 +92,13 @@ def _by_word(lists: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number: the values it may have, its unit, and the direction word in front of it ("from", "to")."""
+    """A number: the values it may have, its unit, the direction word in front of it ("from", "to"), and the
+    stem of the word behind it."""
 
     values: frozenset[str]
     unit: str = ""
     direction: str = ""
+    counted: str = ""
 
     def agrees(self, other: "Quantity") -> bool:
         """Whether both may be the same number, in the same unit where both have one."""
@@ -139,8 +144,13 @@ class Statement:
             and not (_worded(folded) or folded in _lists().scales)
         ]
         self.words = frozenset(piece for word, _ in self._content for piece in _pieces(word))
-        self.names = tuple(dict.fromkeys(_root(word) for word, _ in self._content if word[0].isupper()))
-        """Stems of words with a capital letter, in order. At the start of a sentence that need be no name."""
+        command = _COMMAND.match(text)
+        verb = command[1] if command is not None else None
+        self.names = tuple(
+            dict.fromkeys(_root(word) for word, _ in self._content if word[0].isupper() and word != verb)
+        )
+        """Stems of words with a capital letter, in order. At the start of a sentence that need be no name; a
+        command ("Run the …") is none."""
 
     @cached_property
     def negated(self) -> bool:
@@ -158,7 +168,9 @@ class Statement:
     @cached_property
     def clauses(self) -> tuple["Statement", ...]:
         """The clauses that say something."""
-        pieces = _CLAUSE.split(self.text)
+        pieces = [
+            piece for begin, end in sentences(self.text) for piece in _CLAUSE.split(self.text[begin:end])
+        ]
         if len(pieces) == 1:
             return (self,)
         found = [Statement(piece) for piece in pieces if piece.strip()]
@@ -259,7 +271,8 @@ def _quantity(text: str, written: str, match: re.Match[str]) -> Quantity:
     currency = _CURRENCY.search(text, max(0, match.start() - 3), match.start())
     unit = units[currency[1]] if currency is not None else units.get(word, "")
     before = _WORD.findall(text[max(0, match.start() - 24) : match.start()].casefold())[-1:]
-    return Quantity(values, unit, _lists().directions.get(before[0], "") if before else "")
+    counted = _root(word) if word.isalpha() and word not in lexicon().common else ""
+    return Quantity(values, unit, _lists().directions.get(before[0], "") if before else "", counted)
 
 
 def _worded(word: str) -> str | None:
