@@ -328,7 +328,7 @@ def _cited(claim: _Claim, sources: dict[int, _Source]) -> tuple[list[Citation], 
 def _supporting(claim: _Claim, named: Sequence[_Source]) -> list[Citation]:
     """Returns the citations of the passages that support the claim, each alone or all of them together."""
     statement = claim.statement
-    if not (statement.words or statement.quantities or statement.days):
+    if not statement.says_something:
         return []
     alone = [(source, source.support(statement)) for source in named]
     found = [source.verified(*place, claim.sentence) for source, place in alone if place is not None]
@@ -446,7 +446,7 @@ def _supports_clause(window: Statement, clause: Statement, whole: Statement, sou
     return (
         (heading or any(_agrees(other, clause) for other in nearest))
         and not _mixes(window, clause)
-        and _names_agree(window, clause)
+        and _names_agree(window, clause, source.named)
         and _numbers_stand_there(window, clause, topic, source)
     )
 
@@ -469,21 +469,39 @@ def _mixes(window: Statement, clause: Statement) -> bool:
     return False
 
 
-def _names_agree(window: Statement, clause: Statement) -> bool:
+def _names_agree(window: Statement, clause: Statement, named: Statement) -> bool:
     """Whether what the clause says is said of its names: for each of its words, a clause of the window with
-    that word names nobody else first, and two names stand in the same order."""
-    for word in clause.words.difference(clause.names):
-        holding = [other for other in window.clauses if has(word, other.words)]
-        if holding and all(_names_another(other, clause) for other in holding):
-            return False
-    return all(_same_order(other, clause) for other in window.clauses)
+    that word is about nobody else, and two names stand in the same order."""
+    # A word that begins a sentence is no name if it is written small in the window.
+    names = [name for name in clause.names if name in window.names or name not in window.words]
+    others: dict[str, bool] = {}
+    before = named.words
+    for sentence in window.sentences:
+        before = before.union(*(other.words for other in sentence))
+        subject: Statement | None = None
+        for other in sentence:
+            subject = other if other.names else subject
+            wrong = _is_about_another(subject, other, clause, names, before)
+            for word in clause.words.difference(clause.names):
+                if has(word, other.words):
+                    others[word] = others.get(word, True) and wrong
+    return not any(others.values()) and all(_same_order(other, clause) for other in window.clauses)
 
 
-def _names_another(other: Statement, clause: Statement) -> bool:
-    """Whether the first name of `other` is not in the clause, which has a name that `other` does not have."""
-    if not other.names or has(other.names[0], clause.words):
+def _is_about_another(
+    subject: Statement | None,
+    other: Statement,
+    clause: Statement,
+    names: Sequence[str],
+    before: frozenset[str],
+) -> bool:
+    """Whether `other` is about somebody whom the clause does not name. It is about the first name of itself,
+    or of a clause in front of it in the sentence (`subject`), or else about what was named `before`."""
+    if subject is not None and has(subject.names[0], clause.words):
         return False
-    return any(not has(name, other.words) for name in clause.names)
+    around = other.words if subject is other else before if subject is None else subject.words | other.words
+    missing = [name for name in names if not has(name, around)]
+    return len(missing) == len(names) > 0 if subject is None else bool(missing)
 
 
 def _same_order(other: Statement, clause: Statement) -> bool:

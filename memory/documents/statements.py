@@ -166,15 +166,21 @@ class Statement:
         return bool(_PASSIVE.search(self.text))
 
     @cached_property
+    def sentences(self) -> tuple[tuple["Statement", ...], ...]:
+        """The clauses that say something, by sentence."""
+        pieces = [_CLAUSE.split(self.text[begin:end]) for begin, end in sentences(self.text)]
+        if len(pieces) == 1 == len(pieces[0]):
+            return ((self,),)
+        found = [tuple(one for one in map(Statement, parts) if one.says_something) for parts in pieces]
+        return tuple(clauses for clauses in found if clauses)
+
+    @property
     def clauses(self) -> tuple["Statement", ...]:
-        """The clauses that say something."""
-        pieces = [
-            piece for begin, end in sentences(self.text) for piece in _CLAUSE.split(self.text[begin:end])
-        ]
-        if len(pieces) == 1:
-            return (self,)
-        found = [Statement(piece) for piece in pieces if piece.strip()]
-        return tuple(one for one in found if one.words or one.quantities or one.days)
+        return tuple(clause for clauses in self.sentences for clause in clauses)
+
+    @property
+    def says_something(self) -> bool:
+        return bool(self.words or self.quantities or self.days)
 
     def coverage(self, words: Collection[str]) -> float:
         """Returns the share of this statement's words that are among `words`; 1 if it has none."""
