@@ -8,7 +8,7 @@ from memory.summaries.languages import lexicon
 # A run of marks is examined once, from its first one: that keeps it linear.
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s|\Z)|[。！？]++[”’」』）]*+|\n")
 _MARKERS = re.compile(r"(?:[^\S\n]{0,3}\[\d{1,3}(?:[,;] ?\d{1,3}){0,20}\])++[.]?(?=\s|\Z)")
-_NEW_LINE = re.compile(r"[^\S\n]*+(?:[-*+•|#>]|\d{1,3}[.)]\s|\n|\Z)")
+_NEW_LINE = re.compile(r"[^\S\n]*+(?:[-*+•|#>]|\d{1,2}[.)]\s|\n|\Z)")
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(\[])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Nr|No|Nos|vs|etc|approx|ca|cf|Fig|Sec|p|pp|Art|bzw|usw|z\.\s?B"
     r"|d\.\s?h|[Ee]\.g|[Ii]\.e|al|Mio|Mrd|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Inc|Ltd|Co|Jr|Sr)\.$"

@@ -44,7 +44,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _AFTER = re.compile(r"[ \u00a0\u202f-]?(%|°[CF]|€|£|\$|[^\W\d_]+\.?)")
 _CURRENCY = re.compile(r"([€£$])\s?$")
 _CLAUSE = re.compile(
-    r"[,;:–—\n](?=\s|\Z|\D)(?!\s\d{4}\b)|[，、；：。！？]"
+    r"[,;:–—](?=\s|\Z|\D)(?!\s\d{4}\b)|[，、；：。！？]"
     r"|\b(?:and|but|while|whereas|although|or|und|aber|während|sondern|oder|et|mais|y|pero|ma)\b",
     re.IGNORECASE,
 )
