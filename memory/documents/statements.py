@@ -1,0 +1,292 @@
+"""What a sentence states, as far as it can be compared by rules: words, names, numbers, dates, negation."""
+
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache, cached_property
+from importlib.resources import files
+
+from memory.documents.sentences import sentences
+from memory.memories.consolidation import negated
+from memory.search.terms import is_unspaced
+from memory.summaries.evidence import fold, readings, stem
+from memory.summaries.languages import lexicon
+
+# January to December by language; a month of several languages is one.
+_MONTH_NAMES = (
+    "january february march april may june july august september october november december",
+    "jan feb mar apr may jun jul aug sept oct nov dec",
+    "januar februar märz april mai juni juli august september oktober november dezember",
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "januari februari maart april mei juni juli augustus september oktober november december",
+)
+_MONTHS = {name: at for names in _MONTH_NAMES for at, name in enumerate(names.split(), 1)} | {"sep": 9}
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_DATE = re.compile(
+    r"(?<![\d.\-])(?P<iso>\d{4}[-/]\d{1,2}[-/]\d{1,2})(?![\d\-])"
+    r"|(?P<han>\d{4}年(?:\d{1,2}月(?:\d{1,2}日)?)?|\d{1,2}月\d{1,2}日)"
+    r"|(?<![\d.])(?P<numeric>\d{1,2}[./]\d{1,2}[./]\d{4})(?!\d)"
+    r"|(?<![\d.,])(?P<d1>\d{1,2})(?:st|nd|rd|th|\.|er|º)?\s{1,3}(?:de |of )?(?P<m1>MONTH)\b\.?,?"
+    r"(?:\s{1,3}(?:de |del |of )?(?P<y1>\d{4})\b)?"
+    r"|\b(?P<m2>MONTH)\b\.?\s{1,3}(?P<d2>\d{1,2})(?:st|nd|rd|th)?\b(?![.,]?\d)(?:,?\s{1,3}(?P<y2>\d{4})\b)?"
+    r"|\b(?P<m3>MONTH)\b\.?,?\s{1,3}(?:de |of )?(?P<y3>\d{4})\b".replace("MONTH", _MONTH),
+    re.IGNORECASE,
+)
+_SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,:/\-]?\d)")
+_NUMBER = re.compile(r"(?<![^\W\d_])(?:[^\W\d_]*+)\d+(?:[.,:/'’\-\u2013\u00a0\u202f]\d+)*")
+_RANGE = re.compile(r"(\d+)[-\u2013](\d+)")
+_WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
+_AFTER = re.compile(r"[ \u00a0\u202f-]?(%|°[CF]|€|£|\$|[^\W\d_]+\.?)")
+_CURRENCY = re.compile(r"([€£$])\s?$")
+_CLAUSE = re.compile(
+    r"[,;:–—](?=\s|\Z|\D)(?!\s\d{4}\b)|[，、；：。！？]"
+    r"|\b(?:and|but|while|whereas|although|or|und|aber|während|sondern|oder|et|mais|y|pero|ma)\b",
+    re.IGNORECASE,
+)
+_COMMAND = re.compile(
+    r"\W*(\w+) (?:the|a|an|your|all|any|each|this|these|it|der|die|das|den|ein|eine|einen|le|la|les)\b",
+    re.IGNORECASE,
+)
+_PASSIVE = re.compile(r"\b(?:by|von|durch|par|por|da)\b", re.IGNORECASE)
+_LEAST_LETTERS = 3
+_ALIKE = 5
+"""Words with so many equal letters at their beginning count as one: supply, supplier."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """Word lists: units, directions and powers of ten by word; pairs of stems with opposite meanings."""
+
+    of_sources: frozenset[str]
+    opposites: tuple[tuple[frozenset[str], frozenset[str]], ...]
+    directions: Mapping[str, str]
+    scales: Mapping[str, int]
+    units: Mapping[str, str]
+
+
+@cache
+def _lists() -> _Lists:
+    found = tomllib.loads((files(__package__) / "statements.toml").read_text("utf-8"))
+    pairs = [(_stems(one), _stems(other)) for one, other in found["opposites"]]
+    return _Lists(
+        of_sources=frozenset(found["of_sources"].split()),
+        opposites=tuple(pair for one, other in pairs for pair in ((one, other), (other, one))),
+        directions=_by_word(found["directions"]),
+        scales={word: int(power) for word, power in _by_word(found["scales"]).items()},
+        units=_by_word(found["units"]),
+    )
+
+
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(map(stem, words.split()))
+
+
+def _by_word(lists: Mapping[str, str]) -> dict[str, str]:
+    return {word: name for name, words in lists.items() for word in words.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number: the values it may have, its unit, the direction word in front of it ("from", "to"), and the
+    stem of the word behind it."""
+
+    values: frozenset[str]
+    unit: str = ""
+    direction: str = ""
+    counted: str = ""
+
+    def agrees(self, other: "Quantity") -> bool:
+        """Whether both may be the same number, in the same unit where both have one."""
+        same_unit = not (self.unit and other.unit) or self.unit == other.unit
+        turned = self.direction and other.direction and self.direction != other.direction
+        return bool(self.values & other.values) and same_unit and not turned
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A date; None where a part of it is not said."""
+
+    year: int | None
+    month: int | None
+    day: int | None
+
+    def within(self, other: "Day") -> bool:
+        """Whether the other date says all that this one says."""
+        mine, others = (self.year, self.month, self.day), (other.year, other.month, other.day)
+        return all(one is None or one == two for one, two in zip(mine, others, strict=True))
+
+
+class Statement:
+    """A text and what it states."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        days: list[tuple[Day, ...]] = []
+        rest = _DATE.sub(lambda match: _taken(match, days), text)
+        self.days = tuple(days)
+        """Each date as what it may mean: 3/4/2024 means two days."""
+        self.quantities = _quantities(rest)
+        found = [(match[0], match.start()) for match in _WORD.finditer(rest)]
+        known = lexicon()
+        self.stems = frozenset(_root(word) for word, _ in found)
+        """Stems of all words, those that carry no meaning of their own included."""
+        self._content = [
+            (word, at)
+            for word, at in found
+            if len(word) >= _LEAST_LETTERS or (word.isupper() and len(word) > 1) or is_unspaced(word)
+            if (folded := fold(word)) not in known.common
+            and folded not in _lists().of_sources
+            and not (_worded(folded) or folded in _lists().scales)
+        ]
+        self.words = frozenset(piece for word, _ in self._content for piece in _pieces(word))
+        command = _COMMAND.match(text)
+        verb = command[1] if command is not None else None
+        self.names = tuple(
+            dict.fromkeys(_root(word) for word, _ in self._content if word[0].isupper() and word != verb)
+        )
+        """Stems of words with a capital letter, in order. At the start of a sentence that need be no name; a
+        command ("Run the …") is none."""
+
+    @cached_property
+    def negated(self) -> bool:
+        return negated(self.text) or any(mark in self.text for mark in ("不", "没有", "ない", "ません"))
+
+    @property
+    def opens_with_name(self) -> bool:
+        first = _WORD.search(self.text)
+        return first is not None and first[0][0].isupper() and _root(first[0]) in self.names
+
+    @cached_property
+    def passive(self) -> bool:
+        return bool(_PASSIVE.search(self.text))
+
+    @cached_property
+    def sentences(self) -> tuple[tuple["Statement", ...], ...]:
+        """The clauses that say something, by sentence."""
+        pieces = [_CLAUSE.split(self.text[begin:end]) for begin, end in sentences(self.text)]
+        if len(pieces) == 1 == len(pieces[0]):
+            return ((self,),)
+        found = [tuple(one for one in map(Statement, parts) if one.says_something) for parts in pieces]
+        return tuple(clauses for clauses in found if clauses)
+
+    @property
+    def clauses(self) -> tuple["Statement", ...]:
+        return tuple(clause for clauses in self.sentences for clause in clauses)
+
+    @property
+    def says_something(self) -> bool:
+        return bool(self.words or self.quantities or self.days)
+
+    def coverage(self, words: Collection[str]) -> float:
+        """Returns the share of this statement's words that are among `words`; 1 if it has none."""
+        return self.shared(words) / len(self.words) if self.words else 1.0
+
+    def shared(self, words: Collection[str]) -> int:
+        """Counts this statement's words that are among `words`."""
+        beginnings = {word[:_ALIKE] for word in words if len(word) >= _ALIKE}
+        return sum(
+            word in words or (len(word) >= _ALIKE and word[:_ALIKE] in beginnings) for word in self.words
+        )
+
+
+def has(word: str, words: Collection[str]) -> bool:
+    """Whether a stem, or one that begins alike, is among `words`."""
+    return word in words or (len(word) >= _ALIKE and any(one[:_ALIKE] == word[:_ALIKE] for one in words))
+
+
+def contradicts(one: Statement, other: Statement) -> bool:
+    """Whether one statement says the opposite of a word that the other says."""
+    return any(
+        not one.stems.isdisjoint(said)
+        and other.stems.isdisjoint(said)
+        and one.stems.isdisjoint(opposite)
+        and not other.stems.isdisjoint(opposite)
+        for said, opposite in _lists().opposites
+    )
+
+
+def _root(word: str) -> str:
+    return stem(fold(word))
+
+
+def _pieces(word: str) -> list[str]:
+    """Returns the word's stem; for a script without spaces its pairs of letters."""
+    if not is_unspaced(word):
+        return [_root(word)]
+    return [word[at : at + 2] for at in range(max(1, len(word) - 1))]
+
+
+def _taken(match: re.Match[str], days: list[tuple[Day, ...]]) -> str:
+    """Adds the date to `days`, and returns what stands for it in the text."""
+    found = match.groupdict()
+    if found["iso"]:
+        year, month, day = map(int, re.split(r"[-/]", found["iso"]))
+        meant = [Day(year, month, day)]
+    elif found["han"]:
+        parts = {mark: int(value) for value, mark in re.findall(r"(\d+)([年月日])", found["han"])}
+        meant = [Day(parts.get("年"), parts.get("月"), parts.get("日"))]
+    elif found["numeric"]:
+        first, second, year = map(int, re.split(r"[./]", found["numeric"]))
+        meant = [Day(year, second, first), Day(year, first, second)]
+    else:
+        month_name = found["m1"] or found["m2"] or found["m3"]
+        year_said, day_said = found["y1"] or found["y2"] or found["y3"], found["d1"] or found["d2"]
+        year_number = int(year_said) if year_said else None
+        meant = [Day(year_number, _MONTHS[month_name.casefold()], int(day_said) if day_said else None)]
+    days.append(tuple(meant))
+    return " "
+
+
+def _quantities(text: str) -> tuple[Quantity, ...]:
+    text = _SPACED.sub(lambda match: re.sub(r"\s", "", match[0]), text)
+    found: list[Quantity] = []
+    for match in _NUMBER.finditer(text):
+        written = match[0].replace("–", "-")
+        letters = re.match(r"[^\W\d_]+", written)
+        if letters is not None and is_unspaced(letters[0]):
+            written = written[letters.end() :]
+        ends = _RANGE.fullmatch(written)
+        parts = list(ends.groups()) if ends is not None and len(ends[2]) >= len(ends[1]) else [written]
+        found += [_quantity(text, part, match) for part in parts]
+    for match in _WORD.finditer(text):
+        value = _worded(fold(match[0]))
+        if value is not None:
+            found.append(_quantity(text, value, match))
+    return tuple(found)
+
+
+def _quantity(text: str, written: str, match: re.Match[str]) -> Quantity:
+    values = readings(written)
+    scales, units = _lists().scales, _lists().units
+    at = match.end()
+    after = _AFTER.match(text, at)
+    word = fold(after[1].rstrip(".")) if after is not None else ""
+    if word in scales and after is not None:
+        values = frozenset(
+            format((Decimal(value) * 10 ** scales[word]).normalize(), "f")
+            for value in values
+            if re.fullmatch(r"\d+(?:\.\d+)?", value)
+        )
+        after = _AFTER.match(text, after.end())
+        word = fold(after[1].rstrip(".")) if after is not None else ""
+    currency = _CURRENCY.search(text, max(0, match.start() - 3), match.start())
+    unit = units[currency[1]] if currency is not None else units.get(word, "")
+    before = _WORD.findall(text[max(0, match.start() - 24) : match.start()].casefold())[-1:]
+    counted = _root(word) if word.isalpha() and word not in lexicon().common else ""
+    return Quantity(values, unit, _lists().directions.get(before[0], "") if before else "", counted)
+
+
+def _worded(word: str) -> str | None:
+    """Returns the value of a number word, from two; `twenty-five` is 25."""
+    known = lexicon()
+    if word in known.ambiguous_numbers or word in _lists().scales:
+        return None
+    tens, _, ones = word.partition("-")
+    if ones in known.number_words and int(known.number_words.get(tens, "0")) in range(20, 100, 10):
+        return str(int(known.number_words[tens]) + int(known.number_words[ones]))
+    return known.number_words.get(word)

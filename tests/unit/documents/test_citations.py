@@ -1,0 +1,309 @@
+"""Citations: what a reply rests on, letter by letter, and what rests on nothing."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.citations import Case, Generator, is_literal, is_supported, written_cases
+from memory.documents.citations import Citation, Cited, Passage, SourceKind, cite
+
+
+def passage(
+    text: str, marker: int = 1, begin: int = 100, title: str = "Handbook", page: int | None = 4
+) -> Passage:
+    return Passage(
+        marker=marker,
+        kind=SourceKind.DOCUMENT,
+        document=f"d{marker}",
+        title=title,
+        page=4,
+        lines=(10, 10 + text.count("\n")),
+        begin=begin,
+        end=begin + len(text),
+        text=text,
+    )
+
+
+def verified(cited: Cited) -> list[Citation]:
+    return [citation for citation in cited.citations if citation.verified]
+
+
+PUMP = (
+    "The Kestrel pump was built in 1987 by Clara Dubois. It moves 6,250 litres an hour at 40 bar.\n"
+    "In spring the filter is replaced. Noise must not exceed 62 decibels at night."
+)
+LEAVE = (
+    "Employees receive 30 days of paid leave per year. Unused days expire on 31 March 2025.\n\n"
+    "Contractors are not entitled to paid leave. "
+    "Requests are sent to Ines Berg at least two weeks in advance."
+)
+TABLE = "Region | Q1 | Q2\nNorth | 417 | 512\nSouth | 471 | 498\nWest | 390 | 405"
+GERMAN = (
+    "Der Umsatz stieg im Jahr 2023 auf 4,2 Millionen Euro. "
+    "Die Leitung übernahm Greta Hansen am 3. März 2024. "
+    "Das Werk in Graz beschäftigt 417 Mitarbeiter."
+)
+JAPANESE = "渡し船は毎朝9時に出発します。片道の料金は1,200円です。冬の間は運航しません。"
+
+
+@pytest.mark.parametrize(
+    ("text", "reply", "quote"),
+    [
+        (PUMP, "The pump was built in 1987 [1].", "The Kestrel pump was built in 1987 by Clara Dubois."),
+        (
+            PUMP,
+            "Clara Dubois built the Kestrel pump [1].",
+            "The Kestrel pump was built in 1987 by Clara Dubois.",
+        ),
+        (PUMP, "It moves 6250 litres an hour. [1]", "It moves 6,250 litres an hour at 40 bar."),
+        (PUMP, "- The filter is replaced in spring [1]", "In spring the filter is replaced."),
+        (
+            PUMP,
+            "**Noise**: it must not exceed 62 decibels [1].",
+            "Noise must not exceed 62 decibels at night.",
+        ),
+        (
+            PUMP,
+            "According to the handbook, the filter is replaced in spring.",
+            "In spring the filter is replaced.",
+        ),
+        (
+            LEAVE,
+            "Employees get 30 days of paid leave [1].",
+            "Employees receive 30 days of paid leave per year.",
+        ),
+        (LEAVE, "Unused days expire on March 31, 2025 [1].", "Unused days expire on 31 March 2025."),
+        (LEAVE, "Unused days expire on 2025-03-31 [1].", "Unused days expire on 31 March 2025."),
+        (LEAVE, "Contractors aren't entitled to paid leave.", "Contractors are not entitled to paid leave."),
+        (
+            LEAVE,
+            "Requests go to Ines Berg at least 2 weeks in advance [1].",
+            "Requests are sent to Ines Berg at least two weeks in advance.",
+        ),
+        (TABLE, "South had 471 in Q1 [1].", "South | 471 | 498"),
+        (TABLE, "In Q2, West had 405 [1].", "West | 390 | 405"),
+        (GERMAN, "Der Umsatz stieg 2023 auf 4.200.000 Euro [1].", GERMAN[:53]),
+        (GERMAN, "Am 03.03.2024 übernahm Greta Hansen die Leitung [1].", GERMAN[54:104]),
+        (GERMAN, "In Graz beschäftigt das Werk 417 Mitarbeiter.", GERMAN[105:]),
+        (JAPANESE, "片道の料金は1200円です[1]。", "片道の料金は1,200円です。"),
+        (JAPANESE, "渡し船は毎朝9時に出発します。", "渡し船は毎朝9時に出発します。"),
+    ],
+)
+def test_a_supported_sentence_is_cited_with_the_range_that_supports_it(
+    text: str, reply: str, quote: str
+) -> None:
+    cited = cite(reply, [passage(text)])
+    assert [citation.quote for citation in verified(cited)] == [quote]
+    assert cited.unsupported == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "reply"),
+    [
+        (PUMP, "The Kestrel pump was built in 1978 [1]."),
+        (PUMP, "Ines Berg built the Kestrel pump [1]."),
+        (PUMP, "It moves 6,520 litres an hour [1]."),
+        (PUMP, "It moves 40 litres an hour [1]."),
+        (PUMP, "It moves 6,250 gallons a minute at 62 bar [1]."),
+        (PUMP, "Noise may exceed 62 decibels at night [1]."),
+        (PUMP, "The filter is replaced in autumn by the fire brigade [1]."),
+        (PUMP, "The Kestrel pump is exported to Canada."),
+        (LEAVE, "Contractors are entitled to paid leave [1]."),
+        (LEAVE, "Contractors receive 30 days of paid leave [1]."),
+        (LEAVE, "Employees receive twenty-nine days of paid leave [1]."),
+        (LEAVE, "Unused days expire on 31 May 2025 [1]."),
+        (LEAVE, "Unused days expire on 31 March 2026."),
+        (LEAVE, "Requests are sent to Clara Dubois at least two weeks in advance [1]."),
+        (LEAVE, "Requests are sent at most two weeks in advance [1]."),
+        (TABLE, "North had 471 in Q1 [1]."),
+        (TABLE, "West had 512 in Q2."),
+        (TABLE, "South had 471 in Q2 [1]."),
+        (GERMAN, "Der Umsatz stieg im Jahr 2023 auf 2,4 Millionen Euro [1]."),
+        (GERMAN, "Der Umsatz fiel im Jahr 2023 auf 4,2 Millionen Euro [1]."),
+        (GERMAN, "Die Leitung übernahm Greta Hansen am 3. Mai 2024."),
+        (JAPANESE, "片道の料金は1,300円です[1]。"),
+        (JAPANESE, "冬の間は運航します[1]。"),
+    ],
+)
+def test_what_a_passage_does_not_say_is_unsupported(text: str, reply: str) -> None:
+    cited = cite(reply, [passage(text)])
+    assert verified(cited) == []
+    assert [reply[begin:end] for begin, end in cited.unsupported] == [reply]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Hello!",
+        "Sure, here is what I found:",
+        "# The pump",
+        "Would you like to know more about the pump?",
+        "I could not find that in the documents.",
+        "The passages do not mention a price.",
+        "Perhaps the manufacturer knows more.",
+        "Sources:\n[1] Handbook",
+        "```\nbuilt = 1999\nprint(built)\n```",
+        "",
+    ],
+)
+def test_what_claims_nothing_needs_no_support(reply: str) -> None:
+    assert cite(reply, [passage(PUMP)]) == Cited((), ()) or reply.startswith("Sources")
+    assert cite(reply, [passage(PUMP)]).unsupported == ()
+
+
+@pytest.mark.parametrize("marks", ["“”", '""', "„“", "«»", "「」", "»«"])
+def test_a_quotation_is_found_letter_by_letter(marks: str) -> None:
+    reply = f"It says {marks[0]}moves 6,250 litres an hour{marks[1]} [1]."
+    (citation,) = cite(reply, [passage(PUMP)]).citations
+    assert citation.verified
+    assert citation.quote == "moves 6,250 litres an hour"
+    assert (citation.begin, citation.end) == (100 + PUMP.index("moves"), 100 + PUMP.index(" at 40"))
+    assert (citation.page, citation.lines) == (4, (10, 10))
+
+
+def test_a_quotation_goes_over_line_breaks_and_omissions() -> None:
+    cited = cite('It says "at 40 bar. In spring the filter […] at night." [1]', [passage(PUMP)])
+    assert [citation.quote for citation in cited.citations] == [
+        "at 40 bar.\nIn spring the filter",
+        "at night.",
+    ]
+    assert [citation.lines for citation in cited.citations] == [(10, 11), (11, 11)]
+
+
+def test_a_quotation_that_is_not_there_is_shown_as_unverified() -> None:
+    reply = 'It says "moves 6,520 litres an hour" [1].'
+    cited = cite(reply, [passage(PUMP)])
+    (citation,) = cited.citations
+    assert not citation.verified
+    assert citation.quote == "moves 6,520 litres an hour"
+    assert (citation.begin, citation.end) == (100, 100 + len(PUMP))
+    assert cited.unsupported == ((0, len(reply)),)
+
+
+def test_a_wrong_marker_is_unverified_and_the_right_passage_is_added() -> None:
+    cited = cite("The pump was built in 1987 [1].", [passage(LEAVE, 1), passage(PUMP, 2)])
+    assert [(citation.marker, citation.verified) for citation in cited.citations] == [(1, False), (2, True)]
+    assert cited.unsupported == ()
+
+
+def test_a_marker_without_a_passage_is_no_citation() -> None:
+    cited = cite("Whales sing at dusk [7].", [passage(PUMP)])
+    assert cited.citations == ()
+    assert cited.unsupported == ((0, 24),)
+
+
+@pytest.mark.parametrize("markers", ["[1, 2]", "[1][2]", "[1] [2]", "[2,1]"])
+def test_several_passages_support_a_sentence_together(markers: str) -> None:
+    reply = f"The pump was built in 1987, and employees receive 30 days of paid leave {markers}."
+    cited = cite(reply, [passage(PUMP, 1), passage(LEAVE, 2)])
+    assert [(citation.marker, citation.verified) for citation in cited.citations] == [(1, True), (2, True)]
+    assert cited.unsupported == ()
+
+
+def test_each_part_of_a_sentence_has_its_own_marker() -> None:
+    reply = (
+        "The pump was built in 1987 [1], and employees receive 31 days of paid leave [2]. The filter is old."
+    )
+    cited = cite(reply, [passage(PUMP, 1), passage(LEAVE, 2)])
+    assert [(citation.marker, citation.verified) for citation in cited.citations] == [(1, True), (2, False)]
+    assert cited.unsupported[0] == (0, reply.index(" The filter"))
+
+
+def test_a_citation_tells_its_sentence_and_its_lines() -> None:
+    reply = "Good news. The filter is replaced in spring [1]."
+    (citation,) = cite(reply, [passage(PUMP)]).citations
+    assert reply[slice(*citation.sentence)] == "The filter is replaced in spring [1]."
+    assert citation.lines == (11, 11)
+
+
+def test_the_heading_tells_whom_a_passage_is_about() -> None:
+    text = "Joined in 2019 and leads the workshop in Graz."
+    source = passage(text, title="Ada Berg")
+    assert verified(cite("Ada Berg joined in 2019 [1].", [source]))
+    assert not verified(cite("Bob Ito joined in 2019 [1].", [source]))
+
+
+def test_a_passage_is_as_long_as_its_range() -> None:
+    with pytest.raises(ValueError, match="as long"):
+        Passage(1, SourceKind.NOTE, "n1", "Note", None, None, 0, 5, "four")
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        [
+            "Ada",
+            "pump",
+            "417",
+            "471",
+            "6,250",
+            "not",
+            "rose",
+            "fell",
+            "Oslo",
+            "[1]",
+            "[2, 3]",
+            '"',
+            "“",
+            "”",
+            "「",
+            "」",
+            ".",
+            "?",
+            "\n",
+            "and",
+            "in 2024",
+            "3 March 2024",
+            "渡し船",
+            "。",
+            "…",
+            "```\n",
+            "|",
+            "- ",
+            "# ",
+            "%",
+            "€",
+        ]
+    ),
+    max_size=40,
+).map(" ".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(WORDS | st.text(max_size=80), st.lists(WORDS | st.text(max_size=80), max_size=3), st.integers(0, 1000))
+def test_a_verified_quotation_is_the_text_of_its_document(reply: str, texts: list[str], begin: int) -> None:
+    passages = {marker: passage(text, marker, begin) for marker, text in enumerate(texts, 1)}
+    cited = cite(reply, list(passages.values()))
+    for citation in cited.citations:
+        source = passages[citation.marker]
+        if citation.verified:
+            assert source.text[citation.begin - begin : citation.end - begin] == citation.quote
+            assert citation.quote
+        else:
+            assert (citation.begin, citation.end) == (source.begin, source.end)
+    for first, last in (*cited.unsupported, *(citation.sentence for citation in cited.citations)):
+        assert reply[first:last].strip() == reply[first:last] != ""
+
+
+@settings(max_examples=300, deadline=None)
+@given(WORDS | st.text(max_size=80), WORDS)
+def test_a_supported_sentence_has_only_numbers_of_its_quotations(reply: str, text: str) -> None:
+    cited = cite(reply, [passage(text)])
+    for citation in cited.citations:
+        sentence = reply[slice(*citation.sentence)]
+        alone = not any(mark in sentence for mark in '"“”「」[')
+        if citation.verified and alone:
+            assert all(number not in sentence or number in citation.quote for number in ("417", "471"))
+
+
+@pytest.mark.parametrize(
+    ("cases", "least_found"),
+    [(Generator(5).cases(360), 0.95), (written_cases(), 0.85)],
+    ids=["made", "written"],
+)
+def test_what_is_true_is_found_and_what_is_false_is_not(cases: list[Case], least_found: float) -> None:
+    cited = [(case, cite(case.reply, case.passages)) for case in cases]
+    assert all(is_literal(case, found) for case, found in cited)
+    true = [is_supported(case, found) for case, found in cited if case.source is not None]
+    false = [is_supported(case, found) for case, found in cited if case.source is None]
+    assert sum(true) >= least_found * len(true)
+    assert sum(false) <= 0.05 * len(false)
