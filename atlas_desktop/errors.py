@@ -148,7 +148,7 @@ class NothingToExport(ExportFault):
 
 
 class Refusal(StrEnum):
-    """Why a file is not attached."""
+    """Why a file is not attached, or not added as a document."""
 
     MISSING = "missing"
     UNREADABLE = "unreadable"
@@ -163,10 +163,24 @@ class Refusal(StrEnum):
     PICTURES = "pictures"
     ENCRYPTED = "encrypted"
     DAMAGED = "damaged"
+    CHANGED = "changed"
 
 
 class AttachmentRefused(Exception):
     """A file that cannot be attached.
+
+    `limit` is what it exceeds (bytes, characters, pages or seconds), 0 where there is none.
+    """
+
+    def __init__(self, name: str, reason: Refusal, limit: int = 0) -> None:
+        super().__init__(reason.value)
+        self.name = name
+        self.reason = reason
+        self.limit = limit
+
+
+class DocumentRefused(Exception):
+    """A file that cannot become a document.
 
     `limit` is what it exceeds (bytes, characters, pages or seconds), 0 where there is none.
     """

@@ -1,0 +1,1 @@
+"""Documents of a room: files read from disk, folders scanned and watched."""
