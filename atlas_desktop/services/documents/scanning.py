@@ -90,9 +90,9 @@ class SkippedPath:
 class FolderScan:
     """What a scan found, folder by folder, each by name.
 
-    `counts` has all reasons, `skipped` lacks those that are only counted. `unknown` are the paths of files and
-    folders of which the scan cannot tell whether they are still there; "" is the whole folder. `device` is
-    that of the folder, 0 if it could not be opened.
+    `counts` has all reasons, `skipped` lacks those that are only counted. `unknown` are the paths of files
+    and folders of which the scan cannot tell whether they are still there; "" is the whole folder. `device`
+    is that of the folder, 0 if it could not be opened.
     """
 
     root: Path
