@@ -244,6 +244,8 @@ class _Watches:
         self._batch = batch
         self._native: BaseObserver | None = None
         self._polling: BaseObserver | None = None
+        # An observer's own threads. Without them it is silent.
+        self._threads: dict[BaseObserver, list[threading.Thread]] = {}
         # Of each watched root: which folder it was (device and inode), its observer and its watch.
         self._watched: dict[Path, tuple[tuple[int, int], BaseObserver, ObservedWatch]] = {}
         # Watchdog says only in its log that events were lost (seen in version 7.1). The listener also keeps
@@ -255,6 +257,10 @@ class _Watches:
 
     def check(self) -> None:
         """Watches roots that came, and forgets those that went or are another folder now."""
+        for observer, threads in list(self._threads.items()):
+            if not all(thread.is_alive() for thread in threads):
+                self._discard(observer)
+                self._batch.add_everything()
         for root in self._roots:
             identity = _identity(root)
             if root in self._watched and not self._still_watched(root, identity):
@@ -267,10 +273,21 @@ class _Watches:
     def stop(self) -> None:
         """Ends all threads."""
         logging.getLogger("watchdog").removeHandler(self._log)
-        for observer in (self._native, self._polling):
-            if observer is not None:
-                observer.stop()
-                observer.join()
+        for observer in list(self._threads):
+            self._discard(observer)
+
+    def _discard(self, observer: BaseObserver) -> None:
+        """Ends an observer and forgets what it watched."""
+        self._watched = {
+            root: watched for root, watched in self._watched.items() if watched[1] is not observer
+        }
+        del self._threads[observer]
+        if observer is self._native:
+            self._native = None
+        else:
+            self._polling = None
+        observer.stop()
+        observer.join()
 
     def _still_watched(self, root: Path, identity: tuple[int, int] | None) -> bool:
         before, observer, watch = self._watched[root]
@@ -293,17 +310,27 @@ class _Watches:
 
     def _native_observer(self) -> BaseObserver:
         if self._native is None:
-            observer = Observer()
-            observer.start()
-            self._native = observer
+            self._native = self._started(Observer)
         return self._native
 
     def _polling_observer(self) -> BaseObserver:
         if self._polling is None:
             # lstat, so that links are not followed.
-            self._polling = PollingObserverVFS(os.lstat, os.scandir, polling_interval=_POLL_S)
-            self._polling.start()
+            self._polling = self._started(
+                lambda: PollingObserverVFS(os.lstat, os.scandir, polling_interval=_POLL_S)
+            )
         return self._polling
+
+    def _started(self, make: Callable[[], BaseObserver]) -> BaseObserver:
+        before = set(threading.enumerate())
+        observer = make()
+        observer.start()
+        self._threads[observer] = [
+            thread
+            for thread in threading.enumerate()
+            if thread not in before and type(thread).__module__.startswith("watchdog.")
+        ]
+        return observer
 
     def _schedule(self, observer: BaseObserver, root: Path) -> ObservedWatch:
         # Links are not followed, but the root may be one.

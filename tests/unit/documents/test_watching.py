@@ -5,6 +5,8 @@ import errno
 import logging
 import os
 import random
+import signal
+import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -238,6 +240,34 @@ async def test_lost_events_mean_everything_and_nothing_is_printed(
     assert logging.getLogger("watchdog").handlers == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a queue of Linux")
+def test_a_queue_that_really_overflows_means_everything(root: Path) -> None:
+    queue = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    if queue > 100_000:
+        pytest.skip("the queue of this system is too long to fill")
+    command = [sys.executable, "-m", "tests.unit.documents.watching_child", str(root)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        assert child.stdout.readline() == b"everything\n"
+        os.kill(child.pid, signal.SIGSTOP)
+        try:
+            with (root / "a.md").open("w") as one, (root / "b.md").open("w") as other:
+                for _ in range(queue):
+                    # Equal events in a row would be one.
+                    os.write(one.fileno(), b"x")
+                    os.write(other.fileno(), b"x")
+        finally:
+            os.kill(child.pid, signal.SIGCONT)
+        while (line := child.stdout.readline()) != b"everything\n":
+            assert line
+        output, errors = child.communicate(timeout=PATIENCE)
+    assert (child.returncode, errors) == (0, b"")
+    assert b"Traceback" not in output
+
+
 async def test_too_many_paths_mean_everything(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "_MOST_PATHS", 10)
     async with watch(root, quiet=0.5) as told:
@@ -250,6 +280,25 @@ async def test_everything_is_told_from_time_to_time(root: Path) -> None:
     async with watch(root, full_every=0.1) as told:
         await told.everything()
         await told.everything()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_watch_that_breaks_down_is_started_again(
+    root: Path, fast: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = watching._told_as
+
+    def failing(path: Path) -> Path | None:
+        if path.name == "break.md":
+            raise RuntimeError("as if by a fault of the library")
+        return real(path)
+
+    monkeypatch.setattr(watching, "_told_as", failing)
+    async with watch(root) as told:
+        old(root / "break.md")
+        await told.everything()
+        old(root / "a.md")
+        await told.paths(root / "a.md")
 
 
 def no_events(monkeypatch: pytest.MonkeyPatch) -> None:
