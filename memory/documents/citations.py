@@ -97,11 +97,12 @@ _CELL = re.compile(r"[|\t]")
 _YEAR_OR_CODE = re.compile(r"(?:19|20)\d\d|[^\W\d_]+\d+")
 
 _MARKERS = re.compile(r"[^\S\n]{0,3}\[\d{1,3}(?:[,;] ?\d{1,3}){0,20}\]")
+_DIGITS = re.compile(r"\d+")
 _QUOTED = re.compile(
     r"“([^“”]{2,600})”|\"([^\"\n]{2,600})\"|„([^„“”\"]{2,600})[“”\"]|«([^«»]{2,600})»|»([^«»]{2,600})«"
     r"|「([^「」]{2,600})」|『([^『』]{2,600})』"
 )
-_LEFT_OUT = re.compile(r"\s*(?:\[(?:…|\.\.\.)\]|…|\.\.\.)\s*")
+_LEFT_OUT = re.compile(r"\[(?:…|\.\.\.)\]|…|\.\.\.")
 _LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+|#{1,6}\s|\d{1,3}[.)]\s+)+")
 _FENCE = re.compile(r"^(?:```|~~~)[^\n]*+\n.*?(?:^(?:```|~~~)[^\n]*+$|\Z)", re.DOTALL | re.MULTILINE)
 _NO_CLAIM = re.compile(
@@ -154,7 +155,7 @@ class _Claim:
         mark = _LIST_MARK.match(text)
         self.plain = text[mark.end() if mark is not None else 0 :].replace("**", "").strip()
         self.quotes = [
-            part
+            part.strip()
             for match in _QUOTED.finditer(text)
             for part in _LEFT_OUT.split(next(filter(None, match.groups())))
             if part.strip()
@@ -294,7 +295,7 @@ def _claims(reply: str, begin: int, end: int) -> Iterator[_Claim]:
             yield _Claim(text, markers, (begin, end))
             text, markers = "", []
         text += before
-        markers = [*markers, *map(int, re.findall(r"\d+", match[0]))]
+        markers.extend(map(int, _DIGITS.findall(match[0])))
         at = match.end()
     rest = reply[at:end]
     yield _Claim(text + rest, markers, (begin, end))
