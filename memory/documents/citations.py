@@ -381,7 +381,7 @@ def _supports(window: Statement, statement: Statement, source: _Source) -> bool:
         _has_numbers(window, statement, source.named)
         and statement.coverage(around) >= LEAST_COVERAGE
         and _covers_own(window, statement, source.named)
-        and all(has(name, around) for name in statement.names)
+        and around.issuperset(statement.names)
         and all(_supports_clause(window, clause, statement, source) for clause in statement.clauses)
         and _in_column(window, statement, source.header)
     )
@@ -498,10 +498,10 @@ def _is_about_another(
 ) -> bool:
     """Whether `other` is about somebody whom the clause does not name. It is about the first name of itself,
     or of a clause in front of it in the sentence (`subject`), or else about what was named `before`."""
-    if subject is not None and has(subject.names[0], clause.words):
+    if subject is not None and subject.names[0] in clause.words:
         return False
     around = other.words if subject is other else before if subject is None else subject.words | other.words
-    missing = [name for name in names if not has(name, around)]
+    missing = [name for name in names if name not in around]
     return len(missing) == len(names) > 0 if subject is None else bool(missing)
 
 

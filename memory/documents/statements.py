@@ -134,23 +134,15 @@ class Statement:
         self.days = tuple(days)
         """Each date as what it may mean: 3/4/2024 means two days."""
         self.quantities = _quantities(rest)
-        found = [(match[0], match.start()) for match in _WORD.finditer(rest)]
-        known = lexicon()
-        self.stems = frozenset(_root(word) for word, _ in found)
+        found = _WORD.findall(rest)
+        self.stems = frozenset(map(_root, found))
         """Stems of all words, those that carry no meaning of their own included."""
-        self._content = [
-            (word, at)
-            for word, at in found
-            if len(word) >= _LEAST_LETTERS or (word.isupper() and len(word) > 1) or is_unspaced(word)
-            if (folded := fold(word)) not in known.common
-            and folded not in _lists().of_sources
-            and not (_worded(folded) or folded in _lists().scales)
-        ]
-        self.words = frozenset(piece for word, _ in self._content for piece in _pieces(word))
+        content = [word for word in found if _has_content(word)]
+        self.words = frozenset(piece for word in content for piece in _pieces(word))
         command = _COMMAND.match(text)
         verb = command[1] if command is not None else None
         self.names = tuple(
-            dict.fromkeys(_root(word) for word, _ in self._content if word[0].isupper() and word != verb)
+            dict.fromkeys(_root(word) for word in content if word[0].isupper() and word != verb)
         )
         """Stems of words with a capital letter, in order. At the start of a sentence that need be no name; a
         command ("Run the …") is none."""
@@ -211,6 +203,16 @@ def contradicts(one: Statement, other: Statement) -> bool:
         and not other.stems.isdisjoint(opposite)
         for said, opposite in _lists().opposites
     )
+
+
+def _has_content(word: str) -> bool:
+    """Whether a word says what a sentence is about. Numbers are compared on their own."""
+    folded = fold(word)
+    if len(word) < _LEAST_LETTERS and not is_unspaced(word) and not (word.isupper() and len(word) > 1):
+        return False
+    if folded in lexicon().common or folded in _lists().of_sources:
+        return False
+    return _worded(folded) is None and folded not in _lists().scales
 
 
 def _root(word: str) -> str:
