@@ -19,9 +19,8 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.crash_reports import explain_and_note, noted
-from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.tui.keymap import how_to, shown_keys
 from atlas_desktop.tui.terminal import forgiving
 from atlas_desktop.tui.textual_workarounds import SparingScreen, SturdyApp
 from memory.clock import LocalZone
@@ -361,12 +360,16 @@ class BaseApp(SturdyApp):
             self._said_on[said.identity] = self.screen
         self.post_message(Notify(said))
 
+    def say_stop_first(self) -> None:
+        """Says that the reply under way has to be stopped before the change that was asked for."""
+        self.say(_("Stop the current reply first ({key}).", key=how_to("chat.stop", self.keys)))
+
     def action_hint_quit(self) -> None:
         """Explains that Ctrl+C copies, and which keys quit and stop a reply."""
         chat, stop = self.chat, ""
         if chat is not None and chat is self.screen and chat.current.busy and chat.check_action("stop", ()):
-            stop = key_words(keys_of(BY_ID["chat.stop"], self.keys))
-        leave = key_words(keys_of(BY_ID["app.quit"], self.keys))
+            stop = shown_keys("chat.stop", self.keys)
+        leave = shown_keys("app.quit", self.keys)
         self.say(
             _("{stop} stops the reply, {quit} quits. Ctrl+C copies the selection.", stop=stop, quit=leave)
             if stop

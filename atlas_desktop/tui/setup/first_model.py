@@ -12,6 +12,7 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained, size
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.models.onboarding import FIT_STYLES, ModelOnboarding, Offer, fit_word
 from atlas_desktop.tui.setup.page import Page
 from models.errors import DownloadCancelled, ModelsError
@@ -85,7 +86,7 @@ class ModelScreen(Page):
         title = Content.assemble(("◆ Atlas   ", "bold $primary"), (_("Choose a model"), "bold $foreground"))
         yield Static(title, classes="title")
         yield Static(
-            _("It runs on this computer and needs no network. You can add others and switch later (F6)."),
+            self._about,
             id="about",
             classes="words quiet",
             markup=False,
@@ -94,6 +95,13 @@ class ModelScreen(Page):
         yield Static("", id="progress", markup=False)
         yield ProgressBar(id="amount", show_eta=False)
         yield Static("", classes="problem", markup=False)
+
+    @property
+    def _about(self) -> str:
+        return _(
+            "It runs on this computer and needs no network. You can add others and switch later ({key}).",
+            key=how_to("models.show", self.atlas.keys),
+        )
 
     def on_mount(self) -> None:
         if self._because is not None:
@@ -109,15 +117,7 @@ class ModelScreen(Page):
                 "It comes with a small embedding model for search by meaning: {bytes}.",
                 bytes=size(self._companion.bytes),
             )
-            self.query_one("#about", Static).update(
-                Content(
-                    _(
-                        "It runs on this computer and needs no network. You can add others and "
-                        "switch later (F6)."
-                    )
-                    + f" {about}"
-                )
-            )
+            self.query_one("#about", Static).update(Content(f"{self._about} {about}"))
         listing = self.query_one("#offers", OptionList)
         best = next((one for one in self._offers[1:] if not one.program), None)
         for at, offer in enumerate(self._offers):
@@ -163,9 +163,10 @@ class ModelScreen(Page):
         except (ModelsError, OSError) as error:
             title = explain(error).title
             said = _(
-                "{title}. Search by meaning is not available yet: download {name} later (F6).",
+                "{title}. Search by meaning is not available yet: download {name} later ({key}).",
                 title=title,
                 name=clean_line(companion.name),
+                key=how_to("models.show", self.atlas.keys),
             )
             self.atlas.say(said, anywhere=True)
 
