@@ -247,7 +247,7 @@ class DetailsController:
         learned = await room.knowledge.select(MemoryFilter(session=session_id), limit=_LEARNED)
         head = (await room.store.get_session(session_id)).head_id
         looked = [] if head is None else await room.store.context.considered(head)
-        told = [one for one in looked if one.fate is Outcome.TOLD]
+        told = [one for one in looked if one.outcome is Outcome.TOLD]
         memories = await room.store.memories.get_many([one.id for one in told if one.kind == "memory"])
         used = limit = 0
         tiers: tuple[tuple[str, int], ...] = ()

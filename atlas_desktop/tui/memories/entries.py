@@ -11,7 +11,7 @@ from textual.content import Content
 from atlas_desktop.locale import N_, _, formats, ngettext, plural
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long, short
-from atlas_desktop.tui.provenance.sources import Origins
+from atlas_desktop.tui.provenance.sources import STATE_TEXTS, Origins
 from memory.context.entities import Summary
 from memory.entities import Message
 from memory.memories.entities import FINDABLE, Memory, MemoryFilter, MemoryKind, MemoryOrigin, MemoryState
@@ -47,13 +47,6 @@ _TIER_TEXTS = {
     "episodic": N_("Lasts as long as its project"),
     "long_term": N_("Long-term"),
     "procedural": N_("How-to"),
-}
-_STATE_TEXTS = {
-    "inbox": N_("new in the inbox"),
-    "kept": N_("kept"),
-    "rejected": N_("rejected"),
-    "superseded": N_("replaced by a newer one"),
-    "archived": N_("archived"),
 }
 
 
@@ -236,7 +229,7 @@ def details(entry: Entry, now: datetime) -> Content:
     if memory is not None:
         until = memory.expires_at
         kept = _("until {time}", time=long(until, now)) if until else _("kept until you delete it")
-        held = _(_TIER_TEXTS[memory.tier]), _(_STATE_TEXTS[memory.state]), kept
+        held = _(_TIER_TEXTS[memory.tier]), _(STATE_TEXTS[memory.state]), kept
         about = [" · ".join(held), _half_life(entry, "fades")]
         about += [_subject(memory.subject)] if memory.subject else []
         about += [_("Project: {project}", project=clean_line(memory.project))] if memory.project else []
@@ -268,9 +261,11 @@ class EntryReader:
         if tab == SUMMARIES:
             return await self._summaries(containing, limit)
         if tab == FADING:
-            fates = await self._room.upkeep.fading()
-            fates = [fate for fate in fates if _holds(fate.memory.text, containing)][:limit]
-            return await self._described([fate.memory for fate in fates], [fate.why for fate in fates])
+            expiries = await self._room.upkeep.fading()
+            expiries = [expiry for expiry in expiries if _holds(expiry.memory.text, containing)][:limit]
+            return await self._described(
+                [expiry.memory for expiry in expiries], [expiry.why for expiry in expiries]
+            )
         if tab == PROFILE:
             told = await self._room.knowledge.profile()
             told = [one for one in told if _holds(one.text, containing)][:limit]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memory.recall.entities import Hit
     from models.messages import ChatMessage
 _MEMORY_TEXTS = {"source_at": N_("{when}, {title}, message {number}"), "source": N_("{when}, {title}")}
-_STATE_TEXTS = {
+STATE_TEXTS = {
     "inbox": N_("new in the inbox"),
     "kept": N_("kept"),
     "rejected": N_("rejected"),
@@ -137,7 +137,7 @@ async def reasons_of(room: "RoomServices", ref: str, now: datetime) -> Reasons:
         (
             _("Learned from this"),
             [
-                Lead(f"{excerpt(one.text)} ({_(_STATE_TEXTS[one.state])})", "", Known(one.id))
+                Lead(f"{excerpt(one.text)} ({_(STATE_TEXTS[one.state])})", "", Known(one.id))
                 for one in why.memories
             ],
         ),

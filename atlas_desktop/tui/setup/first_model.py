@@ -11,9 +11,10 @@ from textual.widgets.option_list import Option
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained, size
 from atlas_desktop.locale import _
+from atlas_desktop.phrases.models import fit_text, stage_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.keymap import how_to
-from atlas_desktop.tui.models.onboarding import FIT_STYLES, ModelOnboarding, Offer, fit_word
+from atlas_desktop.tui.models.onboarding import FIT_STYLES, ModelOnboarding, Offer
 from atlas_desktop.tui.setup.page import Page
 from models.errors import DownloadCancelled, ModelsError
 from models.library.files import Progress
@@ -22,12 +23,6 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
 
-_STAGES = {
-    "download": _("Downloading"),
-    "verify": _("Checking"),
-    "convert": _("Converting"),
-    "place": _("Installing"),
-}
 _DRAW_S = 0.1
 
 
@@ -189,7 +184,8 @@ class ModelScreen(Page):
         amount = size(progress.done) + (
             _(" of {total}", total=size(progress.total)) if progress.total else ""
         )
-        words.update(Content(f"{_STAGES.get(progress.stage, progress.stage)} {name}: {amount}"))
+        stage = stage_text(progress.stage)
+        words.update(Content(f"{stage[0].upper()}{stage[1:]} {name}: {amount}"))
         bar.update(total=progress.total, progress=progress.done)
 
     def action_take(self) -> None:
@@ -228,6 +224,6 @@ def _line(offer: Offer, word: str) -> Content:
         (clean_line(offer.name), "bold"),
         (f"  {word}" if word else "", "bold $accent"),
         "\n",
-        (fit_word(fit), FIT_STYLES.get(fit, "$quiet")),
+        (fit_text(fit), FIT_STYLES.get(fit, "$quiet")),
         (" · ".join(part for part in about if part), "$quiet"),
     )
