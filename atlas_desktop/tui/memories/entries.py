@@ -11,16 +11,14 @@ from textual.content import Content
 from atlas_desktop.locale import N_, _, formats, ngettext, plural
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long, short
-from atlas_desktop.tui.provenance.sources import STATE_TEXTS, Origins
+from atlas_desktop.tui.provenance.sources import STATE_TEXTS, Origins, source_text
 from memory.context.entities import Summary
 from memory.entities import Message
 from memory.memories.entities import FINDABLE, Memory, MemoryFilter, MemoryKind, MemoryOrigin, MemoryState
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
-_MEMORY_TEXTS = {
-    "source_at": N_("{when}, {title}, message {number}"),
-    "source": N_("{when}, {title}"),
+_HALF_LIFE_TEXTS = {
     "half_life": N_("half-life {days} d"),
     "fades": N_("If unused, its weight halves every {days} days (its half-life)."),
 }
@@ -34,7 +32,7 @@ _KIND_TEXTS = {
     "question": N_("open question"),
     "digest": N_("conversation digest"),
 }
-_MEMORY_HOURS_COUNTS = {
+_HALF_LIFE_COUNTS = {
     "half_life": plural("half-life {count} h", "half-life {count} h"),
     "fades": plural(
         "If unused, its weight halves every hour (its half-life).",
@@ -168,11 +166,10 @@ def _source(entry: Entry, now: datetime, room: int) -> str:
     title = clean_line(entry.title)
     if entry.message is None:
         return _cut(title, room)
-    word = "source_at" if entry.number else "source"
     when = short(entry.message.created_at, now)
-    bare = cell_len(_(_MEMORY_TEXTS[word], title="", when=when, number=entry.number))
+    bare = cell_len(source_text("", when, entry.number))
     title = _cut(title or _("Untitled"), room - bare)
-    return _cut(_(_MEMORY_TEXTS[word], title=title, when=when, number=entry.number), room)
+    return _cut(source_text(title, when, entry.number), room)
 
 
 def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
@@ -207,9 +204,9 @@ def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
 def _half_life(entry: Entry, words: str) -> str:
     """Returns the half-life in days, or in hours if it is less than a day."""
     if entry.half_life_days < 1:
-        return ngettext(*_MEMORY_HOURS_COUNTS[words], max(round(24 * entry.half_life_days), 1))
+        return ngettext(*_HALF_LIFE_COUNTS[words], max(round(24 * entry.half_life_days), 1))
     days = formats().decimal(entry.half_life_days, 0 if entry.half_life_days >= _DAYS else 1)
-    return _(_MEMORY_TEXTS[words], days=days)
+    return _(_HALF_LIFE_TEXTS[words], days=days)
 
 
 def _cut(text: str, width: int) -> str:

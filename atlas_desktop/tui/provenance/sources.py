@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from memory.context.entities import TierUse
     from memory.recall.entities import Hit
     from models.messages import ChatMessage
-_MEMORY_TEXTS = {"source_at": N_("{when}, {title}, message {number}"), "source": N_("{when}, {title}")}
 STATE_TEXTS = {
     "inbox": N_("new in the inbox"),
     "kept": N_("kept"),
@@ -72,8 +71,14 @@ class Origins:
         """Returns when it was said, in which conversation, and in which message."""
         number = await self.number(session_id, message_id) if message_id is not None else 0
         title = clean_line(await self.title(session_id)) or _("Untitled")
-        word = "source_at" if number else "source"
-        return _(_MEMORY_TEXTS[word], title=title, when=short(when, now), number=number)
+        return source_text(title, short(when, now), number)
+
+
+def source_text(title: str, when: str, number: int) -> str:
+    """Returns when something was said, in which conversation, and in which message (0: unknown)."""
+    if number:
+        return _("{when}, {title}, message {number}", when=when, title=title, number=number)
+    return _("{when}, {title}", when=when, title=title)
 
 
 USES = 10
