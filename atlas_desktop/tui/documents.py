@@ -108,7 +108,7 @@ class DocumentsScreen(NamedItemsScreen[Listed]):
 
     async def removed(self, one: Listed) -> None:
         if any(busy.id in one.sessions for busy in self.atlas.turns.active):
-            self.atlas.say(_("Stop the current reply first (Esc)."))
+            self.atlas.say_stop_first()
             return
         for session, attachment in one.document.places:
             await self.room.attachments.detach(session, attachment)

@@ -100,7 +100,7 @@ class ContextEngine:
         store: Store,
         model: ChatModel,
         counter: TokenCounter,
-        folder: HistoryCompactor,
+        compactor: HistoryCompactor,
         *,
         default_system: Callable[[], str],
         limits: Callable[[], Limits],
@@ -115,7 +115,7 @@ class ContextEngine:
         self._profile = profile
         self._documents = documents
         self._library = library
-        self._beginnings = EpochBuilder(store, folder, self._page, self._whole_documents)
+        self._beginnings = EpochBuilder(store, compactor, self._page, self._whole_documents)
         self._default_system = default_system
         self._limits = limits
         self._recalling = recalling

@@ -8,6 +8,7 @@ import pytest
 
 from memory.context.entities import NewEpoch, TierUse, TurnRecord
 from memory.entities import MessagePatch, NewMessage, NewSession, RoomKind, Session
+from memory.jobs.queue import Job
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory
 from memory.storage.connection import Connection
 from memory.storage.queries.table_ownership import Lineage, tables
@@ -136,7 +137,7 @@ async def test_a_job_that_was_under_way_is_begun_again(store: Store, private: St
     session, *_ = await asked(store, "one")
     await store.jobs.add("title", session.id, session_id=session.id)
     begun = await store.jobs.claim(datetime(2027, 1, 1, tzinfo=UTC))
-    assert begun is not None
+    assert isinstance(begun, Job)
     await moved(store, private, session.id)
     assert await store.jobs.list() == []
     (job,) = await private.jobs.list()

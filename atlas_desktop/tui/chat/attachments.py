@@ -211,7 +211,7 @@ class AttachmentsController:
     async def _take_out(self, ref: str) -> None:
         shown = self._view.current
         if shown.busy:
-            self._app.say(_("Stop the current reply first (Esc)."))
+            self._app.say_stop_first()
             return
         ref = ref or await self._which_attachment()
         waiting = [one for one in shown.attached if one.name.casefold() == ref.casefold()]

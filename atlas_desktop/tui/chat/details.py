@@ -13,6 +13,7 @@ from atlas_desktop.locale import N_, _, formats, ngettext
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.keymap import Keymap, how_to
 from memory.errors import RoomClosed
 from models.errors import ModelsError
 from models.messages import Role
@@ -90,9 +91,10 @@ class ContextController:
         if made.session_id == self._view.current.id and not self._app.leaving:
             number = formats().number
             text = _(
-                "Older messages summarised: {before} → {after} tokens. F5 shows the summaries.",
+                "Older messages summarised: {before} → {after} tokens. {key} shows the summaries.",
                 before=number(made.before),
                 after=number(made.after),
+                key=how_to("context.show", self._app.keys),
             )
             await self._view.note(text)
 
@@ -156,10 +158,10 @@ class DetailsPane(VerticalScroll, can_focus=False):
 
     def tell(self, known: Details) -> None:
         self.known = known
-        self.query_one(Static).update(words_of(known))
+        self.query_one(Static).update(words_of(known, getattr(self.app, "keys", {})))
 
 
-def words_of(known: Details) -> Content:
+def words_of(known: Details, keymap: Keymap) -> Content:
     """Returns the details as text."""
     number = formats().number
     parts: list[str | Content | tuple[str, str]] = [(_("Context"), "bold $accent"), "\n"]
@@ -187,7 +189,12 @@ def words_of(known: Details) -> Content:
         )
     parts += _listed(N_("Used for the latest reply"), told)
     parts += _listed(N_("Learned in this conversation"), known.learned)
-    parts += ["\n", (_("F3 shows all memories, F5 the exact prompt."), "$quiet")]
+    hint = _(
+        "{memories} shows all memories, {context} the exact prompt.",
+        memories=how_to("memory.show", keymap),
+        context=how_to("context.show", keymap),
+    )
+    parts += ["\n", (hint, "$quiet")]
     return Content.assemble(*parts)
 
 
@@ -240,7 +247,7 @@ class DetailsController:
         learned = await room.knowledge.select(MemoryFilter(session=session_id), limit=_LEARNED)
         head = (await room.store.get_session(session_id)).head_id
         looked = [] if head is None else await room.store.context.considered(head)
-        told = [one for one in looked if one.fate is Outcome.TOLD]
+        told = [one for one in looked if one.outcome is Outcome.TOLD]
         memories = await room.store.memories.get_many([one.id for one in told if one.kind == "memory"])
         used = limit = 0
         tiers: tuple[tuple[str, int], ...] = ()

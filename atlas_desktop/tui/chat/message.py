@@ -18,6 +18,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.markdown import UNSCROLLED, SafeMarkdown
 from atlas_desktop.tui.chat.streaming_markdown import Growing
+from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.textual_workarounds import forget_painted
 from memory.entities import Message, MessageStatus
 from models.messages import Role, StopReason
@@ -230,10 +231,11 @@ class MessageBlock(Vertical):
 
     def _words(self) -> str:
         if self._wordless and self.message.status is MessageStatus.FAILED:
+            key = how_to("chat.regenerate", getattr(self.app, "keys", {}))
             return (
-                _("Stopped before the first word. Ctrl+R tries again.")
+                _("Stopped before the first word. {key} tries again.", key=key)
                 if _state(self.message) == "unbegun"
-                else _("No reply. Ctrl+R tries again.")
+                else _("No reply. {key} tries again.", key=key)
             )
         if self._wordless and self.message.status is MessageStatus.COMPLETE:
             return f"*{_('No text is stored here.')}*"

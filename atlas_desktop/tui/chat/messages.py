@@ -5,11 +5,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import _, ngettext
-from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.chat.code_blocks import CopyCode
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.message import SHOWN, MessageBlock
-from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.tui.keymap import how_to
 from memory.entities import Message, MessageStatus, RoomKind
 from models.messages import Role, StopReason
 
@@ -236,7 +235,7 @@ class MessagesController:
             if marked.important
             else _("No longer marked as important.")
         )
-        key = key_words(keys_of(BY_ID["messages.select"], self._app.keys)) or BY_ID["messages.select"].slash
+        key = how_to("messages.select", self._app.keys)
         self._app.say(
             done if chosen else f"{done} {_('This is the latest one. {key} selects another.', key=key)}"
         )
@@ -295,7 +294,9 @@ class MessagesController:
         assert session is not None
         nodes = await self._view.room.branches.nodes(session.id)
         head = (await self._view.room.store.get_session(session.id)).head_id
-        chosen = await self._app.push_screen_wait(BranchScreen(stretches(nodes, head), len(nodes)))
+        chosen = await self._app.push_screen_wait(
+            BranchScreen(stretches(nodes, head), len(nodes), self._app.keys)
+        )
         if chosen is not None:
             await self._sessions.go_to(session.id, chosen)
 

@@ -328,7 +328,7 @@ class ChatScreen(Ground, ConversationScreen):
                 reason = disabled_reason(action.run, self.state)
                 if reason:
                     event.stop()
-                    self.atlas.warn(refused_key(action, reason))
+                    self.atlas.warn(refused_key(action, reason, self.atlas.keys))
                     return
 
     def _can_run(self, action: Action, given: tuple[str, ...]) -> bool:
@@ -342,7 +342,7 @@ class ChatScreen(Ground, ConversationScreen):
             await self.atlas.run_action(("", action.run, given), target)
         else:
             reason = disabled_reason(action.run, self.state, given)
-            self.atlas.warn(refused_command(action, reason or ""))
+            self.atlas.warn(refused_command(action, reason or "", self.atlas.keys))
 
     # --- events of widgets -----------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from textual.widgets import Static
 
 from atlas_desktop.locale import ngettext, plural
 from atlas_desktop.tui.chat.message import MessageBlock
-from atlas_desktop.tui.textual_workarounds import forget_what_is_gone
+from atlas_desktop.tui.textual_workarounds import arrange_anew, forget_what_is_gone
 from memory.entities import Message
 from models.messages import Role
 
@@ -415,7 +415,7 @@ class VirtualTranscript(VerticalScroll):
         or painted in the wrong place.
         """
         if self._arranged is not None:
-            self._clear_arrangement_cache()
+            arrange_anew(self)
         found = super().arrange(size, optimal)
         if self._arranged is not None and (more := found.total_region.bottom - self._arranged):
             self._arranged += more
