@@ -11,7 +11,7 @@ from typing import Protocol
 
 from memory.context.budget import Budget
 from memory.context.entities import WholeDocument
-from memory.documents.entities import Document, DocumentHit, DocumentQuery, StoredPassage
+from memory.documents.entities import Document, DocumentHit, DocumentQuery, Material, StoredPassage
 from memory.entities import Message
 from memory.recall.words import content_words
 from memory.storage.store import Store
@@ -80,7 +80,12 @@ class LibraryContext:
         return found
 
     async def tell(
-        self, session_id: str, messages: Sequence[Message], budget: Budget, used: int
+        self,
+        session_id: str,
+        material: Material,
+        messages: Sequence[Message],
+        budget: Budget,
+        used: int,
     ) -> TellsPassages:
         """Returns the passages for the newest of `messages`, for `used` tokens of the prompt.
 
@@ -88,7 +93,7 @@ class LibraryContext:
         are not repeated.
         """
         said = messages[-1]
-        bound, known = await self._store.documents.material(session_id)
+        bound, known = material.documents, material.passages
         if not bound:
             return NO_PASSAGES
         own = tuple(one for one in known if one.message == said.id)

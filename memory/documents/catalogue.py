@@ -57,9 +57,7 @@ def columns(entries: Collection[ChunkEntry]) -> ChunkColumns:
     names: dict[str, int] = {}
     pages: dict[tuple[str, int | None], int] = {}
     document = np.fromiter((names.setdefault(one.document, len(names)) for one in ordered), np.int64)
-    page = np.fromiter(
-        (pages.setdefault((one.document, one.page), len(pages)) for one in ordered), np.int64
-    )
+    page = np.fromiter((pages.setdefault((one.document, one.page), len(pages)) for one in ordered), np.int64)
     words = np.fromiter((one.words for one in ordered), np.float64)
     seq = np.fromiter((one.seq for one in ordered), np.int64)
     rows = np.arange(len(ordered))

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from memory.attachments import Attachment
+
 
 @dataclass(frozen=True, slots=True)
 class Heading:
@@ -278,6 +280,15 @@ class StoredPassage:
     sha256: str
     message: str
     header: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a session has to read: attachments, documents that it is about, and passages in its prompts."""
+
+    attachments: tuple[Attachment, ...] = ()
+    documents: tuple[Document, ...] = ()
+    passages: tuple[StoredPassage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,11 @@ def score(
     import numpy as np
 
     n = len(columns)
-    chunk, page, document = np.zeros(n), np.zeros(len(columns.page_words)), np.zeros(len(columns.document_words))
+    chunk, page, document = (
+        np.zeros(n),
+        np.zeros(len(columns.page_words)),
+        np.zeros(len(columns.document_words)),
+    )
     grains = (
         (chunk, np.arange(n), columns.words),
         (page, columns.page, columns.page_words),

@@ -42,7 +42,9 @@ class FoundChunks:
 class DocumentSearch:
     """Search in one room. Words are always evidence; meaning is, once `use` has given an index with vectors."""
 
-    def __init__(self, store: Store, vectors: QueryVectors | None = None, weights: Weights | None = None) -> None:
+    def __init__(
+        self, store: Store, vectors: QueryVectors | None = None, weights: Weights | None = None
+    ) -> None:
         self._store = store
         self._vectors = vectors
         self._weights = weights or Weights()

@@ -17,6 +17,7 @@ from memory.documents.entities import (
     FileFacts,
     KnownFile,
     LoadedChunk,
+    Material,
     NewDocument,
     OnMissing,
     StoredCitation,
@@ -27,7 +28,7 @@ from memory.documents.entities import (
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.database import Database
-from memory.storage.queries import chunks, documents
+from memory.storage.queries import attachments, chunks, documents
 from memory.storage.reader import Reader
 from memory.vectors.entities import StoredVector, VectorChanges, VectorCounts, VectorPage
 
@@ -177,12 +178,14 @@ class DocumentStore:
         """Returns the documents that a session is about, in the order in which they were added."""
         return await self._database.read(lambda conn: documents.bound(conn, session_id))
 
-    async def material(self, session_id: str) -> tuple[list[Document], list[StoredPassage]]:
-        """Returns the documents that a session is about, and the passages in its prompts, in one read."""
+    async def material(self, session_id: str) -> Material:
+        """Returns all that a session has to read, at once."""
 
-        def work(conn: Connection) -> tuple[list[Document], list[StoredPassage]]:
+        def work(conn: Connection) -> Material:
+            attached = attachments.of_session(conn, session_id)
             bound = documents.bound(conn, session_id)
-            return bound, documents.passages_of(conn, session_id) if bound else []
+            passages = documents.passages_of(conn, session_id) if bound else []
+            return Material(tuple(attached), tuple(bound), tuple(passages))
 
         return await self._database.read(work)
 

@@ -11,7 +11,7 @@ from atlas_desktop.parsing.formats import media_type_of, parser_of
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.documents.files import FileContent, read_file
 from memory.documents.chunking import chunks
-from memory.documents.entities import DocumentError, FileFacts, NewDocument
+from memory.documents.entities import DocumentError, NewDocument
 
 AT_A_TIME = 16
 """Files that are read and parsed at the same time."""
