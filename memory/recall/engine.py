@@ -25,8 +25,10 @@ from memory.recall.note_index import Sought, findable
 from memory.recall.question import (
     QueryEmbedder,
     Wanted,
+    parts_of,
     question_of,
     refers_back,
+    sentences,
     understood,
 )
 from memory.recall.room import RoomView
@@ -234,9 +236,11 @@ class RecallEngine:
         # thread.
         embedding = None if lately else asyncio.ensure_future(self._embedded(bare))
         try:
-            stems = await self._evidence.stems(bare)
+            asked = sentences(bare) if self._refined else [bare]
+            of_each = await self._evidence.stems_of(asked)
+            stems = list(dict.fromkeys(stem for own in of_each for stem in own))
             words = tuple(content_words(stems))
-            question = question_of(wanted, speakers, stems, words)
+            question = question_of(wanted, speakers, stems, words, parts_of(asked, of_each, words))
             if lately and question.words and (hits := await self._lately(wanted, words, question)):
                 return Found(hits, window=True)
             embedding = embedding or asyncio.ensure_future(self._embedded(bare))

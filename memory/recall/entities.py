@@ -156,10 +156,11 @@ class EntryChanges:
 @dataclass(frozen=True, slots=True)
 class Posting:
     """The messages in which a term occurs, one entry per occurrence: a message that contains it twice is
-    listed twice."""
+    listed twice. A term that is too `common` to distinguish messages comes without them."""
 
     term: str
     seqs: Sequence[int]
+    common: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a stem occurs: rows of the catalogue, and how often in each."""
+    """Where a stem occurs: rows of the catalogue, and how often in each; no rows if it is too `common`."""
 
     term: str
     rows: "NDArray[np.int64]"
     counts: "NDArray[np.float64]"
+    common: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A sentence of a question: its stems, and how much it counts."""
+
+    words: frozenset[str]
+    weight: float
 
 
 def placed(catalogue: Catalogue, posting: Posting) -> Places:
@@ -28,7 +37,7 @@ def placed(catalogue: Catalogue, posting: Posting) -> Places:
 
     rows, counts = np.unique(catalogue.rows_of(posting.seqs), return_counts=True)
     known = rows != NOBODY
-    return Places(posting.term, rows[known], counts[known].astype(float))
+    return Places(posting.term, rows[known], counts[known].astype(float), posting.common)
 
 
 def lexical(
@@ -37,14 +46,17 @@ def lexical(
     looked_for: Sequence[str],
     places: Sequence[Places],
     asked: int,
+    parts: Sequence[Part] = (),
 ) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
     """Returns the BM25 of each message or note, of it with its neighbours, and of its session, and the share
     of the question's words that it contains. The share is 0 when `asked`, the number of these words, is 0. A
-    note has no neighbours; its session is the one it was learned in."""
+    note has no neighbours; its session is the one it was learned in. With `parts`, the first two are those of
+    the part of the question that fits best, each scaled to 0 … 1 and times its weight."""
     import numpy as np
 
     n, m = len(rows.rows), len(notes.rows)
-    words, windows, held = np.zeros(n + m), np.zeros(n + m), np.zeros(n + m)
+    parts = parts or [Part(frozenset(looked_for), 1.0)]
+    words, windows, held = np.zeros((len(parts), n + m)), np.zeros((len(parts), n + m)), np.zeros(n + m)
     sessions = np.zeros(rows.sessions)
     note_norm = bm25_norm(notes.lengths)
     norm = np.concatenate([rows.norm, note_norm])
@@ -56,6 +68,8 @@ def lexical(
         if own is None and not beside.any():
             whole += _rarity(rows.total + m, 0)
             continue
+        if own is not None and own.common and not beside.any():
+            continue
         counts = np.zeros(n + m + 1)
         counts[n:-1] = beside
         if own is not None:
@@ -66,12 +80,14 @@ def lexical(
         rarity = _rarity(rows.total + m, len(at))
         held[at] += rarity
         whole += rarity
-        words[at] += rarity * _saturated(counts[at], norm[at])
+        inside_parts = [number for number, part in enumerate(parts) if word in part.words]
+        words[np.ix_(inside_parts, at)] += rarity * _saturated(counts[at], norm[at])
         around = rows.touched(counts)
         near = np.concatenate([around, at[at >= n]])
         total = counts[near]
         total[: len(around)] += counts[rows.before[around]] + counts[rows.after[around]]
-        windows[near] += _rarity(rows.total + m, len(near)) * _saturated(total, window_norm[near])
+        of_windows = _rarity(rows.total + m, len(near)) * _saturated(total, window_norm[near])
+        windows[np.ix_(inside_parts, near)] += of_windows
         said = at[at < n]
         spoken = np.bincount(rows.session[said], counts[said], rows.sessions).astype(float)
         places_of = np.flatnonzero(spoken)
@@ -79,8 +95,21 @@ def lexical(
             spoken[places_of], rows.session_norm[places_of]
         )
     held = held / whole if asked and whole > 0 else np.zeros(n + m)
-    of_sessions = np.concatenate([sessions[rows.session], of_place(sessions, notes.session, words[n:])])
-    return words, windows, of_sessions, held
+    alone = words.max(axis=0)[n:]
+    of_sessions = np.concatenate([sessions[rows.session], of_place(sessions, notes.session, alone)])
+    return strongest(words, parts), strongest(windows, parts), of_sessions, held
+
+
+def strongest(values: "NDArray[np.float64]", parts: Sequence[Part]) -> "NDArray[np.float64]":
+    """Returns the highest of the parts' values for each message, each part scaled to 0 … 1 and times its
+    weight. `values` are not negative and have one row per part; those of a single part are returned."""
+    import numpy as np
+
+    if len(parts) == 1:
+        return np.asarray(values[0])
+    highest = values.max(axis=1, initial=0.0, keepdims=True)
+    weights = np.array([[part.weight] for part in parts])
+    return np.asarray((values * weights / np.where(highest > 0, highest, 1.0)).max(axis=0))
 
 
 def _rarity(n: int, holders: int) -> float:

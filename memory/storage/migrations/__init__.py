@@ -20,6 +20,7 @@ from memory.storage.migrations import (
     m0010_archive,
     m0011_vectors_in_rows,
     m0012_kept_in,
+    m0014_pairs,
 )
 
 
@@ -45,6 +46,7 @@ ALL: tuple[Migration, ...] = (
     m0010_archive,
     m0011_vectors_in_rows,
     m0012_kept_in,
+    m0014_pairs,
 )
 LATEST = ALL[-1].VERSION
 

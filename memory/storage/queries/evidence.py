@@ -32,21 +32,8 @@ _ENTRY_COLUMNS = (
     "seq", "id", "session_id", "parent_id", "speaker", "machine", "created_at", "important", "asks",
     "words", "pieces",
 )  # fmt: skip
-_PIECE = 3
-
-# The vocabularies list where each stem and each piece occurs, and how often; they store nothing themselves.
-_VOCABULARIES = (
-    "CREATE VIRTUAL TABLE temp.word_places USING fts5vocab(main, messages_fts, instance)",
-    "CREATE VIRTUAL TABLE temp.word_counts USING fts5vocab(main, messages_fts, row)",
-    "CREATE VIRTUAL TABLE temp.piece_places USING fts5vocab(main, messages_pieces, instance)",
-    "CREATE VIRTUAL TABLE temp.piece_counts USING fts5vocab(main, messages_pieces, row)",
-)
-
-
-def know_vocabularies(conn: Connection) -> None:
-    """Lets the connection query the full-text indexes for single words."""
-    for statement in _VOCABULARIES:
-        conn.execute(statement)
+_PLACES_A_MESSAGE = 4
+"""A letter in more places than this many for each message that a term may be in counts as too common."""
 
 
 def entries(conn: Connection, after: int, limit: int) -> list[Entry]:
@@ -86,25 +73,34 @@ def session_entries(conn: Connection, ids: Collection[str] | None) -> list[Sessi
 
 
 def posting(conn: Connection, term: str, at_most: int) -> Posting | None:
-    """Returns where a term occurs; None if that is nowhere, or in more than `at_most` messages."""
-    if is_unspaced(term) and len(term) < _PIECE:
-        # Shorter than the pieces of the index: the few messages in such scripts are searched.
-        rows = conn.execute(
-            "SELECT seq FROM unspaced WHERE instr(content, ?) LIMIT ?", (term, at_most + 1)
-        ).fetchall()
-        found = [seq for (seq,) in rows]
-        if len(found) > at_most:
-            return None
-    else:
-        kind = "piece" if is_unspaced(term) else "word"
-        known = conn.execute(f"SELECT doc FROM temp.{kind}_counts WHERE term = ?", (term,)).fetchone()
-        if known is None or known[0] > at_most:
-            return None
-        # One text with all places is read several times faster than one row for each.
+    """Returns where a term occurs, without places if it is in more than `at_most` messages; None if it is
+    nowhere."""
+    if is_unspaced(term):
+        # One or two letters are the beginning of pieces. Reading stops where it is clear that there are many.
+        limit = _PLACES_A_MESSAGE * at_most
         (places,) = conn.execute(
-            f"SELECT json_group_array(doc) FROM temp.{kind}_places WHERE term = ?", (term,)
+            """
+            SELECT json_group_array(doc) FROM (
+                SELECT doc FROM temp.piece_places WHERE term >= ?1 AND term < ?1 || char(0x10ffff) LIMIT ?2
+            )
+            """,
+            (term, limit + 1),
         ).fetchone()
         found = json.loads(places)
+        common = len(found) > limit or len(set(found)) > at_most
+    else:
+        known = conn.execute("SELECT doc FROM temp.word_counts WHERE term = ?", (term,)).fetchone()
+        if known is None:
+            return None
+        common = known[0] > at_most
+        if not common:
+            # One text with all places is read several times faster than one row for each.
+            (places,) = conn.execute(
+                "SELECT json_group_array(doc) FROM temp.word_places WHERE term = ?", (term,)
+            ).fetchone()
+            found = json.loads(places)
+    if common:
+        return Posting(term, (), common=True)
     return Posting(term, found) if found else None
 
 
