@@ -130,10 +130,7 @@ class Ranked:
 
 
 COMMON = 5_000
-COMMON_SHARE = 0.25
-FEW = 1_000
-"""A stem in more messages than the share `COMMON_SHARE` of the room (at least `FEW`, at most `COMMON`) is too
-common to look up."""
+"""A stem in more messages is too common to look up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +241,7 @@ class RecallEngine:
             if lately and question.words and (hits := await self._lately(wanted, words, question)):
                 return Found(hits, window=True)
             embedding = embedding or asyncio.ensure_future(self._embedded(bare))
-            most = min(COMMON, max(FEW, round(COMMON_SHARE * len(catalogue))))
-            places = await self._room.places(words, at_most=most) if "message" in wanted.kinds else []
+            places = await self._room.places(words, at_most=COMMON) if "message" in wanted.kinds else []
             if self._mirror is not None:
                 await self._mirror.follow()
             vector = await embedding

@@ -67,7 +67,7 @@ class QueryVector:
 
 
 class Entry(NamedTuple):
-    """What scoring needs to know of a message. `length` is in words (pieces, for scripts without spaces).
+    """What scoring needs to know of a message. `length` is in words, or letters in scripts without spaces.
     `machine` marks a model's messages, as opposed to a person's. `asks` marks messages that end with a
     question mark. A tuple, because a large room has hundreds of thousands, which are turned into columns."""
 

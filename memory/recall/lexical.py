@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from memory.recall.catalogue import NOBODY, Catalogue
 from memory.recall.entities import Posting
 from memory.recall.rows import K1, NoteRows, Rows, bm25_norm, of_place
+from memory.recall.scoring import OWN_WORDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,19 +98,34 @@ def lexical(
     held = held / whole if asked and whole > 0 else np.zeros(n + m)
     alone = words.max(axis=0)[n:]
     of_sessions = np.concatenate([sessions[rows.session], of_place(sessions, notes.session, alone)])
-    return strongest(words, parts), strongest(windows, parts), of_sessions, held
+    return *of_best_part(words, windows, parts), of_sessions, held
 
 
-def strongest(values: "NDArray[np.float64]", parts: Sequence[Part]) -> "NDArray[np.float64]":
-    """Returns the highest of the parts' values for each message, each part scaled to 0 … 1 and times its
-    weight. `values` are not negative and have one row per part; those of a single part are returned."""
+def of_best_part(
+    words: "NDArray[np.float64]", windows: "NDArray[np.float64]", parts: Sequence[Part]
+) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+    """Returns the two values of each message for the part of the question that it fits best.
+
+    `words` and `windows` have one row per part and no negative values. They are scaled so that the message
+    that fits a part best has its weight; those of a single part are returned as they are."""
     import numpy as np
 
-    if len(parts) == 1:
-        return np.asarray(values[0])
-    highest = values.max(axis=1, initial=0.0, keepdims=True)
-    weights = np.array([[part.weight] for part in parts])
-    return np.asarray((values * weights / np.where(highest > 0, highest, 1.0)).max(axis=0))
+    if len(parts) == 1 or not words.size:
+        return words[0], windows[0]
+    own, around = stretched(words), stretched(windows)
+    fit = OWN_WORDS * own + (1 - OWN_WORDS) * around
+    highest = fit.max(axis=1, keepdims=True)
+    scale = np.array([[part.weight] for part in parts]) / np.where(highest > 0, highest, 1.0)
+    best = (fit * scale).argmax(axis=0)[None]
+    return np.take_along_axis(own * scale, best, 0)[0], np.take_along_axis(around * scale, best, 0)[0]
+
+
+def stretched(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Returns the values with each row scaled to 0 … 1; 0 for a row of equal values."""
+    import numpy as np
+
+    low, high = values.min(axis=1, keepdims=True), values.max(axis=1, keepdims=True)
+    return np.asarray((values - low) / np.where(high > low, high - low, 1.0))
 
 
 def _rarity(n: int, holders: int) -> float:

@@ -47,16 +47,16 @@ def is_unspaced(text: str) -> bool:
 
 
 def pieces(word: str) -> list[str]:
-    """Returns the word itself; for scripts as in `is_unspaced`, every letter and every pair of letters. Most
-    words of Chinese have one or two."""
+    """Returns the word itself; if it has letters as in `is_unspaced`, every one of them, every pair of
+    characters with one, and the parts between. Most words of Chinese have one or two letters."""
     if not is_unspaced(word):
         return [word]
-    found: list[str] = []
-    for run in _UNSPACED.findall(word):
-        found += run
-        found += [run[at : at + 2] for at in range(len(run) - 1)]
-    found += [part for part in _UNSPACED.split(word) if part]
-    return found
+    pairs = [word[at : at + 2] for at in range(len(word) - 1)]
+    return [
+        *filter(is_unspaced, word),
+        *filter(is_unspaced, pairs),
+        *filter(None, _UNSPACED.split(word)),
+    ]
 
 
 EXAMPLES = ("2024-05-01", "2024-05", "2024", "yesterday", '"last week"', "7d")

@@ -19,10 +19,12 @@ _ASKS = """
     OR substr(CAST(rtrim(m.content, ?1) AS BLOB), -3) = x'efbc9f'
 """
 _FINISHED = "m.status <> 'streaming' AND m.role <> 'system' AND m.content <> ''"
+# Letters of scripts without spaces take three bytes. They are counted only in messages that have some.
+_LETTERS = "iif(p.id IS NULL, 0, (octet_length(m.content) - length(m.content)) / 2)"
 # FTS5 stores the length of a row as one variable-length number per column, and there is one column.
 _ENTRY = f"""
     SELECT m.seq, m.id, m.session_id, m.parent_id, m.speaker, {_MACHINE} AS machine, m.created_at,
-        m.important, {_ASKS} AS asks, hex(w.sz) AS words, hex(p.sz) AS pieces
+        m.important, {_ASKS} AS asks, hex(w.sz) AS words, {_LETTERS} AS letters
     FROM messages AS m
     LEFT JOIN messages_fts_docsize AS w ON w.id = m.seq
     LEFT JOIN messages_pieces_docsize AS p ON p.id = m.seq
@@ -30,7 +32,7 @@ _ENTRY = f"""
 """
 _ENTRY_COLUMNS = (
     "seq", "id", "session_id", "parent_id", "speaker", "machine", "created_at", "important", "asks",
-    "words", "pieces",
+    "words", "letters",
 )  # fmt: skip
 _PLACES_A_MESSAGE = 4
 """A letter in more places than this many for each message that a term may be in counts as too common."""
@@ -130,9 +132,9 @@ def keep_fixed(conn: Connection, name: str, value: str) -> None:
 
 def _entries(conn: Connection, which: str, parameters: Sequence[object]) -> list[Entry]:
     found, _ = columns(conn, f"{_ENTRY} AND {which}", _ENTRY_COLUMNS, parameters)
-    seqs, ids, sessions, parents, speakers, machine, times, important, asks, words, pieces = found
-    length = {size: _number(size) for size in {*words, *pieces}}
-    lengths = [length[one] + length[other] for one, other in zip(words, pieces, strict=True)]
+    seqs, ids, sessions, parents, speakers, machine, times, important, asks, words, letters = found
+    length = {size: _number(size) for size in {*words}}
+    lengths = [length[size] + more for size, more in zip(words, letters, strict=True)]
     flags = [map(bool, column) for column in (machine, important, asks)]
     return list(
         map(Entry, seqs, map(intern, ids), sessions, parents, speakers, flags[0], times, *flags[1:], lengths)
