@@ -81,14 +81,14 @@ def lexical(
         rarity = _rarity(rows.total + m, len(at))
         held[at] += rarity
         whole += rarity
-        inside_parts = [number for number, part in enumerate(parts) if word in part.words]
-        words[np.ix_(inside_parts, at)] += rarity * _saturated(counts[at], norm[at])
+        held_by = np.flatnonzero([word in part.words for part in parts])[:, None]
+        words[held_by, at] += rarity * _saturated(counts[at], norm[at])
         around = rows.touched(counts)
         near = np.concatenate([around, at[at >= n]])
         total = counts[near]
         total[: len(around)] += counts[rows.before[around]] + counts[rows.after[around]]
         of_windows = _rarity(rows.total + m, len(near)) * _saturated(total, window_norm[near])
-        windows[np.ix_(inside_parts, near)] += of_windows
+        windows[held_by, near] += of_windows
         said = at[at < n]
         spoken = np.bincount(rows.session[said], counts[said], rows.sessions).astype(float)
         places_of = np.flatnonzero(spoken)

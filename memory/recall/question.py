@@ -249,9 +249,7 @@ def sentences(text: str) -> list[str]:
     return found if 1 < len(found) <= MOST_SENTENCES else [text]
 
 
-def parts_of(
-    asked: Sequence[str], stems: Sequence[Sequence[str]], words: Sequence[str]
-) -> tuple[Part, ...]:
+def parts_of(asked: Sequence[str], stems: Sequence[Sequence[str]], words: Sequence[str]) -> tuple[Part, ...]:
     """Returns the sentences with those of their stems that are among `words`; none if only one has any.
 
     Where some of them ask, they count fully, and the others half."""

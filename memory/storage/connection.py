@@ -30,14 +30,6 @@ CACHE_KIB = 8 * 1024
 second; a long session would fill it."""
 APPLICATION_ID = 0x41544C53  # "ATLS"
 
-# They list where each stem (`word_…`) and each piece of three characters (`piece_…`) occurs, and how often.
-# They store nothing themselves, and need the indexes only when they are read.
-_VOCABULARIES = (
-    "CREATE VIRTUAL TABLE temp.word_places USING fts5vocab(main, messages_fts, instance)",
-    "CREATE VIRTUAL TABLE temp.word_counts USING fts5vocab(main, messages_fts, row)",
-    "CREATE VIRTUAL TABLE temp.piece_places USING fts5vocab(main, messages_pieces, instance)",
-)
-
 
 class Connection(Protocol):
     """The part of a DB-API connection that queries use."""
@@ -138,8 +130,6 @@ def _settle(conn: Connection, *, journal: str | None) -> None:
     conn.execute("PRAGMA trusted_schema = OFF")
     conn.create_function("fold", 1, fold, deterministic=True)
     conn.create_function("spaced", 1, spaced, deterministic=True)
-    for statement in _VOCABULARIES:
-        conn.execute(statement)
 
 
 def probe(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> int:

@@ -18,6 +18,7 @@ class EvidenceStore:
         self._database = database
         self._notes = notes
         self._stemmer: Connection | None = None
+        self._ready = False
 
     async def entries(self, *, after: int = 0, limit: int = 5000) -> list[Entry]:
         """Returns finished messages in storage order, from the first `seq` greater than `after`."""
@@ -68,6 +69,9 @@ class EvidenceStore:
     async def postings(self, terms: Sequence[str], *, at_most: int) -> list[Posting]:
         """Returns where each of these stems occurs; those in more than `at_most` messages come without
         places."""
+        if not self._ready:
+            await self._database.prepare(evidence.know_vocabularies)
+            self._ready = True
 
         def work(conn: Connection) -> list[Posting]:
             found = (evidence.posting(conn, term, at_most) for term in terms)

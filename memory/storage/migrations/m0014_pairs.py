@@ -1,4 +1,4 @@
-"""An index in which every letter of a script without spaces can be looked up, alone or with those after it."""
+"""An index in which every letter of a script without spaces is found, alone or with those after it."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 from memory.storage.connection import Connection

@@ -34,8 +34,21 @@ _ENTRY_COLUMNS = (
     "seq", "id", "session_id", "parent_id", "speaker", "machine", "created_at", "important", "asks",
     "words", "letters",
 )  # fmt: skip
+# The vocabularies list where each stem and each piece of three characters occurs, and how often; they store
+# nothing themselves.
+_VOCABULARIES = (
+    "CREATE VIRTUAL TABLE temp.word_places USING fts5vocab(main, messages_fts, instance)",
+    "CREATE VIRTUAL TABLE temp.word_counts USING fts5vocab(main, messages_fts, row)",
+    "CREATE VIRTUAL TABLE temp.piece_places USING fts5vocab(main, messages_pieces, instance)",
+)
 _PLACES_A_MESSAGE = 4
 """A letter in more places than this many for each message that a term may be in counts as too common."""
+
+
+def know_vocabularies(conn: Connection) -> None:
+    """Lets the connection query the full-text indexes for single words and letters."""
+    for statement in _VOCABULARIES:
+        conn.execute(statement)
 
 
 def entries(conn: Connection, after: int, limit: int) -> list[Entry]:
