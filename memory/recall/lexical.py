@@ -9,10 +9,15 @@ from memory.recall.catalogue import NOBODY, Catalogue
 from memory.recall.entities import Posting
 from memory.recall.rows import K1, NoteRows, Rows, bm25_norm, of_place
 from memory.recall.scoring import OWN_WORDS
+from memory.search.terms import is_unspaced
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+ACROSS = 0.5
+"""How much a pair of letters that is nowhere counts: it may lie across the end of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ def lexical(
     for word in looked_for:
         own, beside = known.get(word), notes.counts(word)
         if own is None and not beside.any():
-            whole += _rarity(rows.total + m, 0)
+            whole += _of_absent(word, rows.total + m)
             continue
         if own is not None and own.common and not beside.any():
             continue
@@ -78,6 +83,9 @@ def lexical(
             counts[inside[inside != NOBODY]] = own.counts[inside != NOBODY]
         # Most messages contain none of the words: only those that do, and their neighbours, are computed.
         at = np.flatnonzero(counts)
+        if not len(at):
+            whole += _of_absent(word, rows.total + m)
+            continue
         rarity = _rarity(rows.total + m, len(at))
         held[at] += rarity
         whole += rarity
@@ -130,6 +138,12 @@ def stretched(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
 
 def _rarity(n: int, holders: int) -> float:
     return math.log(1 + (n - holders + 0.5) / (holders + 0.5))
+
+
+def _of_absent(word: str, n: int) -> float:
+    """Returns how much a word that no message contains counts in the question."""
+    accidental = len(word) == 2 and is_unspaced(word)
+    return (ACROSS if accidental else 1.0) * _rarity(n, 0)
 
 
 def _saturated(counts: "NDArray[np.float64]", norm: "NDArray[np.float64]") -> "NDArray[np.float64]":
