@@ -217,6 +217,8 @@ async def test_scripts_without_spaces_are_found(
     assert await found(store, f"-{word}") == ["C", "B"]
     [hit] = (await store.find.messages(query(word.split("-")[-1]))).hits
     assert hit.snippet.marks
+    # A syllable is not a part of another one.
+    assert await found(store, "하") == []
 
 
 async def test_dates_are_those_of_the_messages(store: Store, clock: FakeClock) -> None:
