@@ -182,11 +182,22 @@ _TABLES = (
     "CREATE INDEX unsupported_by_reply ON unsupported (session_id, reply_id)",
 )
 
-# As for messages: see the first migration, and the fourth for scripts without spaces.
-_UNSPACED = (
-    "*[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff]*"
+# Scripts without spaces, and Hangul, whose words are joined to endings. The index takes every three consecutive
+# characters; with two spaces after the text, one or two letters are found as the beginnings of these.
+_LETTERS = (
+    "*[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]*"
 )
+
+
+def _whole(row: str) -> str:
+    return f"{row}.context || char(10) || {row}.text || '  '"
+
+
+def _has_letters(row: str) -> str:
+    return f"{row}.context || {row}.text GLOB '{_LETTERS}'"
+
+
 _FULL_TEXT = (
     """
     CREATE VIRTUAL TABLE chunks_fts USING fts5 (
@@ -197,8 +208,7 @@ _FULL_TEXT = (
     "INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 1)",
     f"""
     CREATE VIEW unspaced_chunks AS
-    SELECT seq, context || char(10) || text AS content FROM chunks
-    WHERE context || text GLOB '{_UNSPACED}'
+    SELECT seq, {_whole("chunks")} AS content FROM chunks WHERE {_has_letters("chunks")}
     """,
     """
     CREATE VIRTUAL TABLE chunks_pieces USING fts5 (
@@ -211,7 +221,7 @@ _FULL_TEXT = (
     BEGIN
         INSERT INTO chunks_fts (rowid, context, text) VALUES (new.seq, new.context, new.text);
         INSERT INTO chunks_pieces (rowid, content)
-        SELECT new.seq, new.context || char(10) || new.text WHERE new.context || new.text GLOB '{_UNSPACED}';
+        SELECT new.seq, {_whole("new")} WHERE {_has_letters("new")};
     END
     """,
     f"""
@@ -220,8 +230,7 @@ _FULL_TEXT = (
         INSERT INTO chunks_fts (chunks_fts, rowid, context, text)
         VALUES ('delete', old.seq, old.context, old.text);
         INSERT INTO chunks_pieces (chunks_pieces, rowid, content)
-        SELECT 'delete', old.seq, old.context || char(10) || old.text
-        WHERE old.context || old.text GLOB '{_UNSPACED}';
+        SELECT 'delete', old.seq, {_whole("old")} WHERE {_has_letters("old")};
     END
     """,
     f"""
@@ -231,11 +240,10 @@ _FULL_TEXT = (
         INSERT INTO chunks_fts (chunks_fts, rowid, context, text)
         VALUES ('delete', old.seq, old.context, old.text);
         INSERT INTO chunks_pieces (chunks_pieces, rowid, content)
-        SELECT 'delete', old.seq, old.context || char(10) || old.text
-        WHERE old.context || old.text GLOB '{_UNSPACED}';
+        SELECT 'delete', old.seq, {_whole("old")} WHERE {_has_letters("old")};
         INSERT INTO chunks_fts (rowid, context, text) VALUES (new.seq, new.context, new.text);
         INSERT INTO chunks_pieces (rowid, content)
-        SELECT new.seq, new.context || char(10) || new.text WHERE new.context || new.text GLOB '{_UNSPACED}';
+        SELECT new.seq, {_whole("new")} WHERE {_has_letters("new")};
     END
     """,
 )

@@ -3,7 +3,7 @@
 
 from memory.storage.connection import Connection
 
-VERSION = 13
+VERSION = 14
 NAME = "pairs"
 
 # As in the fourth step, and Hangul: Korean writes spaces, but joins endings to its words.
