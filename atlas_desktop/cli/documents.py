@@ -3,7 +3,7 @@
 import argparse
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.documents.library import AddReport
     from atlas_desktop.services.room import RoomServices
     from memory.documents.entities import Document, DocumentHit, DocumentQuery, WatchedFolder
+    from memory.entities import RoomKind
 
 _MOST = 1000
 _STATES = ("queued", "indexed", "partial", "failed", "missing", "archived")
@@ -111,6 +112,14 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser = add("summary", summary, _("print the summary of a document"))
     parser.add_argument("document", metavar="ID", help=_("a document"))
     parser.add_argument("--refresh", action="store_true", help=_("make it again"))
+
+    parser = add(
+        "private", make_private, _("move documents to the private room; asks for the passphrase")
+    )
+    parser.add_argument("documents", metavar="ID", nargs="+", help=_("a document"))
+
+    parser = add("open", make_open, _("move documents back to the open room; asks for the passphrase"))
+    parser.add_argument("documents", metavar="ID", nargs="+", help=_("a document"))
 
     parser = add("remove", remove, _("remove documents and everything made from them"))
     parser.add_argument("documents", metavar="ID", nargs="+", help=_("a document"))
@@ -415,6 +424,42 @@ async def summary(ctx: Context, args: argparse.Namespace) -> int:
     note = f"\n{_('(Made of its own sentences, without a model.)')}" if made.fallback else ""
     ctx.emit(value, f"{made.text}{note}")
     return Exit.DONE
+
+
+# --- rooms ------------------------------------------------------------------------------------------
+
+
+async def make_private(ctx: Context, args: argparse.Namespace) -> int:
+    from memory.entities import RoomKind
+
+    moved = await _move(ctx, args.documents, RoomKind.PRIVATE)
+    lines = [
+        _("“{title}” is now in the private room. It is shown only with --private.", title=one.title)
+        for one in moved
+    ]
+    ctx.emit([output.library_document(one, RoomKind.PRIVATE) for one in moved], "\n".join(lines))
+    return Exit.DONE
+
+
+async def make_open(ctx: Context, args: argparse.Namespace) -> int:
+    from memory.entities import RoomKind
+
+    moved = await _move(ctx, args.documents, RoomKind.OPEN)
+    lines = [_("“{title}” is now in the open room.", title=one.title) for one in moved]
+    ctx.emit([output.library_document(one, RoomKind.OPEN) for one in moved], "\n".join(lines))
+    return Exit.DONE
+
+
+async def _move(ctx: Context, refs: Sequence[str], destination: "RoomKind") -> "list[Document]":
+    """Moves documents, after all of them are found. Raises `DocumentNotFound`, `AmbiguousId`."""
+    ctx.private = True
+    await ctx.unlock()
+    rooms = ctx.desk.rooms
+    found = [(await rooms.find_document(ref))[1].id for ref in refs]
+    return [await rooms.move_document(one, destination) for one in dict.fromkeys(found)]
+
+
+# --- removing ---------------------------------------------------------------------------------------
 
 
 async def remove(ctx: Context, args: argparse.Namespace) -> int:

@@ -163,6 +163,15 @@ class DocumentStore:
     async def set_state(self, document_ids: Collection[str], state: DocumentState) -> None:
         await self._database.write(lambda conn: documents.set_state(conn, document_ids, state))
 
+    async def excluded(self, locations: Collection[str]) -> frozenset[str]:
+        """Returns those of these absolute paths that a scan of a folder must not add: their documents have
+        left for another room."""
+        return await self._database.read(lambda conn: documents.excluded(conn, locations))
+
+    async def told_in(self, document_ids: Collection[str]) -> tuple[str, ...]:
+        """Returns the sessions whose prompts may contain text of these documents."""
+        return await self._database.read(lambda conn: documents.told_in(conn, document_ids))
+
     async def erase(self, document_ids: Collection[str]) -> ErasedDocuments:
         """Erases documents and all that was made from them, in one transaction, and checks whether anything
         of them is left. Messages stay, also those that quote a document."""

@@ -270,7 +270,7 @@ def _in_pages(rows: Rows, columns: dict[str, list[str]]) -> dict[str, list[Row]]
             if len(values) >= _FEWEST[table] and _is_of(table, row):
                 if table == "messages":
                     row["seq"] = row_id
-                found[table][row["session_id" if table == "moves" else "id"]] = row
+                found[table][row["item_id" if table == "moves" else "id"]] = row
     return {table: list(one.values()) for table, one in found.items()}
 
 
@@ -278,7 +278,7 @@ def _is_of(table: str, row: Row) -> bool:
     """Returns whether a row's values are those of a message, a session, or a session being moved."""
     if table == "moves":
         parcel = row["parcel"]
-        return _is_id(row["session_id"]) and row["destination"] in _DESTINATIONS and isinstance(parcel, bytes)
+        return _is_id(row["item_id"]) and row["destination"] in _DESTINATIONS and isinstance(parcel, bytes)
     if not _is_id(row["id"]):
         return False
     if table == "sessions":
@@ -315,7 +315,7 @@ def _readable(path: Path, key: RoomKey, table: str, wanted: list[str]) -> Iterab
             known = [name for name in _columns(conn, table) if name in wanted]
             order = ", ".join(f"{n + 1} {direction}" for n in range(len(_primary(conn, table))))
             for values in conn.execute(
-                f"SELECT {', '.join([*_primary(conn, table), *known])} FROM {table} ORDER BY {order}"
+                f"SELECT {_quoted([*_primary(conn, table), *known])} FROM {table} ORDER BY {order}"
             ):
                 own = len(values) - len(known)
                 found[tuple(values[:own])] = dict(zip(known, values[own:], strict=True))
@@ -325,6 +325,10 @@ def _readable(path: Path, key: RoomKey, table: str, wanted: list[str]) -> Iterab
         finally:
             conn.close()
     return found.values()
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
 
 
 def _primary(conn: Connection, table: str) -> list[str]:
@@ -361,7 +365,7 @@ def insert(conn: Connection, table: str, rows: Iterable[Mapping[str, Any]]) -> i
     """Inserts rows, without those that violate a constraint; returns how many were inserted."""
     done = 0
     for row in rows:
-        names = ", ".join(row)
+        names = _quoted(row)
         marks = ", ".join("?" for _ in row)
         try:
             conn.execute(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))

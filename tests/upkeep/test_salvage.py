@@ -110,7 +110,7 @@ async def test_sessions_on_their_way_arrive_after_a_rescue(made: Home, whole: bo
     opened, private = await made.open(), await made.open(RoomKind.PRIVATE)
     sealer = await private.moves.sealer()
     for source, target, session in ((opened, private, coming), (private, opened, going)):
-        assert [one.session_id for one in await source.moves.waiting()] == [session.id]
+        assert [one.item_id for one in await source.moves.waiting()] == [session.id]
         assert await target.moves.arrive(sealer.unseal(await source.moves.parcel(session.id), session.id))
         await source.moves.delivered(session.id)
         assert await target.branch(session.id)

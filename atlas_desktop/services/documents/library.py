@@ -8,11 +8,10 @@ from pathlib import Path
 
 from atlas_desktop.errors import DocumentRefused, Refusal, Skipped
 from atlas_desktop.parsing.client import DocumentParser
-from atlas_desktop.parsing.formats import is_readable, parser_of
+from atlas_desktop.parsing.formats import is_readable
 from atlas_desktop.phrases.documents import refusal_text, scan_reason
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.context import EpochService
-from atlas_desktop.services.documents.files import read_file
 from atlas_desktop.services.documents.indexing import ChunkEmbedder
 from atlas_desktop.services.documents.reading import Incoming, read_all
 from atlas_desktop.services.documents.scanning import FolderRules, FolderScan, scan
@@ -174,6 +173,10 @@ class DocumentService:
         await self._embedding.queue()
         await self._summaries.queue()
 
+    async def remember(self) -> None:
+        """Queues everything that is to be made of the documents and is missing."""
+        await self._queue()
+
     # --- folders ----------------------------------------------------------------------------------
 
     async def preview(
@@ -264,8 +267,11 @@ class DocumentService:
 
         The files stay, and so do conversations about the documents.
         """
+        ids = list(document_ids)
         async with self._background.stopped():
-            erased = await self._store.documents.erase(list(document_ids))
+            # First, so that a crash in between leaves no saved state of the model with their text.
+            await self._epochs.forget(await self._store.documents.told_in(ids))
+            erased = await self._store.documents.erase(ids)
             await self._epochs.forget(erased.recalled_in)
         return erased
 

@@ -179,6 +179,14 @@ _TABLES = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX unsupported_by_reply ON unsupported (session_id, reply_id)",
+    # Files of watched folders whose documents have left for another room, by a keyed digest of their place: a
+    # scan must not add them again.
+    "CREATE TABLE left_files (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID",
+    # Documents move like sessions.
+    "ALTER TABLE moves RENAME COLUMN session_id TO item_id",
+    """
+    ALTER TABLE moves ADD COLUMN kind TEXT NOT NULL DEFAULT 'session' CHECK (kind IN ('session', 'document'))
+    """,
 )
 
 # As for messages: see the first migration, and the fourth for scripts without spaces.

@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import secrets
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
@@ -33,6 +34,7 @@ from memory.storage.queries import epochs, erasure_check, full_text, projects, s
 from memory.storage.values import id_range, new_id, one_line, storable
 
 _LISTED = "(SELECT value FROM json_each(?))"
+_DIGEST_KEY = "left_files_key"
 SEARCHED = ("indexed", "partial", "missing")
 """The states in which a document is searched."""
 
@@ -230,7 +232,7 @@ def pages_of(conn: Connection, document_id: str) -> tuple[int, ...]:
     return () if row is None else tuple(json.loads(row[0]))
 
 
-_CHUNK = "id, document_id, number, begin, \"end\", page, first_line, last_line, heading, header, text"
+_CHUNK = 'id, document_id, number, begin, "end", page, first_line, last_line, heading, header, text'
 
 
 def _chunk(row: Any) -> Chunk:
@@ -324,6 +326,9 @@ def put(conn: Connection, new: NewDocument, now: datetime) -> str:
         "indexed_at": micros(now),
     }
     document_id = new.document or new_id()
+    if new.folder is None:
+        # Added by hand: the user wants it here, whatever room it is in besides.
+        readmit(conn, facts.path)
     if new.document is None:
         names = ["id", *row, "added_at"]
         conn.execute(
@@ -447,6 +452,40 @@ def waiting(conn: Connection) -> tuple[int, int, int]:
     return int(row[0]), int(row[1]), int(row[2])
 
 
+# --- files of documents that have left -----------------------------------------------------------------
+
+
+def _digest(conn: Connection, location: str) -> bytes:
+    """Returns a digest of a place, keyed so that lists of two rooms cannot be compared."""
+    return hashlib.blake2b(storable(location).encode(), key=_digest_key(conn), digest_size=16).digest()
+
+
+def _digest_key(conn: Connection) -> bytes:
+    row = conn.execute("SELECT value FROM meta WHERE key = ?", (_DIGEST_KEY,)).fetchone()
+    if row is not None:
+        return bytes.fromhex(row[0])
+    made = secrets.token_bytes(32)
+    conn.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (_DIGEST_KEY, made.hex()))
+    return made
+
+
+def exclude(conn: Connection, location: str) -> None:
+    """Records that scans must not add the file at this absolute path again."""
+    conn.execute("INSERT OR IGNORE INTO left_files (digest) VALUES (?)", (_digest(conn, location),))
+
+
+def readmit(conn: Connection, location: str) -> None:
+    """Lets scans add the file at this absolute path again."""
+    if conn.execute("SELECT EXISTS (SELECT 1 FROM left_files)").fetchone()[0]:
+        conn.execute("DELETE FROM left_files WHERE digest = ?", (_digest(conn, location),))
+
+
+def excluded(conn: Connection, locations: Collection[str]) -> frozenset[str]:
+    """Returns those of these absolute paths that scans must not add."""
+    left = {bytes(row[0]) for row in conn.execute("SELECT digest FROM left_files")}
+    return frozenset(one for one in locations if _digest(conn, one) in left) if left else frozenset()
+
+
 # --- removal ----------------------------------------------------------------------------------------
 
 
@@ -487,6 +526,20 @@ def erase(conn: Connection, document_ids: Collection[str]) -> ErasedDocuments:
         recalled_in=recalled_in,
         verified=left == 0,
     )
+
+
+def told_in(conn: Connection, document_ids: Collection[str]) -> tuple[str, ...]:
+    """Returns the sessions whose prompts may contain text of these documents."""
+    listed = json.dumps(list(document_ids))
+    rows = conn.execute(
+        f"""
+        SELECT session_id FROM session_documents WHERE document_id IN {_LISTED}
+        UNION SELECT session_id FROM passages WHERE document_id IN {_LISTED}
+        """,
+        (listed, listed),
+    )
+    turns = epochs.turns_naming(conn, document_ids)
+    return tuple(dict.fromkeys([*(row[0] for row in rows), *(turn.session_id for turn in turns)]))
 
 
 def _drop_prefaces(conn: Connection, listed: str) -> None:
@@ -533,7 +586,7 @@ def bound(conn: Connection, session_id: str) -> list[Document]:
 # --- passages and citations -------------------------------------------------------------------------
 
 _PASSAGE = (
-    "p.marker, p.document_id, d.title, p.page, p.first_line, p.last_line, p.begin, p.\"end\", p.heading, "
+    'p.marker, p.document_id, d.title, p.page, p.first_line, p.last_line, p.begin, p."end", p.heading, '
     "p.text, p.sha256, p.message_id"
 )
 

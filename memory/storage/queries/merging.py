@@ -287,7 +287,7 @@ def _renamed(
 
 _STAYS = frozenset(
     {"messages", "session_tags", "tag_suggestions", "learned", "drafts", "left_open", "vectors", "epochs"}
-    | {"jobs", "moves"}
+    | {"jobs"}
 )
 """Tables that are handled one by one, or whose rows stay with the emptied session."""
 

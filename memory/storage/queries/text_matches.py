@@ -258,7 +258,7 @@ _CHOICES = {
     "memory_changes": "action",
     "memory_uses": "how",
     "messages": "role status stop_reason",
-    "moves": "destination",
+    "moves": "destination kind",
     "sessions": "category_source memory_mode title_source",
     "summaries": "state",
     "vectors": "kind",
@@ -283,7 +283,7 @@ _IDS = {
     "memory_uses": "memory_id reply_id session_id",
     "memory_versions": "memory_id",
     "messages": "id parent_id session_id",
-    "moves": "session_id",
+    "moves": "item_id",
     "personas": "id",
     "projects": "id",
     "saved_searches": "id",
@@ -356,6 +356,7 @@ WORDLESS: Mapping[str, str] = {
     "documents.pages": "places in the text",
     "documents.parser": "the name and version of a parser of this program",
     "documents.sha256": "a digest",
+    "left_files.digest": "a digest",
     "passages.sha256": "a digest",
 }
 """Columns of text and bytes, by table and name, that contain no text of a user or a reply, and why not.
