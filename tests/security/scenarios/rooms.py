@@ -1,5 +1,6 @@
 """Moves between rooms: a session is whole, in one of them."""
 
+import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -119,7 +120,8 @@ class MovingDocuments(Scenario):
         folder = await store.documents.watch("~", "/home/me")
         say("open")
         for n in range(10_000):
-            word = f"zeppelin{n}x"
+            # The room remembers the places of files that left it, also after a kill: each has its own.
+            word = f"zeppelin{secrets.token_hex(4)}x"
             place = f"/home/me/{word}.txt"
             new = read(place, f"It is {word}.", "More.", folder=folder.id, content=word.encode())
             document = await shelved(store, new, summary=f"About {word}.")
