@@ -476,7 +476,7 @@ async def remove(ctx: Context, args: argparse.Namespace) -> int:
     for room in ctx.opened:
         own = [document.id for owner, document in found if owner is room]
         if own:
-            results.append(await room.documents.remove(own))
+            results.append(await room.documents.remove(own, for_good=True))
     value = output.erased_documents(*results)
     ctx.emit(value, _removed(sum(one.documents for one in results)))
     return Exit.DONE if value["verified"] else Exit.FAILED

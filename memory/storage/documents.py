@@ -35,7 +35,9 @@ class DocumentStore:
     """The documents of one room. A `ref` is an id, a unique prefix of one, or an absolute path. Raises the
     errors of `Store`, `DocumentNotFound`, `FolderNotFound`. A call that has returned is durable."""
 
-    def __init__(self, database: Database, clock: Clock, notes: ChangeNotes, reads: Reader | Database) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, notes: ChangeNotes, reads: Reader | Database
+    ) -> None:
         self._database = database
         self._clock = clock
         self.evidence = ChunkEvidenceStore(database, notes)
@@ -164,18 +166,19 @@ class DocumentStore:
         await self._database.write(lambda conn: documents.set_state(conn, document_ids, state))
 
     async def excluded(self, locations: Collection[str]) -> frozenset[str]:
-        """Returns those of these absolute paths that a scan of a folder must not add: their documents have
-        left for another room."""
+        """Returns those of these absolute paths that a scan of a folder must not add: their documents were
+        removed for good, or have left for another room."""
         return await self._database.read(lambda conn: documents.excluded(conn, locations))
 
     async def told_in(self, document_ids: Collection[str]) -> tuple[str, ...]:
         """Returns the sessions whose prompts may contain text of these documents."""
         return await self._database.read(lambda conn: documents.told_in(conn, document_ids))
 
-    async def erase(self, document_ids: Collection[str]) -> ErasedDocuments:
+    async def erase(self, document_ids: Collection[str], *, for_good: bool = False) -> ErasedDocuments:
         """Erases documents and all that was made from them, in one transaction, and checks whether anything
-        of them is left. Messages stay, also those that quote a document."""
-        return await self._database.erase(lambda conn: documents.erase(conn, document_ids))
+        of them is left. Messages stay, also those that quote a document. `for_good`: scans of watched folders
+        do not add the files again."""
+        return await self._database.erase(lambda conn: documents.erase(conn, document_ids, for_good=for_good))
 
     # --- sessions ---------------------------------------------------------------------------------
 

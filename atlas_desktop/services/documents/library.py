@@ -262,16 +262,17 @@ class DocumentService:
 
     # --- removing ---------------------------------------------------------------------------------
 
-    async def remove(self, document_ids: Iterable[str]) -> ErasedDocuments:
+    async def remove(self, document_ids: Iterable[str], *, for_good: bool = False) -> ErasedDocuments:
         """Removes documents and all that was made from them, also from prompts and saved states of the model.
 
-        The files stay, and so do conversations about the documents.
+        The files stay, and so do conversations about the documents. `for_good`: scans of watched folders do
+        not add the files again; `add` does.
         """
         ids = list(document_ids)
         async with self._background.stopped():
             # First, so that a crash in between leaves no saved state of the model with their text.
             await self._epochs.forget(await self._store.documents.told_in(ids))
-            erased = await self._store.documents.erase(ids)
+            erased = await self._store.documents.erase(ids, for_good=for_good)
             await self._epochs.forget(erased.recalled_in)
         return erased
 

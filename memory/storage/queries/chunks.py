@@ -92,7 +92,8 @@ def posting(conn: Connection, term: str, at_most: int) -> ChunkPosting | None:
     # One text with all places is read several times faster than one row for each.
     found = dict(
         conn.execute(
-            "SELECT col, json_group_array(doc) FROM temp.chunk_word_places WHERE term = ? GROUP BY col", (term,)
+            "SELECT col, json_group_array(doc) FROM temp.chunk_word_places WHERE term = ? GROUP BY col",
+            (term,),
         ).fetchall()
     )
     return ChunkPosting(term, json.loads(found.get("text", "[]")), json.loads(found.get("context", "[]")))

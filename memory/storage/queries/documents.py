@@ -237,7 +237,15 @@ _CHUNK = 'id, document_id, number, begin, "end", page, first_line, last_line, he
 
 def _chunk(row: Any) -> Chunk:
     return Chunk(
-        row[0], row[1], row[2], row[3], row[4], row[5], (row[6], row[7]), tuple(json.loads(row[8])), *row[9:11]
+        row[0],
+        row[1],
+        row[2],
+        row[3],
+        row[4],
+        row[5],
+        (row[6], row[7]),
+        tuple(json.loads(row[8])),
+        *row[9:11],
     )
 
 
@@ -348,9 +356,7 @@ def _put_chunks(
     conn: Connection, document_id: str, title: str, text: str, chunks: Sequence[NewChunk]
 ) -> None:
     contexts = [context_of(title, one) for one in chunks]
-    keys = [
-        _key(context, text[one.begin : one.end]) for context, one in zip(contexts, chunks, strict=True)
-    ]
+    keys = [_key(context, text[one.begin : one.end]) for context, one in zip(contexts, chunks, strict=True)]
     old = conn.execute(
         "SELECT id, hex(key) FROM chunks WHERE document_id = ? ORDER BY number", (document_id,)
     ).fetchall()
@@ -388,9 +394,7 @@ def _put_chunks(
         )
 
 
-def place(
-    conn: Connection, document_id: str, path: str, facts: FileFacts, folder_id: str | None
-) -> None:
+def place(conn: Connection, document_id: str, path: str, facts: FileFacts, folder_id: str | None) -> None:
     """Records where the file of a document is now; its text is unchanged. A missing one is there again."""
     conn.execute(
         """
@@ -436,7 +440,9 @@ def content_of(conn: Connection, document_id: str) -> bytes | None:
 
 def counts(conn: Connection) -> dict[str, int]:
     """Returns how many documents are in each state."""
-    return dict(conn.execute("SELECT state, count(*) FROM documents GROUP BY state ORDER BY state").fetchall())
+    return dict(
+        conn.execute("SELECT state, count(*) FROM documents GROUP BY state ORDER BY state").fetchall()
+    )
 
 
 def waiting(conn: Connection) -> tuple[int, int, int]:
@@ -489,14 +495,22 @@ def excluded(conn: Connection, locations: Collection[str]) -> frozenset[str]:
 # --- removal ----------------------------------------------------------------------------------------
 
 
-def erase(conn: Connection, document_ids: Collection[str]) -> ErasedDocuments:
+def erase(conn: Connection, document_ids: Collection[str], *, for_good: bool = False) -> ErasedDocuments:
     """Deletes documents and all that was made from them, then checks that nothing of them is left.
 
     Prefaces of prompts that contain passages of them are emptied, and the epochs that follow end. Messages
-    stay, also those that quote a document. Ids of no document are ignored.
+    stay, also those that quote a document. Ids of no document are ignored. `for_good`: scans of watched
+    folders do not add the files again.
     """
     listed = json.dumps(sorted(set(document_ids)))
-    ids = [row[0] for row in conn.execute(f"SELECT id FROM documents WHERE id IN {_LISTED}", (listed,))]
+    found = conn.execute(
+        f"SELECT id, folder_id, location FROM documents WHERE id IN {_LISTED}", (listed,)
+    ).fetchall()
+    ids = [row[0] for row in found]
+    if for_good:
+        for _, folder_id, location in found:
+            if folder_id is not None and location is not None:
+                exclude(conn, location)
     listed = json.dumps(ids)
     entries = conn.execute(
         f"SELECT seq, id, context || char(10) || text FROM chunks WHERE document_id IN {_LISTED}", (listed,)
@@ -622,9 +636,7 @@ def passages_of(conn: Connection, session_id: str) -> list[StoredPassage]:
 def put_passages(conn: Connection, session_id: str, passages: Sequence[StoredPassage]) -> None:
     """Stores the passages given to a message; replaces those that it had."""
     for message_id in {one.message for one in passages}:
-        conn.execute(
-            "DELETE FROM passages WHERE session_id = ? AND message_id = ?", (session_id, message_id)
-        )
+        conn.execute("DELETE FROM passages WHERE session_id = ? AND message_id = ?", (session_id, message_id))
     conn.executemany(
         """
         INSERT OR REPLACE INTO passages (session_id, marker, message_id, document_id, begin, "end", page,

@@ -67,9 +67,7 @@ def left(conn: Connection, marks: Marks) -> int:
 
 def documents_left(conn: Connection, document_ids: Collection[str]) -> int:
     """Returns how many rows of any table still belong to erased documents."""
-    own = count(
-        conn, f"SELECT count(*) FROM documents WHERE id IN {_LISTED}", json.dumps(list(document_ids))
-    )
+    own = count(conn, f"SELECT count(*) FROM documents WHERE id IN {_LISTED}", json.dumps(list(document_ids)))
     return own + _owned(conn, ("document_id",), document_ids)
 
 

@@ -136,11 +136,9 @@ def pack_document(conn: Connection, document_id: str) -> tuple[Parcel, ErasedDoc
     if not rows["documents"]:
         raise DocumentNotFound(document_id)
     (document,) = rows["documents"]
-    folder, location = document["folder_id"], document["location"]
+    folder = document["folder_id"]
     rows["projects"] = _projects(conn, rows)
-    if folder is not None and location is not None:
-        documents.exclude(conn, location)
-    erased = documents.erase(conn, [document_id])
+    erased = documents.erase(conn, [document_id], for_good=True)
     _cut_what_points_out(rows, known)
     # A document that is taken back is in its folder again.
     rows["documents"] = [{**row, "folder_id": folder} for row in rows["documents"]]

@@ -177,15 +177,12 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "SELECT id, name, text FROM attachments",
         f"DELETE FROM attachments WHERE id IN {_LISTED}",
     ),
+    # Documents with the words are erased before; what is left was made of earlier versions of others.
     (
-        "document",
-        """
-        SELECT id, title, author, created, path, coalesce(location, ''), headings, text FROM documents
-        """,
-        f"DELETE FROM documents WHERE id IN {_LISTED}",
+        "",
+        "SELECT id, context, heading, header, text FROM chunks",
+        f"DELETE FROM chunks WHERE id IN {_LISTED}",
     ),
-    # What was made of a document that is deleted is gone by now; the rest was made of earlier versions.
-    ("", "SELECT id, context, heading, header, text FROM chunks", f"DELETE FROM chunks WHERE id IN {_LISTED}"),
     (
         "",
         "SELECT document_id, text FROM document_summaries",
@@ -377,6 +374,16 @@ def columns(conn: Connection) -> list[tuple[str, str]]:
     return [(table, column) for table, column in conn.execute(_COLUMNS)]
 
 
+def documents(conn: Connection, text: str) -> list[str]:
+    """Returns the documents that contain the words."""
+    rows = conn.execute(
+        """
+        SELECT id, title, author, created, path, coalesce(location, ''), headings, text FROM documents
+        """
+    )
+    return holding(conn, rows, text)
+
+
 def still_in(conn: Connection, text: str) -> list[str]:
     """Returns the columns, as `table.column`, that still contain the words."""
     found = []
@@ -399,7 +406,7 @@ def clear(conn: Connection, text: str) -> Cleared:
     """Clears all texts with the words that are neither messages nor memories.
 
     These are titles (also the user's own), summaries, tags, categories, names of projects, saved searches,
-    attachments, personas, templates, drafts, and earlier versions of memories.
+    attachments, watched folders, personas, templates, drafts, and earlier versions of memories.
     """
 
     def found(query: str) -> list[str]:
