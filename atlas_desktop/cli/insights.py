@@ -33,6 +33,7 @@ _STORED = {
     "memories": N_("memories"),
     "summaries": N_("summaries"),
     "attachments": N_("attachments"),
+    "documents": N_("documents"),
     "sessions": N_("sessions"),
     "epochs": N_("epochs"),
     "snapshots": N_("snapshots"),

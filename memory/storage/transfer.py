@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from memory.clock import Clock
+from memory.documents.entities import CitedReply
 from memory.entities import RoomKind
 from memory.errors import MessageNotFound
 from memory.kinds import MovedKind
@@ -50,6 +51,10 @@ class TransferStore:
         """Returns a session with all its branches, without replies that are being written. Raises
         `SessionNotFound`."""
         return await self._database.read(lambda conn: transfer.give(conn, session_id, self._room))
+
+    async def cited(self, session_id: str) -> dict[str, CitedReply]:
+        """Returns what the replies of a session cite of documents, by their ids in `give`."""
+        return await self._database.read(lambda conn: transfer.cited(conn, session_id))
 
     async def all_ids(self) -> list[str]:
         """Returns the sessions that are not in the bin, oldest first."""

@@ -674,8 +674,8 @@ def put_citations(
         conn.execute(f"DELETE FROM {table} WHERE reply_id = ?", (reply_id,))
     conn.executemany(
         """
-        INSERT INTO citations (session_id, reply_id, number, marker, document_id, begin, "end", page, first_line,
-            last_line, quote, verified, sha256)
+        INSERT INTO citations (session_id, reply_id, number, marker, document_id, begin, "end", page,
+            first_line, last_line, quote, verified, sha256)
         SELECT ?, ?, ?, ?, id, ?, ?, ?, ?, ?, ?, ?, ? FROM documents WHERE id = ?
         """,
         [
