@@ -14,6 +14,7 @@ from typing import Any
 from sqlcipher3 import dbapi2 as sqlcipher
 
 from memory.clock import micros
+from memory.documents.entities import DocumentState
 from memory.errors import MemoryFault
 from memory.storage import connection
 from memory.storage.connection import Connection
@@ -215,8 +216,11 @@ _DERIVED = {
     "learned",
     "left_open",
 }
-_RAW = {"sessions", "messages", "moves"}
-_FEWEST = {"sessions": 13, "messages": 14, "moves": 4}
+_RAW = {"sessions", "messages", "moves", "documents", "chunks"}
+_FEWEST = {"sessions": 13, "messages": 14, "moves": 4, "documents": 25, "chunks": 14}
+_NUMBERED = {"messages", "documents", "chunks"}
+"""Tables whose `seq` is the number of the row."""
+_STATES = {state.value for state in DocumentState}
 _DESTINATIONS = {"open", "private"}
 # In its table the name of a value and the value are adjacent.
 _PARCEL_KEY = re.compile(rb"parcel_key([0-9a-f]{64})")
@@ -268,19 +272,23 @@ def _in_pages(rows: Rows, columns: dict[str, list[str]]) -> dict[str, list[Row]]
         for table in _RAW:
             row: Row = dict(zip(columns[table], values, strict=False))
             if len(values) >= _FEWEST[table] and _is_of(table, row):
-                if table == "messages":
+                if table in _NUMBERED:
                     row["seq"] = row_id
                 found[table][row["item_id" if table == "moves" else "id"]] = row
     return {table: list(one.values()) for table, one in found.items()}
 
 
 def _is_of(table: str, row: Row) -> bool:
-    """Returns whether a row's values are those of a message, a session, or a session being moved."""
+    """Returns whether a row's values are those of a row of that table."""
     if table == "moves":
         parcel = row["parcel"]
         return _is_id(row["item_id"]) and row["destination"] in _DESTINATIONS and isinstance(parcel, bytes)
     if not _is_id(row["id"]):
         return False
+    if table == "documents":
+        return row["state"] in _STATES and isinstance(row["text"], str) and isinstance(row["sha256"], str)
+    if table == "chunks":
+        return _is_id(row["document_id"]) and isinstance(row["text"], str) and isinstance(row["key"], bytes)
     if table == "sessions":
         return row["title_source"] in _TITLES and isinstance(row["title"], str)
     return row["role"] in _ROLES and _is_id(row["session_id"]) and isinstance(row["content"], str)
@@ -427,7 +435,21 @@ def mend(conn: Connection, now: datetime) -> Expected:
     for _ in range(_MOST_ROUNDS):
         if not _cut_loose_ends(conn):
             break
+    _read_again(conn)
     return Expected(int(expected[0]), max(made, 0))
+
+
+def _read_again(conn: Connection) -> None:
+    """Marks documents that lost chunks, so that the next scan reads their files again: a search would not
+    find what is missing. Without its file, such a document keeps its text."""
+    conn.execute(
+        """
+        UPDATE documents SET parser = '' WHERE text <> '' AND id NOT IN (
+            SELECT document_id FROM chunks GROUP BY document_id HAVING count(*) = max(number) + 1
+                AND max("end") >= length(rtrim(documents.text, ' ' || char(9) || char(10)))
+        )
+        """
+    )
 
 
 def _cut_loose_ends(conn: Connection) -> int:

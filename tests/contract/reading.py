@@ -68,8 +68,8 @@ async def shelved(store: Store, new: NewDocument, *, summary: str = "") -> str:
 async def asked_about(
     store: Store, document: str, text: str = "What does it say?"
 ) -> tuple[Session, str, str]:
-    """A session about a document, with the ids of its question, whose preface contains the first chunk, and of
-    its reply, which cites that."""
+    """A session about a document, and the ids of its question, whose preface contains the first chunk, and of
+    the reply that cites it."""
     session, said = await store.create_session(NewSession(text), NewMessage(Role.USER, text))
     reply = await store.append_message(session.id, NewMessage(Role.ASSISTANT, "As it says [1]."))
     await store.documents.bind(session.id, [document])
