@@ -79,7 +79,7 @@ class DocumentStore:
 
     async def unwatch(self, folder_id: str) -> None:
         """Ends watching a folder. Its documents stay, and belong to no folder."""
-        await self._database.write(lambda conn: documents.unwatch(conn, folder_id))
+        await self._database.erase(lambda conn: documents.unwatch(conn, folder_id))
 
     async def scanned(self, folder_id: str, skipped: Sequence[tuple[str, str]]) -> None:
         """Records that a folder was scanned, and what was left out."""
