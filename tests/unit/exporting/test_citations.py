@@ -6,6 +6,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pypdfium2 import PdfDocument
 
 from atlas_desktop.exporting.document import citations
 from atlas_desktop.exporting.lines import line_of
@@ -50,6 +51,14 @@ async def test_a_reader_sees_the_sources_after_the_reply(form: str) -> None:
     }[form]
     assert text.index("As it says") < text.index("Sources:") < text.index(shown)
     assert text.count(QUOTE) == 1
+
+
+async def test_a_pdf_has_them_too() -> None:
+    store, session, _ = await cited()
+    out = io.BytesIO()
+    await ExportService([Chosen(store, (session,))]).write(Order("pdf"), StreamTarget(out))
+    text = PdfDocument(out.getvalue())[0].get_textpage().get_text_bounded()
+    assert text.index("As it says") < text.index("Sources:") < text.index(QUOTE)
 
 
 async def test_lines_contain_citations_and_an_import_keeps_them() -> None:
