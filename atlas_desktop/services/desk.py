@@ -561,7 +561,14 @@ class AppContext:
                 old, self._model = self._model, None
                 await old.close()
             for room in self._rooms:
-                room.chat = parts.chat(room.store, room.background, room.recall, room.continuity, room.epochs)
+                room.chat = parts.chat(
+                    room.store,
+                    room.background,
+                    room.recall,
+                    room.continuity,
+                    room.epochs,
+                    room.documents.search,
+                )
                 # A better model may succeed at summaries that an older one failed at.
                 await room.summaries.improve()
 

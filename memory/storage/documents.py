@@ -1,5 +1,6 @@
 """The documents of one room: folders, texts, chunks, vectors, summaries, citations."""
 
+import builtins
 from collections.abc import Collection, Sequence
 
 from memory.clock import Clock
@@ -106,7 +107,7 @@ class DocumentStore:
 
     async def list(
         self, *, project: str | None = None, state: DocumentState | None = None, folder: str | None = None
-    ) -> list[Document]:
+    ) -> builtins.list[Document]:
         """Returns documents by path; only those of a project, in a state, in a watched folder (by id).
 
         Raises `ProjectNotFound`.
@@ -125,7 +126,7 @@ class DocumentStore:
         """Returns where the pages of a document begin; empty without pages."""
         return await self._database.read(lambda conn: documents.pages_of(conn, document_id))
 
-    async def chunks(self, document_id: str) -> "list[Chunk]":
+    async def chunks(self, document_id: str) -> builtins.list[Chunk]:
         return await self._database.read(lambda conn: documents.chunks_of(conn, document_id))
 
     async def chunks_by_seq(self, seqs: Sequence[int]) -> dict[int, Chunk]:
@@ -143,7 +144,7 @@ class DocumentStore:
         """Returns the numbers of chunks, of chunks without any vector, and of documents without a summary."""
         return await self._database.read(documents.waiting)
 
-    async def put(self, new: "Sequence[NewDocument]") -> "list[str]":
+    async def put(self, new: "Sequence[NewDocument]") -> builtins.list[str]:
         """Stores what was read from files, in one transaction; returns the ids. Unchanged chunks keep their
         ids and vectors."""
         now = self._clock.now()
@@ -190,11 +191,11 @@ class DocumentStore:
     async def unbind(self, session_id: str, document_id: str) -> None:
         await self._database.write(lambda conn: documents.unbind(conn, session_id, document_id))
 
-    async def bound(self, session_id: str) -> "list[Document]":
+    async def bound(self, session_id: str) -> builtins.list[Document]:
         """Returns the documents that a session is about, in the order in which they were added."""
         return await self._database.read(lambda conn: documents.bound(conn, session_id))
 
-    async def passages(self, session_id: str) -> "list[StoredPassage]":
+    async def passages(self, session_id: str) -> builtins.list[StoredPassage]:
         """Returns the passages in the prompts of a session, by their numbers."""
         return await self._database.read(lambda conn: documents.passages_of(conn, session_id))
 
@@ -236,7 +237,7 @@ class DocumentStore:
     async def drop_summary_parts(self, document_id: str, *, but: Collection[bytes]) -> None:
         await self._database.write(lambda conn: documents.drop_summary_parts(conn, document_id, but=but))
 
-    async def unsummarised(self, *, limit: int = 100) -> "list[str]":
+    async def unsummarised(self, *, limit: int = 100) -> builtins.list[str]:
         """Returns documents without a summary of their present text, latest first."""
         return await self._database.read(lambda conn: documents.unsummarised(conn, limit=limit))
 

@@ -74,19 +74,32 @@ async def asked_about(
     reply = await store.append_message(session.id, NewMessage(Role.ASSISTANT, "As it says [1]."))
     await store.documents.bind(session.id, [document])
     known, chunk = await store.documents.get(document), (await store.documents.chunks(document))[0]
-    place = {
-        "document": document,
-        "title": known.title,
-        "page": None,
-        "lines": chunk.lines,
-        "begin": chunk.begin,
-        "end": chunk.end,
-    }
     passage = StoredPassage(
-        marker=1, heading=(), text=chunk.text, sha256=known.sha256, message=said.id, **place
+        marker=1,
+        document=document,
+        title=known.title,
+        page=None,
+        lines=chunk.lines,
+        begin=chunk.begin,
+        end=chunk.end,
+        heading=(),
+        text=chunk.text,
+        sha256=known.sha256,
+        message=said.id,
     )
     await store.documents.put_passages(session.id, [passage])
-    citation = StoredCitation(marker=1, quote=chunk.text, verified=True, sha256=known.sha256, **place)
+    citation = StoredCitation(
+        marker=1,
+        document=document,
+        title=known.title,
+        page=None,
+        lines=chunk.lines,
+        begin=chunk.begin,
+        end=chunk.end,
+        quote=chunk.text,
+        verified=True,
+        sha256=known.sha256,
+    )
     await store.documents.put_citations(session.id, reply.id, [citation], [(0, 5)])
     await store.update_message(said.id, MessagePatch(preface=f"[1] {chunk.text}"))
     head = (TierUse("documents", 3, (document,)),)

@@ -18,6 +18,7 @@ from memory.entities import (
 from memory.errors import MessageNotFound, RoomClosed, SessionBinned, SessionNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.storage.queries import forks
+from memory.storage.queries.table_ownership import tables
 from memory.storage.store import Store
 from models.messages import Role
 from tests.contract.reading import asked_about, read, shelved
@@ -268,9 +269,7 @@ async def test_a_copy_cites_what_its_branch_cites_and_goes_on_counting(store: St
 
 
 async def test_every_column_of_what_was_read_is_copied(store: Store) -> None:
+    known = await database_of(store).read(tables)
     for table, owner, columns in forks._READING:
         named = {"session_id", owner, *(name.strip(' "') for name in columns.split(","))}
-        every = await database_of(store).read(
-            lambda conn, table=table: {row[1] for row in conn.execute(f"PRAGMA table_info({table})")}
-        )
-        assert named == every
+        assert named == set(known[table].columns)

@@ -82,8 +82,8 @@ def test_no_file_holds_a_word_of_a_document(program: Program, tmp_path: Path, te
         told = program.json("docs", *command)
         assert document not in json.dumps(told)
         assert texts["title"] not in json.dumps(told)
-    for command in ("show", "text", "summary"):
-        unknown, random = (program.run("docs", command, ref) for ref in (document, f"{document[:-4]}0000"))
+    for looking in ("show", "text", "summary"):
+        unknown, random = (program.run("docs", looking, ref) for ref in (document, f"{document[:-4]}0000"))
         assert unknown.returncode == random.returncode != 0
         assert unknown.stderr == random.stderr.replace(f"{document[:-4]}0000", document)
     assert [one["id"] for one in program.json("docs", "list", "--private")] == [document]

@@ -2,7 +2,7 @@
 
 `location` is the absolute path by which a file is known again; `path` is how the user gave it. `text` is the
 whole text; a chunk's `text` is the part from `begin` to `end`, and `context` is what is indexed and embedded
-with it: title, headings, header of a table. `key` is a digest of both, so an unchanged chunk keeps its vector.
+with it: title, headings, header of a table. `key` is a digest of both: an unchanged chunk keeps its vector.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 

@@ -348,7 +348,7 @@ def put(conn: Connection, new: NewDocument, now: datetime) -> str:
             f"UPDATE documents SET {', '.join(f'{name} = ?' for name in row)} WHERE id = ?",
             (*row.values(), document_id),
         )
-    _put_chunks(conn, document_id, title, row["text"], new.chunks)
+    _put_chunks(conn, document_id, title, "" if parsed is None else parsed.text, new.chunks)
     return document_id
 
 
