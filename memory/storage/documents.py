@@ -166,10 +166,10 @@ class DocumentStore:
     async def set_state(self, document_ids: Collection[str], state: DocumentState) -> None:
         await self._database.write(lambda conn: documents.set_state(conn, document_ids, state))
 
-    async def excluded(self, locations: Collection[str]) -> frozenset[str]:
-        """Returns those of these absolute paths that a scan of a folder must not add: their documents were
-        removed for good, or have left for another room."""
-        return await self._database.read(lambda conn: documents.excluded(conn, locations))
+    async def excluded(self, names: Collection[str]) -> frozenset[str]:
+        """Returns those of these absolute paths, or SHA-256 of contents, that a scan of a folder must not
+        add: their documents were removed for good, or have left for another room."""
+        return await self._database.read(lambda conn: documents.excluded(conn, names))
 
     async def told_in(self, document_ids: Collection[str]) -> tuple[str, ...]:
         """Returns the sessions whose prompts may contain text of these documents."""

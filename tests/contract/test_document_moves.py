@@ -154,6 +154,9 @@ async def test_a_document_leaves_its_folder_which_does_not_add_it_again(pair: Pa
     await move(source, target, document)
     assert await source.documents.excluded([PLACE, other]) == {PLACE}
     assert (await target.documents.get(document)).folder is None
+    # Nor is it added when it is renamed.
+    sha256 = (await target.documents.get(document)).sha256
+    assert await source.documents.excluded([other, sha256]) == {sha256}
     assert await database_of(source).read(lambda conn: holding(conn, "Heron", "heron")) == set()
     # Whoever watches the folder again does not want it either; only who adds the file by hand does.
     await source.documents.unwatch(folder.id)

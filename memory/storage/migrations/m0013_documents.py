@@ -180,7 +180,7 @@ _TABLES = (
     """,
     "CREATE INDEX unsupported_by_reply ON unsupported (session_id, reply_id)",
     # Files of watched folders that a scan must not add again: their documents were removed or have left for
-    # another room. `digest`: of the file's place, with a key.
+    # another room. `digest`: of the file's place, or of its content, with a key.
     "CREATE TABLE left_files (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID",
     # Documents move like sessions.
     "ALTER TABLE moves RENAME COLUMN session_id TO item_id",

@@ -336,7 +336,7 @@ def put(conn: Connection, new: NewDocument, now: datetime) -> str:
     document_id = new.document or new_id()
     if new.folder is None:
         # Added by hand: the user wants it here, whatever room it is in besides.
-        readmit(conn, facts.path)
+        readmit(conn, facts.path, new.sha256)
     if new.document is None:
         names = ["id", *row, "added_at"]
         conn.execute(
@@ -461,9 +461,9 @@ def waiting(conn: Connection) -> tuple[int, int, int]:
 # --- files of documents that have left -----------------------------------------------------------------
 
 
-def _digest(conn: Connection, location: str) -> bytes:
-    """Returns a digest of a place, keyed so that lists of two rooms cannot be compared."""
-    return hashlib.blake2b(storable(location).encode(), key=_digest_key(conn), digest_size=16).digest()
+def _digest(conn: Connection, name: str) -> bytes:
+    """Returns a digest, keyed so that lists of two rooms cannot be compared."""
+    return hashlib.blake2b(storable(name).encode(), key=_digest_key(conn), digest_size=16).digest()
 
 
 def _digest_key(conn: Connection) -> bytes:
@@ -475,21 +475,28 @@ def _digest_key(conn: Connection) -> bytes:
     return made
 
 
-def exclude(conn: Connection, location: str) -> None:
-    """Records that scans must not add the file at this absolute path again."""
-    conn.execute("INSERT OR IGNORE INTO left_files (digest) VALUES (?)", (_digest(conn, location),))
+def exclude(conn: Connection, location: str, sha256: str) -> None:
+    """Records that scans must not add the file again: by its absolute path, and by its content, because it
+    may be renamed."""
+    conn.executemany(
+        "INSERT OR IGNORE INTO left_files (digest) VALUES (?)",
+        [(_digest(conn, location),), (_digest(conn, sha256),)],
+    )
 
 
-def readmit(conn: Connection, location: str) -> None:
-    """Lets scans add the file at this absolute path again."""
+def readmit(conn: Connection, location: str, sha256: str) -> None:
+    """Lets scans add the file with this absolute path or content again."""
     if conn.execute("SELECT EXISTS (SELECT 1 FROM left_files)").fetchone()[0]:
-        conn.execute("DELETE FROM left_files WHERE digest = ?", (_digest(conn, location),))
+        conn.executemany(
+            "DELETE FROM left_files WHERE digest = ?",
+            [(_digest(conn, location),), (_digest(conn, sha256),)],
+        )
 
 
-def excluded(conn: Connection, locations: Collection[str]) -> frozenset[str]:
-    """Returns those of these absolute paths that scans must not add."""
+def excluded(conn: Connection, names: Collection[str]) -> frozenset[str]:
+    """Returns those of these absolute paths, or SHA-256 of contents, that scans must not add."""
     left = {bytes(row[0]) for row in conn.execute("SELECT digest FROM left_files")}
-    return frozenset(one for one in locations if _digest(conn, one) in left) if left else frozenset()
+    return frozenset(one for one in names if _digest(conn, one) in left) if left else frozenset()
 
 
 # --- removal ----------------------------------------------------------------------------------------
@@ -504,13 +511,13 @@ def erase(conn: Connection, document_ids: Collection[str], *, for_good: bool = F
     """
     listed = json.dumps(sorted(set(document_ids)))
     found = conn.execute(
-        f"SELECT id, folder_id, location FROM documents WHERE id IN {_LISTED}", (listed,)
+        f"SELECT id, folder_id, location, sha256 FROM documents WHERE id IN {_LISTED}", (listed,)
     ).fetchall()
     ids = [row[0] for row in found]
     if for_good:
-        for _, folder_id, location in found:
+        for _, folder_id, location, sha256 in found:
             if folder_id is not None and location is not None:
-                exclude(conn, location)
+                exclude(conn, location, sha256)
     listed = json.dumps(ids)
     entries = conn.execute(
         f"SELECT seq, id, context || char(10) || text FROM chunks WHERE document_id IN {_LISTED}", (listed,)

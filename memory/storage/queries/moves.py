@@ -358,7 +358,7 @@ def _placed(conn: Connection, row: Row) -> Row:
     """
     location, folder = row["location"], row["folder_id"]
     if location is not None:
-        documents.readmit(conn, location)
+        documents.readmit(conn, location, row["sha256"])
         taken = conn.execute("SELECT 1 FROM documents WHERE location = ?", (location,)).fetchone()
         location = location if taken is None else None
     known = conn.execute("SELECT id FROM document_folders WHERE id = ?", (folder,)).fetchone()
