@@ -691,4 +691,5 @@ def forget_preview(affected: "Affected") -> dict[str, Any]:
         "sessions": [{"id": one.id, "title": one.text} for one in affected.sessions],
         "messages": [{"id": one.id, "text": one.text} for one in affected.messages],
         "memories": [{"id": one.id, "text": one.text} for one in affected.memories],
+        "documents": [{"id": one.id, "title": one.text} for one in affected.documents],
     }

@@ -15,6 +15,7 @@ from atlas_desktop.exporting.document import (
     BaseWriter,
     MemoryRecord,
     attachments,
+    citations,
     marks,
     memory_line,
     moment,
@@ -259,6 +260,10 @@ class PdfWriter(BaseWriter):
             said = "".join(f" · {mark}" for mark in marks(message))
             self._head(speaker_of(message), moment(message.created_at) + said)
             self._text(clean(message.content))
+            if sources := citations(message):
+                self._set("Sources:", self._fonts.plain, _SMALL, colour=_QUIET)
+            for line in sources:
+                self._set(line, self._fonts.plain, _SMALL, colour=_QUIET)
 
     def memories(self, memories: Sequence[MemoryRecord]) -> None:
         self._section("Memories", "")

@@ -264,7 +264,8 @@ class ContextEngine:
         return await self._documents.told(session.id, material.attachments, messages, epoch, budget, used)
 
     async def _whole_documents(self, session_id: str, budget: Budget) -> list[WholeDocument]:
-        """Returns what a head contains of the session's documents: attachments in full, summaries of others."""
+        """Returns what a head contains of the session's documents: attachments in full, summaries of
+        others."""
         found = [] if self._documents is None else await self._documents.whole(session_id, budget)
         return found + ([] if self._library is None else await self._library.summaries(session_id, budget))
 

@@ -1,8 +1,8 @@
 """Selects what a prompt contains of the documents that a session is about: summaries and passages.
 
-Summaries are part of an epoch's head. The passages nearest to the question are sent with the newest turn, each
-under a number by which the reply can cite it. Numbers go up within a session, because earlier passages stay in
-the prompt.
+Summaries are part of an epoch's head. The passages nearest to the question are sent with the newest turn,
+each under a number by which the reply can cite it. Numbers go up within a session, because earlier passages
+stay in the prompt.
 """
 
 from collections.abc import Sequence

@@ -130,9 +130,9 @@ class KnownFile:
 class NewDocument:
     """What was read from a file, to be stored.
 
-    `path` is as the user gave it, `facts.path` absolute. `document` is the id of the document that it replaces,
-    None for a new one. With `error` the file could not be read, in full (`parsed` is None) or in part. `content`
-    is a copy of the file.
+    `path` is as the user gave it, `facts.path` absolute. `document` is the id of the document that it
+    replaces, None for a new one. With `error` the file could not be read, in full (`parsed` is None) or in
+    part. `content` is a copy of the file.
     """
 
     path: str
@@ -321,7 +321,7 @@ class CitedReply:
 
 @dataclass(frozen=True, slots=True)
 class ErasedDocuments:
-    """What was erased with documents. `recalled_in` are the sessions whose prompts contained passages of them.
+    """What was erased with documents. `recalled_in` are the sessions whose prompts had passages of them.
 
     `verified`: nothing of them was found afterwards.
     """
@@ -338,7 +338,7 @@ class ErasedDocuments:
 
 @dataclass(frozen=True, slots=True)
 class ChunkEntry:
-    """A chunk as search reads it: `words` is the number of its words, those of title and headings included."""
+    """A chunk as search reads it: `words` is the number of its words, with those of title and headings."""
 
     seq: int
     id: str

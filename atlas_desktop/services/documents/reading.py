@@ -1,4 +1,4 @@
-"""Turns files into documents: reads, parses and splits them, several at a time, and stores them in batches."""
+"""Turns files into documents: reads, parses and splits them, several at a time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -21,8 +21,8 @@ PARTLY_PICTURES = "partly_pictures"
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A file to be read. `path` is as the user gave it; no link below `root` is followed. `document` is the id of
-    the document that it replaces."""
+    """A file to be read. `path` is as the user gave it; no link below `root` is followed. `document` is the
+    id of the document that it replaces."""
 
     path: str
     location: Path

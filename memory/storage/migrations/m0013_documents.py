@@ -2,7 +2,7 @@
 
 `location` is the absolute path by which a file is known again; `path` is how the user gave it. `text` is the
 whole text; a chunk's `text` is the part from `begin` to `end`, and `context` is what is indexed and embedded
-with it: title, headings, header of a table. `key` is a digest of both, so an unchanged chunk keeps its vector.
+with it: title, headings, header of a table. `key` is a digest of both: an unchanged chunk keeps its vector.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
@@ -180,6 +180,14 @@ _TABLES = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX unsupported_by_reply ON unsupported (session_id, reply_id)",
+    # Files of watched folders that a scan must not add again: their documents were removed or have left for
+    # another room. `digest`: of the file's place, or of its content, with a key.
+    "CREATE TABLE left_files (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID",
+    # Documents move like sessions.
+    "ALTER TABLE moves RENAME COLUMN session_id TO item_id",
+    """
+    ALTER TABLE moves ADD COLUMN kind TEXT NOT NULL DEFAULT 'session' CHECK (kind IN ('session', 'document'))
+    """,
 )
 
 # Scripts without spaces, and Hangul, whose words are joined to endings. The index takes every three consecutive
