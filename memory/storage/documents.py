@@ -178,7 +178,7 @@ class DocumentStore:
     async def unbind(self, session_id: str, document_id: str) -> None:
         await self._database.write(lambda conn: documents.unbind(conn, session_id, document_id))
 
-    async def bound(self, session_id: str) -> "list[Document]":
+    async def bound(self, session_id: str) -> Sequence[Document]:
         """Returns the documents that a session is about, in the order in which they were added."""
         return await self._database.read(lambda conn: documents.bound(conn, session_id))
 
