@@ -1109,7 +1109,6 @@ _DOCUMENTS: tuple[Action, ...] = (
         priority=True,
         slash="/documents",
         name=_("Documents"),
-        label=_("Documents"),
         help=_(
             "Show the library: add files, watch folders, read and search documents, ask about them. Also "
             "shows the files attached to conversations."

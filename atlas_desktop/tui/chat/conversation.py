@@ -33,10 +33,10 @@ class Conversation:
     """A conversation of this run. `session` is None until its first message is stored.
 
     Before that, `begins_in`, `mode`, `project` and `system` say how it is to begin. `attached` and
-    `documents` become part of it with the next message. `draft` is what is typed, `waiting` holds messages to send after the current turn, `parts` those parts of a long text that come
-    before them. `partial_text` is the text so far of the reply under way. `used` counts the tokens of the
-    prompt and of the newest reply, `speed` its tokens a second (0: unknown); `measured` keeps both for every
-    reply.
+    `documents` become part of it with the next message. `draft` is what is typed, `waiting` holds messages to
+    send after the current turn, `parts` those parts of a long text that come before them. `partial_text` is
+    the text so far of the reply under way. `used` counts the tokens of the prompt and of the newest reply,
+    `speed` its tokens a second (0: unknown); `measured` keeps both for every reply.
     """
 
     session: Session | None = None

@@ -1,6 +1,7 @@
 """Changes the library from the Documents view: add, watch, read again, summarise, remove."""
 
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.locale import _, ngettext, number
@@ -79,7 +80,7 @@ class DocumentActions:
         """Looks for changed files: in the marked folder, or everywhere."""
         row = self._marked()
         folder = None if row is None else row.folder
-        self._do(lambda: self._rescan(folder))
+        self._do(partial(self._rescan, folder))
 
     async def _rescan(self, folder: "WatchedFolder | None") -> None:
         await self._reading(
@@ -110,7 +111,7 @@ class DocumentActions:
         row = self._marked()
         if row is not None and row.folder is not None:
             folder, inside = row.folder, len(row.documents)
-            self._do(lambda: self._unwatch(folder, inside))
+            self._do(partial(self._unwatch, folder, inside))
 
     async def _unwatch(self, folder: "WatchedFolder", inside: int) -> None:
         kept = _("They stay as they are; changes of the files are no longer followed.")
@@ -137,9 +138,9 @@ class DocumentActions:
         """Removes the chosen documents, or detaches the marked text; asks first."""
         row, chosen = self._marked(), list(self._chosen())
         if row is not None and row.attached is not None and not chosen:
-            self._do(lambda: self._detach(row))
+            self._do(partial(self._detach, row))
         elif chosen:
-            self._do(lambda: self._remove(chosen))
+            self._do(partial(self._remove, chosen))
 
     async def _remove(self, chosen: "list[Document]") -> None:
         names = [f"“{title_text(one)}”" for one in chosen[:_NAMED]]
@@ -199,7 +200,7 @@ class DocumentActions:
     def summarise(self) -> None:
         """Makes the summaries of the chosen documents, or makes them again."""
         if chosen := [one for one in self._chosen() if one.chunks]:
-            self._do(lambda: self._summarise(chosen))
+            self._do(partial(self._summarise, chosen))
 
     async def _summarise(self, chosen: "Sequence[Document]") -> None:
         try:

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -146,7 +147,7 @@ class PathField(Vertical):
         self._input.cursor_position = len(path)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self._app.attempt(lambda: self._look(event.value), group="path", exclusive=True)
+        self._app.attempt(partial(self._look, event.value), group="path", exclusive=True)
 
     async def _look(self, typed: str) -> None:
         found = await asyncio.to_thread(completions, typed, folders_only=self._folders_only)

@@ -448,7 +448,7 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         row = self.marked
         if row is not None and row.attached is not None and not self._selected:
             session, attachment = row.attached.places[0]
-            self.atlas.attempt(lambda: self._use_attached(session, attachment), group="documents-change")
+            self.atlas.attempt(self._use_attached(session, attachment), group="documents-change")
         elif chosen := [one for one in self.chosen if one.chunks]:
             self.dismiss(UseHere(tuple(chosen)))
 
