@@ -51,7 +51,7 @@ async def shelve(
     error: DocumentError | None = None,
     summary: DocumentSummary | None = None,
 ) -> str:
-    """Stores a document whose paragraphs are its chunks; returns its id. Without a text it is not readable."""
+    """Stores a document whose paragraphs are its chunks; returns its id. Without a text it was not read."""
     parsed, chunks, at = None, [], 0
     for piece in text.split("\n\n") if text else ():
         begin = text.index(piece, at)
@@ -89,7 +89,7 @@ async def library(store: InMemoryStore) -> dict[str, str]:
     """A watched folder with two documents, one of which cannot be read, and two single files; ids by name."""
     folder = await store.documents.watch(PAPERS, PAPERS, exclude=("drafts/",), on_missing=OnMissing.ARCHIVE)
     await store.documents.scanned(folder.id, [("drafts/old.md", "excluded by a pattern")])
-    made = {
+    return {
         "ferries": await shelve(
             store,
             f"{PAPERS}/ferries.md",
@@ -106,7 +106,6 @@ async def library(store: InMemoryStore) -> dict[str, str]:
             store, "/home/ada/tides.pdf", TIDES, title="Tides", pages=(0, TIDES.index("At new moon"))
         ),
     }
-    return made
 
 
 async def cite(
@@ -139,7 +138,11 @@ async def cite(
 
 async def cited_talk(store: InMemoryStore, document_id: str) -> Session:
     """A conversation about a document, whose reply cites it twice; the second quotation is not in it."""
-    session = await talk(store, "When do we go?", [("When does the ferry leave?", "Everybody knows it. At eight [1]. Or ten [2].")])
+    session = await talk(
+        store,
+        "When do we go?",
+        [("When does the ferry leave?", "Everybody knows it. At eight [1]. Or ten [2].")],
+    )
     await store.documents.bind(session.id, [document_id])
     reply = (await store.branch(session.id))[-1]
     await cite(

@@ -166,7 +166,9 @@ async def test_a_folder_is_no_longer_watched(make: Make, keeps: bool) -> None:
     async with place.app.run_test(size=(120, 40)) as pilot:
         await look(pilot, place, "1 watched folder")
         await pilot.press("u")
-        await assert_until(pilot, lambda: on(place.app, PickScreen) and "Keep its 2 documents" in shown(place))
+        await assert_until(
+            pilot, lambda: on(place.app, PickScreen) and "Keep its 2 documents" in shown(place)
+        )
         await pilot.press(*(["enter"] if keeps else ["down", "enter"]))
         await assert_until(pilot, lambda: on(place.app, DocumentsScreen))
         await settle(pilot)
@@ -186,7 +188,9 @@ async def test_selected_documents_are_removed_after_a_question(make: Make) -> No
         await assert_until(pilot, lambda: "2 selected" in shown(place))
         assert "✓ ● Ferries" in shown(place)
         await pilot.press("delete")
-        await assert_until(pilot, lambda: on(place.app, ConfirmScreen) and "Remove 2 documents?" in shown(place))
+        await assert_until(
+            pilot, lambda: on(place.app, ConfirmScreen) and "Remove 2 documents?" in shown(place)
+        )
         await pilot.press("escape")
         await assert_until(pilot, lambda: on(place.app, DocumentsScreen))
         assert len(await store.documents.list()) == 3
@@ -220,7 +224,9 @@ async def test_a_question_begins_a_conversation_about_the_documents(make: Make) 
         assert on(place.app, DocumentsScreen), "nothing was read from it"
         await mark(pilot, place, f"document {ids['ferries']}")
         await pilot.press("q")
-        await assert_until(pilot, lambda: on(place.app, ChatScreen) and "used with next message" in shown(place))
+        await assert_until(
+            pilot, lambda: on(place.app, ChatScreen) and "used with next message" in shown(place)
+        )
         await say(pilot, "When does it leave?")
         await assert_until(pilot, lambda: "At eight." in shown(place))
         await settle(pilot)
@@ -337,7 +343,9 @@ async def test_a_reply_shows_its_sources_and_leads_to_the_passage_and_back(make:
         await pilot.press("tab")
         await assert_until(pilot, lambda: "▸ ✗ [2]" in shown(place))
         await pilot.press("shift+tab", "enter")
-        await assert_until(pilot, lambda: on(place.app, ReaderScreen) and "▌ The ferry leaves" in shown(place))
+        await assert_until(
+            pilot, lambda: on(place.app, ReaderScreen) and "▌ The ferry leaves" in shown(place)
+        )
         await pilot.press("escape")
         await assert_until(pilot, lambda: on(place.app, ChatScreen) and "▸ ✓ [1]" in shown(place))
         await pilot.press("escape", "u")
@@ -370,7 +378,9 @@ async def test_a_citation_of_a_changed_document_says_so(make: Make) -> None:
         await assert_until(pilot, lambda: "document has changed since" in shown(place))
         await settle(pilot)
         await pilot.press("alt+up", "tab", "enter")
-        await assert_until(pilot, lambda: on(place.app, ReaderScreen) and "marked where it is now" in shown(place))
+        await assert_until(
+            pilot, lambda: on(place.app, ReaderScreen) and "marked where it is now" in shown(place)
+        )
         assert "▌ The ferry leaves Bodø at eight." in shown(place)
 
 

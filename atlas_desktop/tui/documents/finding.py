@@ -2,16 +2,17 @@
 
 import re
 from bisect import bisect_left
+from collections.abc import Sequence
 
-MOST = 10_000
+MOST = 20_000
 """Matches that are counted and marked."""
 _PIECE = 262_144
 """Characters that are searched at a time: a search holds the interpreter, and keys wait for it."""
 _OVERLAP = 1_000
 
 
-def matches(text: str, words: str) -> list[tuple[int, int]]:
-    """Returns the ranges of the words in the text, at most `MOST`, in order.
+def matches(text: str, words: str, position: int = 0) -> list[tuple[int, int]]:
+    """Returns the ranges of the words in the text, in order: at most `MOST`, those after a position first.
 
     Capital letters and the kind of space do not matter.
     """
@@ -19,20 +20,27 @@ def matches(text: str, words: str) -> list[tuple[int, int]]:
     if not parts:
         return []
     pattern = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE)
+    after = _matches(pattern, text, position, len(text), MOST)
+    return _matches(pattern, text, 0, position, MOST - len(after)) + after
+
+
+def _matches(
+    pattern: "re.Pattern[str]", text: str, begin: int, end: int, most: int
+) -> list[tuple[int, int]]:
+    """Returns the first matches that begin in a range."""
     found: list[tuple[int, int]] = []
-    after = 0
-    for begin in range(0, len(text), _PIECE):
-        for match in pattern.finditer(text, max(begin, after), begin + _PIECE + _OVERLAP):
-            if match.start() >= begin + _PIECE:
+    after = begin
+    for at in range(begin, end, _PIECE):
+        stop = min(at + _PIECE, end)
+        for match in pattern.finditer(text, max(at, after), stop + _OVERLAP):
+            if match.start() >= stop or len(found) == most:
                 break
             found.append(match.span())
             after = match.end()
-            if len(found) == MOST:
-                return found
     return found
 
 
-def next_match(found: list[tuple[int, int]], position: int, step: int) -> int:
+def next_match(found: Sequence[tuple[int, int]], position: int, step: int) -> int:
     """Returns the index of the first match after (`step` 1) or the last one before (-1) a position; wraps."""
     at = bisect_left(found, (position, position)) if step < 0 else bisect_left(found, (position + 1, 0))
     return (at if step > 0 else at - 1) % len(found)

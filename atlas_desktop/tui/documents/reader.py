@@ -137,6 +137,10 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
 
     def _tell(self) -> None:
         """Updates the title line and the footer."""
+        self._tell_title()
+        self.refresh_bindings()
+
+    def _tell_title(self) -> None:
         if self._document is None or not self._title.is_attached:
             return
         parts = [title_text(self._document)]
@@ -147,15 +151,14 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
             parts.append(f"{self.view.top / len(self._page.text):.0%}")
         if self.view.found:
             total = number(len(self.view.found)) + ("+" if len(self.view.found) == MOST else "")
-            at = list(self.view.found).index(self.view.current) + 1 if self.view.current else 0
+            at = bisect_right(self.view.found, self.view.current) if self.view.current else 0
             parts.append(_("match {at} of {total}", at=number(at), total=total))
         elif self._shown_words:
             parts.append(_("no matches for “{words}”", words=clean_line(self._shown_words)))
         self._title.update(Content(" · ".join(parts)), layout=False)
-        self.refresh_bindings()
 
     def on_document_text_moved(self) -> None:
-        self._tell()
+        self._tell_title()
 
     # --- search -----------------------------------------------------------------------------------
 
@@ -174,7 +177,7 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
 
     async def _find(self, words: str) -> None:
         page = self._page
-        found = await asyncio.to_thread(matches, page.text, words)
+        found = await asyncio.to_thread(matches, page.text, words, self.view.top)
         if not self.is_attached or page is not self._page:
             return
         self._shown_words = words
@@ -191,7 +194,7 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
         self._step(-1)
 
     def _step(self, by: int, *, first: bool = False) -> None:
-        found = list(self.view.found)
+        found = self.view.found
         if not found:
             return
         position = self.view.current[0] if self.view.current else self.view.top - (1 if first else 0)

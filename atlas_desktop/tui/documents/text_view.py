@@ -166,6 +166,7 @@ class DocumentText(ScrollView, can_focus=True):
         self.virtual_size = Size(self.size.width, len(rows))
         self.scroll_to(y=rows.first_row_of(position), animate=False, force=True, immediate=True)
         self.refresh()
+        self.post_message(self.Moved())
 
     @property
     def laid_out(self) -> bool:

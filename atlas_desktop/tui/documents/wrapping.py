@@ -128,7 +128,7 @@ def _starts_of_wide(text: str, begin: int, end: int, width: int) -> Iterator[int
             # Spaces at the end of a row may stand beyond it.
             used, space = used + 1, at
             continue
-        if used + cells > width and at > begin:
+        while used + cells > width and at > begin:
             begin = space + 1 if space >= begin else at
             yield begin
             used, space = sum(cells_of(text[i]) for i in range(begin, at)), -1
