@@ -16,6 +16,7 @@ from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.documents.screen import DocumentsScreen
 from memory.attachments import NewAttachment
 from memory.documents.entities import FileFacts, NewDocument, OnMissing, ParsedText
+from memory.jobs.queue import Job
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, NamedModel, Stage, talk
@@ -262,16 +263,21 @@ async def test_a_heading_leads_into_the_reader(make: Make) -> None:
         await assert_until(pilot, lambda: "Single files" in shown(place))
 
 
-async def test_the_view_follows_changes_from_elsewhere(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atlas_desktop.tui.documents.screen._LOOK_S", 0.02)
+async def test_the_view_follows_changes_in_the_background(make: Make) -> None:
     store, _ids = await stocked()
     place = make(store=store)
     async with place.app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
-        await pilot.press("f7")
-        await assert_until(pilot, lambda: "Single files" in shown(place))
+        await look(pilot, place, "Single files")
         await shelve(store, "/home/ada/new.md", "Something new.")
+        room = place.desk.room
+        assert room is not None
+        room.background.register("nothing", nothing)
+        await room.background.add("nothing", "all")
         await assert_until(pilot, lambda: "new.md" in shown(place))
+
+
+async def nothing(_job: Job) -> None:
+    """A job that has nothing to do."""
 
 
 # --- files attached to conversations ----------------------------------------------------------------

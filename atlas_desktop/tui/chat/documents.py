@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.chat.composer import ComposerController
     from atlas_desktop.tui.chat.navigation import NavigationController
     from atlas_desktop.tui.chat.sessions import SessionsController
-    from atlas_desktop.tui.documents.screen import Result
+    from atlas_desktop.tui.documents.screen import DocumentsScreen, Result
     from memory.documents.entities import Document, StoredCitation
 
 GROUP = "tools"
@@ -40,11 +40,22 @@ class DocumentsController:
         self._sessions = sessions
         self._attachments = attachments
         self._navigation = navigation
+        self._library: DocumentsScreen | None = None
 
     def show(self) -> None:
         from atlas_desktop.tui.documents.screen import DocumentsScreen
 
-        self._app.push_screen(DocumentsScreen(self._app), self._left)
+        self._library = DocumentsScreen(self._app)
+        self._app.push_screen(self._library, self._library_left)
+
+    def job_moved(self) -> None:
+        """Brings the Documents view up to date: documents that were read leave jobs in the background."""
+        if self._library is not None:
+            self._library.look_for_changes()
+
+    def _library_left(self, wanted: "Result | None") -> None:
+        self._library = None
+        self._left(wanted)
 
     def _left(self, wanted: "Result | None") -> None:
         match wanted:

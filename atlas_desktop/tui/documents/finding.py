@@ -24,9 +24,7 @@ def matches(text: str, words: str, position: int = 0) -> list[tuple[int, int]]:
     return _matches(pattern, text, 0, position, MOST - len(after)) + after
 
 
-def _matches(
-    pattern: "re.Pattern[str]", text: str, begin: int, end: int, most: int
-) -> list[tuple[int, int]]:
+def _matches(pattern: "re.Pattern[str]", text: str, begin: int, end: int, most: int) -> list[tuple[int, int]]:
     """Returns the first matches that begin in a range."""
     found: list[tuple[int, int]] = []
     after = begin

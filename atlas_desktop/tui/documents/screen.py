@@ -46,8 +46,6 @@ PAGE = 200
 _HITS = 40
 _PAUSE_S = 0.35
 """How long the typed words must stay the same before the text of the documents is searched."""
-_LOOK_S = 3.0
-"""How often the view looks for changes that came from elsewhere, such as a watched folder."""
 _TYPED = ("back", "list", "read")
 """Actions that work while the field has the focus; all other keys are typed there."""
 _OF_DOCUMENTS = ("ask", "summarise", "select", "use_here")
@@ -127,7 +125,6 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
     def on_mount(self) -> None:
         fit(self, self.query_one("#left"), self._draw)
         self.reload()
-        self.set_interval(_LOOK_S, self._look_for_changes)
 
     # --- what is acted on ---------------------------------------------------------------------------
 
@@ -178,8 +175,9 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         self._selected = {key: there[key] for key in self._selected if key in there}
         self._draw()
 
-    def _look_for_changes(self) -> None:
-        if self.app.screen is self and self._loaded:
+    def look_for_changes(self) -> None:
+        """Reads the library again if it has changed, for example because a watched folder has."""
+        if self in self.app.screen_stack and self._loaded:
             self.atlas.attempt(self._reload_if_changed, group="documents-look", exclusive=True)
 
     async def _reload_if_changed(self) -> None:
