@@ -57,7 +57,7 @@ _CSS = """
     .buttons {{ height: auto; align-horizontal: right; }}
     Button {{ margin-left: 2; min-width: 10; }}
     Tick {{ padding: 0 1; }}
-    Select {{ height: 3; }}
+    Select {{ height: auto; padding: 0 1; }}
 }}
 """
 

@@ -1,11 +1,11 @@
 """The Documents view: what the library of a room contains, and what can be done with it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
@@ -56,9 +56,20 @@ Result = Chosen | AskAbout | UseHere | AttachHere
 class DocumentList(OptionList):
     """The rows of the library."""
 
+    # The keys of a list would hide those of the screen in the footer.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.documents_read", _("Read")),
+        Binding("right", "screen.documents_details", _("Details")),
+    ]
+
 
 class LinkList(OptionList):
     """The outline of a document, and the conversations about it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", _("Open")),
+        Binding("left", "screen.documents_back", _("List")),
+    ]
 
 
 class DocumentsScreen(View, SparingScreen[Result | None]):
@@ -491,7 +502,7 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         row = self.marked
         match deed:
             case "read":
-                return not self._field.has_focus and row is not None and row.folder is None
+                return not self._field.has_focus and row is not None
             case "details":
                 return row is not None and not self._in_details
             case "unwatch":

@@ -25,6 +25,8 @@ from memory.documents.entities import Heading
 WIDEST = 100
 """Cells of the longest row: longer ones are hard to read."""
 _MARGIN = 2
+_SOLID = ("document-text--passage", "document-text--selected")
+"""Styles with a background."""
 _NEAR = 20_000
 """Characters before and after the view that are laid out at once; the others follow in a thread."""
 
@@ -282,9 +284,11 @@ class DocumentText(ScrollView, can_focus=True):
         points = sorted(cuts)
         made: list[Segment] = []
         for first, last in pairwise(points):
-            style = plain + self._style("heading") if heading else plain
+            style = plain
             if _overlap(self.passage, first, last):
                 style += self._style("passage")
+            if heading:
+                style += self._style("heading")
             if any(_overlap(one, first, last) for one in found):
                 style += self._style("found")
             if _overlap(self.current, first, last):
@@ -310,7 +314,11 @@ class DocumentText(ScrollView, can_focus=True):
         return after == -1 or after >= begin
 
     def _style(self, name: str) -> Style:
-        return self.get_component_rich_style(f"document-text--{name}", partial=True)
+        name = f"document-text--{name}"
+        if name in _SOLID:
+            # A partial style would not mix a colour with what is below it.
+            return self.get_visual_style(name).rich_style
+        return self.get_component_rich_style(name, partial=True)
 
 
 def _overlap(one: tuple[int, int] | None, begin: int, end: int) -> bool:
