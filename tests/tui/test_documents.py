@@ -202,6 +202,29 @@ async def test_selected_documents_are_removed_after_a_question(make: Make) -> No
         assert [one.id for one in await store.documents.list()] == [ids["scan"]]
 
 
+async def test_the_mouse_shows_opens_and_selects(make: Make) -> None:
+    store, ids = await stocked()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await look(pilot, place, "Single files")
+        listing = browser(place).query_one("#documents", OptionList)
+        await pilot.click("#documents", offset=(12, 1))
+        await assert_until(pilot, lambda: "When the ferries to the islands go." in shown(place))
+        assert on(place.app, DocumentsScreen)
+        await pilot.click("#documents", offset=(1, 1))
+        await assert_until(pilot, lambda: "1 selected" in shown(place))
+        await pilot.click("#documents", offset=(1, 1))
+        await assert_until(pilot, lambda: "1 selected" not in shown(place))
+        await pilot.click("#documents", offset=(12, 1))
+        await assert_until(pilot, lambda: on(place.app, ReaderScreen) and "Times in winter" in shown(place))
+        await pilot.press("escape")
+        await settle(pilot)
+        await pilot.click("#links", offset=(6, 3))
+        await assert_until(pilot, lambda: on(place.app, ReaderScreen))
+        assert listing.highlighted == 1
+        assert ids
+
+
 async def test_a_summary_is_made(make: Make) -> None:
     store, ids = await stocked()
     place = make(store=store)
@@ -360,6 +383,25 @@ async def test_a_reply_shows_its_sources_and_leads_to_the_passage_and_back(make:
         await assert_until(pilot, lambda: "? Everybody knows it." not in shown(place))
         await pilot.press("tab", "tab", "tab")
         await assert_until(pilot, lambda: chat(place.app).prompt.has_focus)
+
+
+async def test_a_new_reply_shows_its_sources_when_it_is_done(make: Make) -> None:
+    store, ids = await stocked()
+    model = NamedModel(["The ferry leaves Bodø at eight and reaches Moskenes at noon [1]."])
+    place = make(store=store, model=model)
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        chat(place.app).documents.use(ids["ferries"])
+        await assert_until(pilot, lambda: "used with next message" in shown(place))
+        await say(pilot, "When does the ferry leave Bodø?")
+        await assert_until(pilot, lambda: "✓ [1] Ferries of the north" in shown(place))
+        await settle(pilot)
+        links = chat(place.app).transcript.blocks[-1].sources
+        assert links is not None
+        await pilot.click(links, offset=(10, 0))
+        await assert_until(pilot, lambda: on(place.app, ReaderScreen) and "▌" in shown(place))
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: links.has_focus)
 
 
 async def test_a_citation_of_a_changed_document_says_so(make: Make) -> None:

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 PAGE = 200
 """Rows that are added to the list at a time."""
 _HITS = 40
+_MARK = 3
+"""Cells of the mark before a row; a click there selects it."""
 _PAUSE_S = 0.35
 """How long the typed words must stay the same before the text of the documents is searched."""
 _TYPED = ("back", "list", "read")
@@ -61,6 +63,15 @@ class DocumentList(OptionList):
         Binding("enter", "screen.documents_read", _("Read")),
         Binding("right", "screen.documents_details", _("Details")),
     ]
+    pressed_at: int | None = None
+    """The row under the cursor when the mouse was pressed."""
+    pressed_mark = False
+    """Whether the mouse was pressed on the mark before a row, or with Ctrl."""
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        offset = event.get_content_offset(self)
+        self.pressed_at = self.highlighted
+        self.pressed_mark = event.ctrl or (offset is not None and offset.x < _MARK)
 
 
 class LinkList(OptionList):
@@ -319,7 +330,10 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         event.stop()
         if event.option_list is self._links:
             self._follow(self._details.links[event.option_index])
-        else:
+        elif self._list.pressed_mark:
+            self.action_documents_select()
+        elif event.option_index == self._list.pressed_at:
+            # The first click shows what is known about the row, the second opens it.
             self.action_documents_read()
 
     def _follow(self, link: Link) -> None:
@@ -436,6 +450,7 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
     # --- actions: documents -------------------------------------------------------------------------
 
     def action_documents_select(self) -> None:
+        """Selects the document of the row, or takes it out of the selection."""
         row, at = self.marked, self._list.highlighted
         if row is None or row.document is None or at is None:
             return
@@ -445,7 +460,6 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         for index in (i for i in range(self._shown) if self._rows[i].document is row.document):
             self._list.replace_option_prompt_at_index(index, self._option(self._rows[index], look).prompt)
         self._tell()
-        self._list.action_cursor_down()
 
     def action_documents_ask(self) -> None:
         if chosen := [one for one in self.chosen if one.chunks]:
