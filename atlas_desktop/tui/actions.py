@@ -482,7 +482,7 @@ _TOOLS: tuple[Action, ...] = (
         "tools.persona",
         Where.CHAT,
         "persona",
-        "f12",
+        "alt+p",
         priority=True,
         slash="/persona",
         words=True,

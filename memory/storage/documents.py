@@ -141,7 +141,7 @@ class DocumentStore:
         """Returns the numbers of chunks, of chunks without any vector, and of documents without a summary."""
         return await self._database.read(documents.waiting)
 
-    async def put(self, new: "Sequence[NewDocument]") -> "list[str]":
+    async def put(self, new: "Sequence[NewDocument]") -> Sequence[str]:
         """Stores what was read from files, in one transaction; returns the ids. Unchanged chunks keep their
         ids and vectors."""
         now = self._clock.now()

@@ -52,7 +52,9 @@ async def shelve(
     summary: DocumentSummary | None = None,
 ) -> str:
     """Stores a document whose paragraphs are its chunks; returns its id. Without a text it was not read."""
-    parsed, chunks, at = None, [], 0
+    parsed: ParsedText | None = None
+    chunks: list[NewChunk] = []
+    at = 0
     for piece in text.split("\n\n") if text else ():
         begin = text.index(piece, at)
         at = begin + len(piece)

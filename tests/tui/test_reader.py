@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 
 import pytest
-from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -38,6 +37,11 @@ async def read(
     place.app.push_screen(screen, chat(place.app).documents._left)
     await settle(pilot)
     return screen
+
+
+def selected(screen: ReaderScreen) -> tuple[int, int] | None:
+    """The selected range, asked anew each time."""
+    return screen.view.selected
 
 
 async def test_it_opens_at_a_passage_with_pages_marked(make: Make) -> None:
@@ -94,12 +98,12 @@ async def test_a_selection_is_copied_and_asked_about(make: Make) -> None:
     async with place.app.run_test(size=(100, 24), notifications=True) as pilot:
         screen = await read(pilot, place, ids["ferries"])
         await pilot.press("shift+down", "shift+down", "shift+down", "shift+up")
-        assert screen.view.selected == (0, FERRIES.index("Times in summer"))
+        assert selected(screen) == (0, FERRIES.index("Times in summer"))
         await pilot.press("escape")
-        assert screen.view.selected is None
+        assert selected(screen) is None
         # With the mouse: from one row to another.
         await pilot.mouse_down("#text", offset=(2 + 4, 4))
-        await pilot._post_mouse_events([events.MouseMove], "#text", offset=(2 + 9, 4), button=1)
+        await pilot.hover("#text", offset=(2 + 9, 4))
         await pilot.mouse_up("#text", offset=(2 + 9, 4))
         await settle(pilot)
         await pilot.press("y")
