@@ -4,9 +4,11 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from memory.jobs.foreground_gate import Gently
+
 MOST = 20_000
 """Matches that are counted and marked."""
-_PIECE = 262_144
+_PIECE = 32_768
 """Characters that are searched at a time: a search holds the interpreter, and keys wait for it."""
 _OVERLAP = 1_000
 
@@ -28,7 +30,7 @@ def _matches(pattern: "re.Pattern[str]", text: str, begin: int, end: int, most: 
     """Returns the first matches that begin in a range."""
     found: list[tuple[int, int]] = []
     after = begin
-    for at in range(begin, end, _PIECE):
+    for at in Gently(range(begin, end, _PIECE)):
         stop = min(at + _PIECE, end)
         for match in pattern.finditer(text, max(at, after), stop + _OVERLAP):
             if match.start() >= stop or len(found) == most:

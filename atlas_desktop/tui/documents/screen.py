@@ -41,7 +41,7 @@ from memory.errors import RoomClosed
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
 
-PAGE = 200
+PAGE = 100
 """Rows that are added to the list at a time."""
 _HITS = 40
 _MARK = 3

@@ -159,7 +159,7 @@ class DocumentText(ScrollView, can_focus=True):
 
     async def _lay_out_all(self) -> None:
         page, width = self._page, self._columns
-        rows = await asyncio.to_thread(wrapped, page.text, width, page.pages)
+        rows = await asyncio.to_thread(wrapped, page.text, width, page.pages, gently=True)
         if page is self._page and width == self._columns and self.is_attached:
             self._take(rows, self.top)
 

@@ -12,9 +12,11 @@ from functools import lru_cache
 
 from rich.cells import cell_len
 
+from memory.jobs.foreground_gate import Gently
+
 TAB = 4
 """Cells of a tab."""
-_BLOCK = 65_536
+_BLOCK = 16_384
 _PLAIN = re.compile(r"[\n -~\u00a0-\u02ff\u0370-\u0373\u0376-\u0482\u2010-\u2027\u2030-\u205e]*")
 """Text of which every character takes one cell."""
 
@@ -50,20 +52,32 @@ class Rows:
         return row if row < len(self.starts) and self.starts[row] == position else self.row_at(position)
 
 
-def wrapped(text: str, width: int, pages: Sequence[int] = (), begin: int = 0, end: int | None = None) -> Rows:
+def wrapped(
+    text: str,
+    width: int,
+    pages: Sequence[int] = (),
+    begin: int = 0,
+    end: int | None = None,
+    *,
+    gently: bool = False,
+) -> Rows:
     """Returns the rows of a text (or the part of it from `begin` to `end`) at a width in cells.
 
     Lines break at spaces if they can. `pages` is where the pages begin. The result does not depend on where
-    the part begins if that is the beginning of a line.
+    the part begins if that is the beginning of a line. With `gently` it lets other threads run in between.
     """
     stop = len(text) if end is None else end
     rows = Rows(begin, stop)
-    for start, after, page in _stretches(pages, begin, stop):
+    blocks = [
+        (first, last, page if first == start else 0)
+        for start, after, page in _stretches(pages, begin, stop)
+        for first, last in _blocks(text, start, after)
+    ]
+    for first, last, page in Gently(blocks) if gently else blocks:
         if page:
             rows.marks[len(rows.starts)] = page
-            rows.starts.append(start)
-        for first, last in _blocks(text, start, after):
-            rows.starts.extend(_starts(text, first, last, max(width, 1)))
+            rows.starts.append(first)
+        rows.starts.extend(_starts(text, first, last, max(width, 1)))
     return rows
 
 
@@ -81,6 +95,9 @@ def _stretches(pages: Sequence[int], begin: int, end: int) -> Iterator[tuple[int
 
 def _blocks(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
     """Yields ranges of whole lines."""
+    if begin == end:
+        # An empty page has a mark, too.
+        yield begin, end
     while begin < end:
         after = min(begin + _BLOCK, end)
         if after < end:
