@@ -168,10 +168,9 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "page_down": (_transcript_scrolls,),
     "show_history": (_room_is_open,),
     "show_insights": (_room_is_open,),
+    "show_documents": (_room_is_open,),
     "project": (_room_is_open,),
-    **dict.fromkeys(
-        ("attach", "detach", "documents", "persona", "instruct", "use_template", "resume"), (_room_is_open,)
-    ),
+    **dict.fromkeys(("attach", "detach", "persona", "instruct", "use_template", "resume"), (_room_is_open,)),
     "star": (_begun, _room_is_open),
     "tag": (_begun, _room_is_open),
     "make_private": _CHANGE,
@@ -191,6 +190,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "message_copy_code": (*_MESSAGE, _has_words(Role.ASSISTANT)),
     "message_important": (*_MESSAGE, _has_words(Role.USER)),
     "message_why": (*_MESSAGE, _has_words(Role.ASSISTANT)),
+    "message_support": (*_MESSAGE, _has_words(Role.ASSISTANT)),
 }
 _HIDDEN = frozenset(
     (

@@ -13,6 +13,7 @@ from atlas_desktop.locale import N_, _, formats, ngettext
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.documents.texts import title_text
 from atlas_desktop.tui.keymap import Keymap, how_to
 from memory.errors import RoomClosed
 from models.errors import ModelsError
@@ -126,7 +127,7 @@ class Details:
 
     Tokens `used` of `limit` (0: unknown) and those of each tier by name. The memories that were `told` to the
     model for the newest reply, and the number of other passages. Those that were `learned` in the
-    conversation.
+    conversation. The titles of the `documents` that the conversation is about.
     """
 
     used: int = 0
@@ -135,6 +136,7 @@ class Details:
     told: tuple[str, ...] = ()
     passages: int = 0
     learned: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
 
 
 class DetailsPane(VerticalScroll, can_focus=False):
@@ -178,6 +180,8 @@ def words_of(known: Details, keymap: Keymap) -> Content:
         parts += [(f"{name:<20}{number(tokens):>10}\n", "$quiet") for name, tokens in known.tiers]
     else:
         parts += [(f"{_('No messages yet.')}\n", "$quiet")]
+    if known.documents:
+        parts += _listed(N_("Documents"), known.documents)
     told = list(known.told)
     if known.passages:
         told.append(
@@ -267,4 +271,5 @@ class DetailsController:
             tuple(one.text for one in memories),
             sum(one.kind != "memory" for one in told),
             tuple(one.text for one in learned),
+            tuple(title_text(one) for one in await room.store.documents.bound(session_id)),
         )

@@ -190,8 +190,8 @@ _TABLES = (
     """,
 )
 
-# Scripts without spaces, and Hangul, whose words are joined to endings. The index takes every three consecutive
-# characters; with two spaces after the text, one or two letters are found as the beginnings of these.
+# Scripts without spaces, and Hangul, whose words are joined to endings. The index takes every three
+# characters in a row; with two spaces after the text, one or two letters are found as their beginnings.
 _LETTERS = (
     "*[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf"
     "\u4e00-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]*"
