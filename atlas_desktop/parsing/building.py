@@ -16,6 +16,7 @@ _LEVELS = 9
 
 # The lookbehind keeps this linear: it matches at the first space of a run only.
 _SPACES_AT_END = re.compile(r"(?<![^\S\n])[^\S\n]++(?=\n|\Z)")
+_SPACES = tuple(one for one in map(chr, range(0x3001)) if one.isspace() and one != "\n")
 _BLANK_LINES = re.compile(r"\n{4,}")
 _LINE_ENDS = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -27,7 +28,10 @@ def tidy(text: str) -> str:
     Lines end with \n. Lone surrogates become U+FFFD. More than two blank lines in a row become two.
     """
     text = clean(_SURROGATES.sub("\ufffd", _LINE_ENDS.sub("\n", text)))
-    return _BLANK_LINES.sub("\n\n\n", _SPACES_AT_END.sub("", text)).strip("\n")
+    # Most text has no spaces there, and searching is many times as fast as replacing.
+    if text[-1:].isspace() or any(f"{space}\n" in text for space in _SPACES):
+        text = _SPACES_AT_END.sub("", text)
+    return _BLANK_LINES.sub("\n\n\n", text).strip("\n")
 
 
 def one_line(text: str) -> str:
@@ -108,8 +112,10 @@ class TextBuilder:
         self._open.append(len(self._pages))
         self._pages.append(-1)
 
-    def result(self, *, title: str = "", author: str = "", created: str = "") -> ParsedText:
-        """Returns the text. Without a `title`, the first heading of level 1 is the title.
+    def result(
+        self, *, title: str = "", author: str = "", created: str = "", headed: bool = True
+    ) -> ParsedText:
+        """Returns the text. Without a `title`, it is the first heading of level 1, if the text is `headed`.
 
         Raises `Unreadable` if there is no text: with `PICTURES` if it has pages.
         """
@@ -119,7 +125,7 @@ class TextBuilder:
         for page in self._open:
             self._pages[page] = self._length
         headings = tuple(sorted(map(self._within, self._headings), key=lambda one: one.begin))
-        first = next((one.text for one in headings if one.level == 1), "")
+        first = next((one.text for one in headings if one.level == 1 and headed), "")
         return ParsedText(
             text="".join(self._parts),
             pages=tuple(self._pages),

@@ -5,6 +5,7 @@ process has neither a key nor a network, may open no file but installed code, ha
 and ends with the program. It reads requests from standard input and writes one answer to each.
 """
 
+import mimetypes
 import os
 import sys
 import sysconfig
@@ -58,7 +59,9 @@ def settle_in() -> None:
     # The parsers of the formats that are most common are loaded before the first document comes.
     import_module("atlas_desktop.parsing.pdf")
     import_module("atlas_desktop.parsing.archives")
-    # openpyxl would load it for 0.2 s and 100 MB, only to know its types.
+    # openpyxl would read a file of the system for this.
+    mimetypes.init()
+    # It would also load this, for 0.2 s and 100 MB, only to know its types.
     sys.modules["numpy"] = None  # type: ignore[assignment]
     if os.name == "posix":
         import resource
@@ -69,7 +72,7 @@ def settle_in() -> None:
     # Other parsers and codecs are loaded when first needed, so installed code stays readable.
     paths = sysconfig.get_paths()
     code = [Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    confine([*code, Path(__file__).parents[2], *_system_libraries()])
+    confine([*code, Path(__file__).parent, *_system_libraries()])
 
 
 def _mapped() -> int:

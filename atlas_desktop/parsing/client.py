@@ -33,6 +33,7 @@ class _Process:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
+        self._killed = False
 
     @classmethod
     async def start(cls) -> "_Process":
@@ -54,7 +55,7 @@ class _Process:
         return self._process.returncode is None
 
     async def parse(self, media_type: str, data: bytes) -> ParsedText:
-        """Raises `Unreadable`."""
+        """Raises `Unreadable`; CancelledError if the process is killed meanwhile."""
         seconds = seconds_for(len(data))
         try:
             async with asyncio.timeout(seconds):
@@ -63,8 +64,9 @@ class _Process:
             await self.kill()
             raise Unreadable(Refusal.TOO_SLOW, seconds) from None
         except (OSError, asyncio.IncompleteReadError, msgspec.DecodeError, ValueError):
-            ended = await self._ended()
-            if ended in _OUT_OF_TIME:
+            if self._killed:
+                raise asyncio.CancelledError from None
+            if await self._ended() in _OUT_OF_TIME:
                 raise Unreadable(Refusal.TOO_SLOW, seconds) from None
             raise Unreadable(Refusal.CRASHED) from None
         except BaseException:
@@ -102,6 +104,7 @@ class _Process:
         return 0
 
     async def kill(self) -> None:
+        self._killed = True
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.kill()
@@ -179,7 +182,7 @@ class DocumentParser:
             self._end_use()
 
     async def close(self) -> None:
-        """Ends the processes; documents that are being read are refused."""
+        """Ends the processes. The reading of documents is cancelled."""
         self._stop_timer()
         await self._rest()
         for one in list(self._busy):

@@ -22,6 +22,15 @@ _MARKS = {
 }
 _MOST_BYTES_PER_CHARACTER = 4
 _SAMPLE = 65_536
+_WESTERN = "cp1252"
+# Rare encodings are left out: a short text would often fit one of them by chance.
+_ENCODINGS = [
+    _WESTERN,
+    *("cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874"),
+    *("koi8_r", "koi8_u", "cp866", "mac_roman", "iso8859_2", "iso8859_5", "iso8859_7"),
+    *("cp932", "euc_jp", "gb18030", "big5", "cp949"),
+]
+_LITTLE_CHAOS = 0.1
 _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE)
 _HEAD = 2_048
 
@@ -53,12 +62,23 @@ def _legacy(data: bytes, *, declared: bool) -> str:
         except (LookupError, UnicodeError):
             # It names no encoding that Python knows.
             pass
+    encoding = _likely(_telling(data))
+    if encoding is None:
+        raise Unreadable(Refusal.NOT_TEXT)
+    return data.decode(encoding, "replace")
+
+
+def _likely(sample: bytes) -> str | None:
+    """Returns the encoding that a text most likely has; None if it seems to be no text."""
     from charset_normalizer import from_bytes
 
-    best = from_bytes(_telling(data)).best()
+    matches = from_bytes(sample, cp_isolation=_ENCODINGS)
+    best = matches.best()
     if best is None:
-        raise Unreadable(Refusal.NOT_TEXT)
-    return data.decode(best.encoding, "replace")
+        return None
+    western = any(_WESTERN in one.could_be_from_charset and one.chaos <= _LITTLE_CHAOS for one in matches)
+    # A short text gives no evidence of a language.
+    return _WESTERN if western and not best.coherence else best.encoding
 
 
 def _telling(data: bytes) -> bytes:

@@ -37,6 +37,8 @@ def read_xlsx(data: bytes) -> ParsedText:
         title=about.title or "",
         author=about.creator or "",
         created=created.isoformat() if isinstance(created, datetime) else "",
+        # The first heading is the name of a sheet.
+        headed=False,
     )
 
 
