@@ -149,6 +149,7 @@ class BaseApp(LettingGo):
         room.background.listen_waiting(lambda: self.call_later(self.tell_chat))
         room.epochs.on_compaction = self.turns.compacted
         room.background.start(self.background_failed)
+        room.documents.follow(self.background_failed)
 
     @property
     def turns(self) -> "Turns":

@@ -54,7 +54,8 @@ NO_PASSAGES = TellsPassages()
 def passage_line(passage: StoredPassage) -> str:
     """Returns a passage as the model reads it: its number, where it stands, and its text on one line."""
     where = f", page {passage.page}" if passage.page is not None else ""
-    return f"[{passage.marker}] {passage.title}{where}: {' '.join(passage.text.split())}"
+    text = " ".join(f"{passage.header} {passage.text}".split())
+    return f"[{passage.marker}] {passage.title}{where}: {text}"
 
 
 class LibraryContext:
@@ -122,6 +123,7 @@ class LibraryContext:
                 text=chunk.text,
                 sha256=sha256[chunk.document],
                 message=said.id,
+                header=chunk.header,
             )
             line = passage_line(passage)
             tokens = (await self._counter.count([f"{line}\n"]))[0]

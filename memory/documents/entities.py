@@ -277,6 +277,7 @@ class StoredPassage:
     text: str = field(repr=False)
     sha256: str
     message: str
+    header: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from atlas_desktop.phrases.documents import refusal_text, scan_reason
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.context import EpochService
 from atlas_desktop.services.documents.files import facts_of, read_file
+from atlas_desktop.services.documents.following import FolderFollower
 from atlas_desktop.services.documents.indexing import ChunkEmbedder
 from atlas_desktop.services.documents.reading import Incoming, read_all
 from atlas_desktop.services.documents.reconciling import HashedFile, KnownDocument, Plan, compare, plan
@@ -34,6 +35,7 @@ from memory.documents.entities import (
     WatchedFolder,
 )
 from memory.errors import DocumentNotFound
+from memory.jobs.foreground_gate import Power
 from memory.storage.store import Store
 
 
@@ -96,7 +98,9 @@ class DocumentService:
         search: DocumentSearchService,
         summaries: DocumentSummaries,
         parser: Callable[[], DocumentParser],
+        power: Power | None = None,
     ) -> None:
+        """On battery, as `power` tells, changes in watched folders wait."""
         self._store = store
         self._background = background
         self._epochs = epochs
@@ -106,6 +110,9 @@ class DocumentService:
         self._parser = parser
         self._written = ConversationDocuments(store)
         self._writing = asyncio.Lock()
+        self._follower = FolderFollower(self.folders, self._changed, power)
+        self.follow = self._follower.start
+        self.stop_following = self._follower.stop
 
     # --- adding -----------------------------------------------------------------------------------
 
@@ -247,7 +254,12 @@ class DocumentService:
         folder = await self._store.documents.watch(
             str(path), str(location), project=project, include=include, exclude=exclude, on_missing=on_missing
         )
-        return await self.rescan_folder(folder, progress=progress)
+        report = await self.rescan_folder(folder, progress=progress)
+        await self._follower.restart()
+        return report
+
+    async def _changed(self, folder: WatchedFolder, touched: frozenset[str]) -> None:
+        await self.rescan_folder(folder, touched=touched)
 
     async def folder(self, ref: str) -> WatchedFolder:
         """Returns a watched folder by its id or path. Raises `FolderNotFound`."""
@@ -263,6 +275,7 @@ class DocumentService:
     async def unwatch(self, folder: WatchedFolder) -> None:
         """Stops watching a folder. Its documents stay."""
         await self._store.documents.unwatch(folder.id)
+        await self._follower.restart()
 
     async def rescan(self, ref: str | None = None, *, progress: Progress | None = None) -> AddReport:
         """Looks for changes in one watched folder, or in all and at single files."""
@@ -298,16 +311,23 @@ class DocumentService:
         await self._queue()
         return report
 
-    async def rescan_folder(self, folder: WatchedFolder, *, progress: Progress | None = None) -> AddReport:
+    async def rescan_folder(
+        self,
+        folder: WatchedFolder,
+        *,
+        touched: frozenset[str] = frozenset(),
+        progress: Progress | None = None,
+    ) -> AddReport:
         """Brings the documents of a folder in step with the disk.
 
-        An unchanged file costs one look at its facts; a renamed or moved one keeps its document.
+        An unchanged file costs one look at its facts; a renamed or moved one keeps its document. `touched` are
+        absolute paths of files that are read in any case.
         """
         report = AddReport()
         root = Path(folder.location)
         async with self._writing:
             found = await asyncio.to_thread(scan, root, _rules(folder.include, folder.exclude))
-            comparison = compare(await self._known_below(folder), found)
+            comparison = compare(await self._known_below(folder), found, touched)
             if comparison.others:
                 # Only then can a file be a document that was elsewhere before.
                 todo = plan(comparison, await self._hashed(comparison.to_read, root, report))

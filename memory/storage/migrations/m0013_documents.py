@@ -139,6 +139,7 @@ _TABLES = (
         first_line INTEGER NOT NULL,
         last_line INTEGER NOT NULL,
         heading TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(heading)),
+        header TEXT NOT NULL DEFAULT '',
         text TEXT NOT NULL,
         sha256 TEXT NOT NULL,
         PRIMARY KEY (session_id, marker),

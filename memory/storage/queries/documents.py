@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memory.clock import micros, moment
-from memory.documents.chunking import matched
+from memory.documents.diffing import matched
 from memory.documents.entities import (
     Chunk,
     CitedReply,
@@ -544,7 +544,7 @@ def bound(conn: Connection, session_id: str) -> list[Document]:
 
 _PASSAGE = (
     'p.marker, p.document_id, d.title, p.page, p.first_line, p.last_line, p.begin, p."end", p.heading, '
-    "p.text, p.sha256, p.message_id"
+    "p.text, p.sha256, p.message_id, p.header"
 )
 
 
@@ -561,6 +561,7 @@ def _passage(row: Any) -> StoredPassage:
         text=row[9],
         sha256=row[10],
         message=row[11],
+        header=row[12],
     )
 
 
@@ -583,8 +584,8 @@ def put_passages(conn: Connection, session_id: str, passages: Sequence[StoredPas
     conn.executemany(
         """
         INSERT OR REPLACE INTO passages (session_id, marker, message_id, document_id, begin, "end", page,
-            first_line, last_line, heading, text, sha256)
-        SELECT ?, ?, ?, id, ?, ?, ?, ?, ?, ?, ?, ? FROM documents WHERE id = ?
+            first_line, last_line, heading, header, text, sha256)
+        SELECT ?, ?, ?, id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM documents WHERE id = ?
         """,
         [
             (
@@ -596,6 +597,7 @@ def put_passages(conn: Connection, session_id: str, passages: Sequence[StoredPas
                 one.page,
                 *one.lines,
                 json.dumps(list(one.heading)),
+                storable(one.header),
                 storable(one.text),
                 one.sha256,
                 one.document,

@@ -208,7 +208,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     ),
     (
         "",
-        "SELECT DISTINCT text, text, heading FROM passages",
+        "SELECT DISTINCT text, text, heading, header FROM passages",
         f"DELETE FROM passages WHERE text IN {_LISTED}",
     ),
     (
