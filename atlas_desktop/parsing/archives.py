@@ -8,7 +8,7 @@ from zipfile import ZipFile
 from lxml import etree
 
 from atlas_desktop.errors import Refusal
-from atlas_desktop.parsing.limits import MOST_ENTRIES, MOST_UNPACKED, Unreadable
+from atlas_desktop.parsing.limits import MOST_ENTRIES, MOST_MEMORY, MOST_UNPACKED, Unreadable
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How a container of Microsoft begins: that of an encrypted document, or of a format before 2007."""
@@ -116,6 +116,8 @@ def xml(data: bytes) -> etree._Element:
 
 def unreadable(error: etree.XMLSyntaxError) -> Unreadable:
     """Returns why XML cannot be read."""
+    if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
+        return Unreadable(Refusal.TOO_MUCH_MEMORY, MOST_MEMORY)
     # There is one code for all limits of the library.
     deep = error.code == etree.ErrorTypes.ERR_RESOURCE_LIMIT or "depth" in (error.msg or "")
     return Unreadable(Refusal.TOO_DEEP if deep else Refusal.DAMAGED)

@@ -13,9 +13,11 @@ from importlib import import_module
 from pathlib import Path
 
 import msgspec
+from lxml import etree
 
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing import formats
+from atlas_desktop.parsing.archives import unreadable
 from atlas_desktop.parsing.limits import MOST_MEMORY, Unreadable
 from atlas_desktop.parsing.protocol import LENGTH, Answer, Request
 from memory.documents.entities import ParsedText
@@ -56,9 +58,8 @@ def main() -> None:
 
 def settle_in() -> None:
     """Limits memory, and denies access to everything but installed code."""
-    # The parsers of the formats that are most common are loaded before the first document comes.
+    # The parser of the most common binary format is loaded before the first document comes.
     import_module("atlas_desktop.parsing.pdf")
-    import_module("atlas_desktop.parsing.archives")
     # openpyxl would read a file of the system for this.
     mimetypes.init()
     # It would also load this, for 0.2 s and 100 MB, only to know its types.
@@ -121,6 +122,8 @@ def read(media_type: str, data: bytes) -> ParsedText:
         raise
     except MemoryError:
         raise Unreadable(Refusal.TOO_MUCH_MEMORY, MOST_MEMORY) from None
+    except etree.XMLSyntaxError as error:
+        raise unreadable(error) from None
     except RecursionError:
         raise Unreadable(Refusal.TOO_DEEP) from None
     except Exception:  # noqa: BLE001 - whatever a malformed file makes a library do, it cannot be read

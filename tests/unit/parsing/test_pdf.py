@@ -94,7 +94,7 @@ def test_encrypted_and_damaged_files_are_refused() -> None:
 
 def test_a_file_that_only_restricts_its_use_is_read() -> None:
     out = io.BytesIO()
-    canvas = Canvas(out, encrypt=StandardEncryption("", ownerPassword="owner", canPrint=0))  # type: ignore[no-untyped-call]
+    canvas = Canvas(out, encrypt=StandardEncryption("", ownerPassword="owner", canPrint=0))
     canvas.drawString(72, 700, "open to all")
     canvas.save()
     assert parsed(out.getvalue(), "a.pdf").text == "open to all"
