@@ -11,7 +11,7 @@ from memory.documents.entities import Heading, ParsedText, Table
 
 CELLS = " | "
 PAGES = "\n\n"
-_LONGEST_LINE_OF_FACTS = 300
+_LONGEST_FACT = 300
 _LEVELS = 9
 
 # The lookbehind keeps this linear: it matches at the first space of a run only.
@@ -36,7 +36,11 @@ def tidy(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Returns a title, name or heading: cleaned, on one line, and cut to 300 characters."""
-    return clean_line(_SURROGATES.sub("\ufffd", text[: 10 * _LONGEST_LINE_OF_FACTS]))[:_LONGEST_LINE_OF_FACTS]
+    return _flat(text[: 10 * _LONGEST_FACT])[:_LONGEST_FACT].rstrip()
+
+
+def _flat(text: str) -> str:
+    return clean_line(_SURROGATES.sub("\ufffd", text))
 
 
 def checked(text: str) -> str:
@@ -70,10 +74,10 @@ class TextBuilder:
 
     def heading(self, level: int, text: str) -> None:
         """Adds a heading on a line of its own; nothing if it is blank."""
-        line = one_line(text)
+        line = _flat(text)
         begin = self._add(line)
         if begin is not None:
-            self.mark(level, line, begin)
+            self.mark(level, one_line(line), begin)
 
     def mark(self, level: int, text: str, begin: int) -> None:
         """Notes a heading that is in the text already."""
@@ -89,7 +93,7 @@ class TextBuilder:
         begin: int | None = None
         header_end = 0
         for row in rows:
-            cells = [clean_line(_SURROGATES.sub("\ufffd", cell)) for cell in row]
+            cells = [_flat(cell) for cell in row]
             while cells and not cells[-1]:
                 cells.pop()
             line = CELLS.join(cells).rstrip()

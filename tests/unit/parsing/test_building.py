@@ -62,6 +62,15 @@ def test_pages_headings_and_tables_have_exact_places() -> None:
     assert (text.headings[0].begin, text.title) == (0, "One")
 
 
+def test_of_a_long_heading_no_text_is_lost() -> None:
+    builder = TextBuilder()
+    builder.heading(1, "word " * 1_000)
+    text = builder.result()
+    assert text.text == ("word " * 1_000).rstrip()
+    assert len(text.headings[0].text) <= 300
+    assert text.text.startswith(text.headings[0].text)
+
+
 @given(st.lists(st.lists(ANY_TEXT, max_size=3), min_size=1, max_size=8))
 def test_every_page_begins_with_its_first_text(pages: list[list[str]]) -> None:
     builder = TextBuilder()
