@@ -29,7 +29,8 @@ def tidy(text: str) -> str:
     """
     text = clean(_SURROGATES.sub("\ufffd", _LINE_ENDS.sub("\n", text)))
     # Most text has no spaces there, and searching is many times as fast as replacing.
-    if text[-1:].isspace() or any(f"{space}\n" in text for space in _SPACES):
+    spaces = " \t" if text.isascii() else _SPACES
+    if text[-1:].isspace() or any(f"{space}\n" in text for space in spaces):
         text = _SPACES_AT_END.sub("", text)
     return _BLANK_LINES.sub("\n\n\n", text).strip("\n")
 
