@@ -131,9 +131,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("document", metavar="ID", help=_("a document"))
     parser.add_argument("--refresh", action="store_true", help=_("make it again"))
 
-    parser = add(
-        "private", make_private, _("move documents to the private room; asks for the passphrase")
-    )
+    parser = add("private", make_private, _("move documents to the private room; asks for the passphrase"))
     parser.add_argument("documents", metavar="ID", nargs="+", help=_("a document"))
 
     parser = add("open", make_open, _("move documents back to the open room; asks for the passphrase"))

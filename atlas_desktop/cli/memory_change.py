@@ -40,7 +40,9 @@ def add_forget(add: "Add") -> None:
     forget.add_argument("--about", metavar="TEXT", help=_("everything with these words: a name, a topic"))
     forget.add_argument("--since", metavar="D", help=_("from this date or time on"))
     forget.add_argument("--before", metavar="D", help=_("before this date or time"))
-    forget.add_argument("--everything", action="store_true", help=_("all conversations, memories and documents here"))
+    forget.add_argument(
+        "--everything", action="store_true", help=_("all conversations, memories and documents here")
+    )
     forget.add_argument("--dry-run", action="store_true", help=_("only show what would be erased"))
 
 

@@ -361,11 +361,13 @@ class DocumentEntry:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPosting:
-    """Where a stem occurs: the `seq` of chunks, once for each time; in their texts, and in their contexts."""
+    """Where a stem or a phrase occurs: the `seq` of chunks, once for each time; in their texts, and in their
+    contexts. `weight` is how much it counts, compared with a word of the question."""
 
     term: str
     text: Sequence[int]
     context: Sequence[int]
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
-"""Scores chunks, pages and documents for a question: by words at three grains, by meaning, by neighbours. Pure."""
+"""Scores chunks, pages and documents for a question: by words, by meaning and by neighbours. Pure.
+
+Evidence is gathered first and weighed then, so that other weights can be tried on the same evidence.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from memory.documents.catalogue import NOBODY, ChunkColumns
@@ -19,22 +22,172 @@ CONTEXT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """How much each part of a score counts; the parts are between 0 and 1."""
+class GrainWeights:
+    """How much each part of a score counts, for one grain. All parts are between 0 and 1.
 
-    lexical: float = 0.35
-    semantic: float = 0.55
-    neighbour: float = 0.1
+    `lexical` is BM25 of the chunk, `window` of it with its neighbours, `page` and `document` of its whole
+    page and document. `title` is the share of the question's words that its title and headings have.
+    `semantic` is its cosine, `neighbour` the mean one of its neighbours. A page or document has those of its
+    best chunk.
+    """
+
+    lexical: float = 0.0
+    window: float = 0.0
+    title: float = 0.0
     page: float = 0.0
-    document: float = 0.35
+    document: float = 0.0
+    semantic: float = 0.0
+    neighbour: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    chunk: GrainWeights = GrainWeights(
+        lexical=0.3, window=0.2, title=0.0, page=0.2, document=0.2, semantic=0.6, neighbour=0.1
+    )
+    page: GrainWeights = GrainWeights(
+        lexical=0.3, window=0.0, title=0.0, page=0.6, document=0.2, semantic=0.5, neighbour=0.1
+    )
+    document: GrainWeights = GrainWeights(
+        lexical=0.2, window=0.0, title=0.0, page=0.0, document=0.4, semantic=0.6, neighbour=0.1
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for each chunk, one element per row: BM25 of the chunk, of it with its neighbours, of its
+    page and of its document (0 and more), the share of the question in its title and headings (0 … 1), its
+    cosine and the mean cosine of its neighbours (None without vectors). `allowed` are the rows that may be
+    found."""
+
+    allowed: "NDArray[np.bool_]"
+    lexical: "NDArray[np.float64]"
+    window: "NDArray[np.float64]"
+    title: "NDArray[np.float64]"
+    page: "NDArray[np.float64]"
+    document: "NDArray[np.float64]"
+    semantic: "NDArray[np.float64] | None"
+    neighbour: "NDArray[np.float64] | None"
+
+
+def gather(
+    columns: ChunkColumns,
+    allowed: "NDArray[np.bool_]",
+    postings: Sequence[ChunkPosting],
+    cosine: "NDArray[np.float64] | None",
+) -> Evidence:
+    """Returns the evidence for each row; see `score`.
+
+    Only the rows that contain a word, and their neighbours, are computed: most contain none.
+    """
+    import numpy as np
+
+    n = len(columns)
+    lexical, window, title = np.zeros(n), np.zeros(n + 1), np.zeros(n)
+    pages, documents = np.zeros(len(columns.page_words)), np.zeros(len(columns.document_words))
+    before, after = columns.before, columns.after
+    # NOBODY is the last element of an array that is one longer.
+    words = np.append(np.where(allowed, columns.words, 0.0), 0.0)
+    window_words = np.where(allowed, words[:-1] + words[before] + words[after], 0.0)
+    page_words = _summed(columns.page, words[:-1], len(pages))
+    document_words = _summed(columns.document, words[:-1], len(documents))
+    norm, window_norm, page_norm, document_norm = map(
+        _norm, (words[:-1], window_words, page_words, document_words)
+    )
+    size, page_size, document_size = (
+        int(np.count_nonzero(lengths)) for lengths in (words[:-1], page_words, document_words)
+    )
+    whole = 0.0
+    for one in postings:
+        text = np.bincount(columns.rows_of(np.asarray(one.text, np.int64)), minlength=n)
+        context = np.bincount(columns.rows_of(np.asarray(one.context, np.int64)), minlength=n)
+        counts = np.where(allowed, text + CONTEXT * context, 0.0)
+        at = np.flatnonzero(counts)
+        rarity = one.weight * _rarity(size, len(at))
+        whole += rarity
+        if not len(at):
+            continue
+        lexical[at] += rarity * _saturated(counts[at], norm[at])
+        title[at] += np.where(context[at] > 0, rarity, 0.0)
+        counts = np.append(counts, 0.0)
+        touched = np.zeros(n + 1, np.bool_)
+        touched[at] = touched[before[at]] = touched[after[at]] = True
+        near = np.flatnonzero(touched[:-1] & allowed)
+        total = counts[near] + counts[before[near]] + counts[after[near]]
+        window[near] += one.weight * _rarity(size, len(near)) * _saturated(total, window_norm[near])
+        for into, of, of_norm, of_size in (
+            (pages, columns.page, page_norm, page_size),
+            (documents, columns.document, document_norm, document_size),
+        ):
+            total = _summed(of[at], counts[at], len(into))
+            holders = np.flatnonzero(total)
+            into[holders] += (
+                one.weight * _rarity(of_size, len(holders)) * _saturated(total[holders], of_norm[holders])
+            )
+    beside = None
+    if cosine is not None:
+        known = np.append(cosine, np.nan)
+        both = np.stack([known[before], known[after]])
+        there = ~np.isnan(both)
+        held = there.sum(0)
+        beside = np.where(held > 0, np.where(there, both, 0.0).sum(0) / np.maximum(held, 1), np.nan)
+    return Evidence(
+        allowed=allowed,
+        lexical=lexical,
+        window=window[:-1],
+        title=title / whole if whole > 0 else title,
+        page=pages[columns.page],
+        document=documents[columns.document],
+        semantic=cosine,
+        neighbour=beside,
+    )
+
+
+def _norm(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Returns how much a length (0: not allowed) slows the growth of BM25 with the count."""
+    import numpy as np
+
+    known = lengths[lengths > 0]
+    mean = float(known.mean()) if len(known) else 1.0
+    return np.asarray(K1 * (1 - B + B * lengths / mean))
+
+
+def _summed(owner: "NDArray[np.int64]", values: "NDArray[np.float64]", size: int) -> "NDArray[np.float64]":
+    import numpy as np
+
+    return np.asarray(np.bincount(owner, values, size), np.float64)
+
+
+def _rarity(n: int, holders: int) -> float:
+    return math.log(1 + (n - holders + 0.5) / (holders + 0.5))
+
+
+def _saturated(counts: "NDArray[np.float64]", norm: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """BM25 without the word's rarity."""
+    return counts * (K1 + 1) / (counts + norm)
+
+
+# --- scores ----------------------------------------------------------------------------------------
+
+
+Parts = Mapping[str, "NDArray[np.float64]"]
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The score of each row, and its parts by name, each between 0 and 1."""
+    """Scores between 0 and 1: one for each row, each page and each document of the columns; -inf where none
+    of the rows may be found. `parts` are the reasons of each row, by the names in `GrainWeights`."""
 
-    total: "NDArray[np.float64]"
-    parts: Mapping[str, "NDArray[np.float64]"] = field(repr=False)
+    chunk: "NDArray[np.float64]"
+    page: "NDArray[np.float64]"
+    document: "NDArray[np.float64]"
+    parts: Parts = field(repr=False)
+
+    def of(self, columns: ChunkColumns, grain: Grain) -> "NDArray[np.float64]":
+        """Returns the score of each row's chunk, page or document."""
+        if grain is Grain.PAGE:
+            return self.page[columns.page]
+        return self.document[columns.document] if grain is Grain.DOCUMENT else self.chunk
 
 
 def score(
@@ -44,78 +197,119 @@ def score(
     cosine: "NDArray[np.float64] | None",
     weights: Weights,
 ) -> Scores:
-    """Returns the scores of all rows; those not `allowed` neither get one nor influence others.
+    """Returns the scores for a question. Rows that are not `allowed` neither get one nor influence others.
 
-    `cosine` is that of each row, NaN where it is not known.
+    `postings` are those of its words and phrases, each with its weight. `cosine` has one element per row, NaN
+    where it is not known; None without vectors.
     """
+    return weigh(columns, gather(columns, allowed, postings, cosine), weights)
+
+
+def weigh(columns: ChunkColumns, evidence: Evidence, weights: Weights) -> Scores:
+    """Returns the scores that follow from the evidence."""
     import numpy as np
 
-    n = len(columns)
-    chunk, page, document = (
-        np.zeros(n),
-        np.zeros(len(columns.page_words)),
-        np.zeros(len(columns.document_words)),
-    )
-    grains = (
-        (chunk, np.arange(n), columns.words),
-        (page, columns.page, columns.page_words),
-        (document, columns.document, columns.document_words),
-    )
-    norms = [K1 * (1 - B + B * length / max(length.mean(), 1.0)) for _, _, length in grains] if n else []
-    for one in postings:
-        counts = np.zeros(n)
-        np.add.at(counts, columns.rows_of(np.asarray(one.text, np.int64)), 1.0)
-        np.add.at(counts, columns.rows_of(np.asarray(one.context, np.int64)), CONTEXT)
-        counts[~allowed] = 0.0
-        at = np.flatnonzero(counts)
-        for (into, of, _), norm in zip(grains, norms, strict=True):
-            total = np.bincount(of[at], counts[at], len(into))
-            holders = np.flatnonzero(total)
-            rarity = math.log(1 + (len(into) - len(holders) + 0.5) / (len(holders) + 0.5))
-            into[holders] += rarity * total[holders] * (K1 + 1) / (total[holders] + norm[holders])
-    lexical = _scaled(chunk)
+    allowed = evidence.allowed
     parts = {
-        "lexical": lexical,
-        "page": _scaled(page)[columns.page],
-        "document": _scaled(document)[columns.document],
-        "semantic": np.zeros(n) if cosine is None else _between(cosine, allowed),
+        name: _scaled(getattr(evidence, name), allowed) for name in ("lexical", "window", "page", "document")
     }
-    both = parts["lexical"] + parts["semantic"]
-    beside = np.zeros(n)
-    for neighbours in (columns.before, columns.after):
-        there = neighbours != NOBODY
-        beside[there] = np.maximum(beside[there], both[neighbours[there]])
-    parts["neighbour"] = beside / 2
-    total = sum(getattr(weights, name) * values for name, values in parts.items())
-    total = np.where(allowed, total, -np.inf)
-    return Scores(np.asarray(total), parts)
+    parts["title"] = evidence.title
+    parts["semantic"] = _between(evidence.semantic, allowed)
+    parts["neighbour"] = _between(evidence.neighbour, allowed)
+    there = np.bincount(columns.page[allowed], minlength=len(columns.page_words)) > 0
+    known = np.bincount(columns.document[allowed], minlength=len(columns.document_words)) > 0
+    page, document = of_pages(columns, parts, allowed), of_documents(columns, parts, allowed)
+    return Scores(
+        chunk=np.where(allowed, total(parts, weights.chunk), -np.inf),
+        page=np.where(there, total(page, weights.page), -np.inf),
+        document=np.where(known, total(document, weights.document), -np.inf),
+        parts=parts,
+    )
 
 
 def best(columns: ChunkColumns, scores: Scores, grain: Grain, k: int) -> "NDArray[np.int64]":
-    """Returns the rows of the best chunks, best first; with a wider grain, the best of each page or document."""
+    """Returns the rows of the best chunks, best first; with a wider grain, the best chunk of each of the best
+    pages or documents. Rows, pages and documents that score 0 are left out."""
     import numpy as np
 
-    found = np.flatnonzero(np.isfinite(scores.total) & (scores.total > 0))
-    order = found[np.lexsort((found, -scores.total[found]))]
-    if grain is not Grain.CHUNK:
-        owner = columns.page if grain is Grain.PAGE else columns.document
-        _, first = np.unique(owner[order], return_index=True)
-        order = order[np.sort(first)]
-    return np.asarray(order[:k])
+    if grain is Grain.CHUNK:
+        return _first(scores.chunk, k)
+    owner, of_owners = (
+        (columns.page, scores.page) if grain is Grain.PAGE else (columns.document, scores.document)
+    )
+    chosen = _first(of_owners, k)
+    place = np.full(len(of_owners), NOBODY)
+    place[chosen] = np.arange(len(chosen))
+    rows = np.flatnonzero((place[owner] != NOBODY) & np.isfinite(scores.chunk))
+    order = rows[np.lexsort((rows, -scores.chunk[rows], place[owner[rows]]))]
+    _, first = np.unique(place[owner[order]], return_index=True)
+    return np.asarray(order[first])
 
 
-def _scaled(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
+def _first(values: "NDArray[np.float64]", k: int) -> "NDArray[np.int64]":
+    """Returns where the `k` highest values above 0 are, highest first, earlier ones before equal later
+    ones."""
+    import numpy as np
+
+    found = np.flatnonzero(values > 0)
+    if 0 < k < len(found):
+        # A full sort of 100,000 rows takes 10 ms.
+        least = np.partition(values[found], len(found) - k)[len(found) - k]
+        found = found[values[found] >= least]
+    return np.asarray(found[np.argsort(-values[found], kind="stable")][: max(k, 0)])
+
+
+def total(parts: Parts, weights: GrainWeights) -> "NDArray[np.float64]":
+    """Returns the weighted mean of the parts, between 0 and 1."""
+    import numpy as np
+
+    known = {one.name: float(getattr(weights, one.name)) for one in fields(weights)}
+    found = np.zeros(len(parts["lexical"]))
+    for name, weight in known.items():
+        if weight:
+            found += weight * parts[name]
+    return found / (sum(known.values()) or 1.0)
+
+
+def of_pages(columns: ChunkColumns, parts: Parts, allowed: "NDArray[np.bool_]") -> Parts:
+    """Returns the parts of each page: each is that of the best of its chunks."""
+    return _highest(parts, columns.page, len(columns.page_words), allowed)
+
+
+def of_documents(columns: ChunkColumns, parts: Parts, allowed: "NDArray[np.bool_]") -> Parts:
+    """Returns the parts of each document: each is that of the best of its chunks."""
+    return _highest(parts, columns.document, len(columns.document_words), allowed)
+
+
+def _highest(parts: Parts, owner: "NDArray[np.int64]", size: int, allowed: "NDArray[np.bool_]") -> Parts:
+    import numpy as np
+
+    found = {}
+    for name, values in parts.items():
+        found[name] = np.zeros(size)
+        rows = np.flatnonzero(allowed & (values > 0))
+        np.maximum.at(found[name], owner[rows], values[rows])
+    return found
+
+
+def _scaled(values: "NDArray[np.float64]", allowed: "NDArray[np.bool_]") -> "NDArray[np.float64]":
+    """Divides by the highest value of an allowed row; 0 where a row is not allowed."""
+    import numpy as np
+
+    values = np.where(allowed, values, 0.0)
     most = values.max(initial=0.0)
     return values / most if most > 0 else values
 
 
-def _between(cosine: "NDArray[np.float64]", allowed: "NDArray[np.bool_]") -> "NDArray[np.float64]":
+def _between(cosine: "NDArray[np.float64] | None", allowed: "NDArray[np.bool_]") -> "NDArray[np.float64]":
     """Scales the cosines of allowed rows to between 0 and 1; unknown ones are 0."""
     import numpy as np
 
+    if cosine is None:
+        return np.zeros(len(allowed))
     known = allowed & ~np.isnan(cosine)
     if not known.any():
-        return np.zeros(len(cosine))
+        return np.zeros(len(allowed))
     low, high = float(cosine[known].min()), float(cosine[known].max())
     scaled = (cosine - low) / (high - low) if high > low else np.ones(len(cosine))
     return np.where(known, np.clip(scaled, 0.0, 1.0), 0.0)

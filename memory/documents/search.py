@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memory.documents.catalogue import ChunkColumns, Library
-from memory.documents.entities import DocumentHit, DocumentQuery
+from memory.documents.entities import DocumentHit, DocumentQuery, Grain
 from memory.documents.ranking import Scores, Weights, best, score
 from memory.recall.entities import QueryVectors
 from memory.recall.words import content_words
@@ -112,7 +112,7 @@ class DocumentSearch:
         cosine = None if vector is None else await self._cosine(query, columns, vector)
         scores = await asyncio.to_thread(score, columns, allowed, postings, cosine, self._weights)
         rows = best(columns, scores, query.grain, query.k)
-        return await self._hits(columns, scores, rows), cosine is not None
+        return await self._hits(columns, scores, rows, query.grain), cosine is not None
 
     def _allowed(self, query: DocumentQuery, columns: ChunkColumns) -> "NDArray[np.bool_]":
         import numpy as np
@@ -164,16 +164,17 @@ class DocumentSearch:
         return None if np.isnan(cosine).all() else cosine
 
     async def _hits(
-        self, columns: ChunkColumns, scores: Scores, rows: "NDArray[np.int64]"
+        self, columns: ChunkColumns, scores: Scores, rows: "NDArray[np.int64]", grain: Grain
     ) -> tuple[DocumentHit, ...]:
         seqs = [int(columns.seq[row]) for row in rows]
+        of = scores.of(columns, grain)
         loaded = await self._store.documents.hits(seqs)
         return tuple(
             DocumentHit(
                 chunk=loaded[seq].chunk,
                 title=loaded[seq].title,
                 path=loaded[seq].path,
-                score=float(scores.total[row]),
+                score=float(of[row]),
                 parts={name: float(values[row]) for name, values in scores.parts.items()},
                 created_at=loaded[seq].created_at,
             )

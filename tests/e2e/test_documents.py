@@ -54,7 +54,12 @@ def test_a_question_is_answered_with_the_page_and_the_words(program: Program, tm
     assert hit["source"]["page"] is None
 
     reply = program.json(
-        "docs", "ask", source["document"], "How many fledglings did the kestrel station record?", "--seed", "1"
+        "docs",
+        "ask",
+        source["document"],
+        "How many fledglings did the kestrel station record?",
+        "--seed",
+        "1",
     )
     cited = [one for one in reply["citations"] if one["verified"]]
     assert any("417" in one["quote"] and one["page"] == 3 for one in cited)

@@ -182,7 +182,9 @@ async def test_passages_are_numbered_through_a_session_and_never_repeated(tmp_pa
     scene = Scene(model=model)
     long = "\n\n".join(f"## Part {n}\n\n" + f"The owl of part {n} sleeps. " * 30 for n in range(12))
     (document,) = (await scene.room.documents.add([write(tmp_path / "o.md", long)])).documents
-    first, _ = await scene.say("where does the owl of part 3 sleep?", options=TurnOptions(documents=(document,)))
+    first, _ = await scene.say(
+        "where does the owl of part 3 sleep?", options=TurnOptions(documents=(document,))
+    )
     await scene.say("and where does the owl of part 8 sleep at night?", first.session)
     passages = await scene.store.documents.passages(first.session.id)
     assert [one.marker for one in passages] == list(range(1, len(passages) + 1))
