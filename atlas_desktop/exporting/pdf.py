@@ -149,7 +149,7 @@ def _first(found: dict[str, Path], wanted: tuple[str, ...], bundled: str | None)
             return face
     if bundled is None:
         return _standard("Courier")
-    import reportlab  # type: ignore[import-untyped]
+    import reportlab
 
     return _embedded(Path(reportlab.__file__).parent / "fonts" / bundled) or _standard("Helvetica")
 
@@ -158,8 +158,8 @@ def _embedded(path: Path | None) -> Face | None:
     """Loads a font from a file; returns None without a path and for an unusable font."""
     if path is None:
         return None
-    from reportlab.pdfbase import pdfmetrics  # type: ignore[import-untyped]
-    from reportlab.pdfbase.ttfonts import TTFError, TTFont  # type: ignore[import-untyped]
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.ttfonts import TTFError, TTFont
 
     try:
         font = TTFont(path.stem, str(path))
@@ -182,7 +182,7 @@ def _standard(name: str) -> Face:
 
 def _asian() -> Iterator[Face]:
     from reportlab.pdfbase import pdfmetrics
-    from reportlab.pdfbase.cidfonts import UnicodeCIDFont  # type: ignore[import-untyped]
+    from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 
     for name, codec in _ASIAN:
         pdfmetrics.registerFont(UnicodeCIDFont(name))
@@ -231,8 +231,8 @@ class PdfWriter(BaseWriter):
 
     def __init__(self, out: BinaryIO, about: About) -> None:
         super().__init__(out, about)
-        from reportlab.lib.pagesizes import A4  # type: ignore[import-untyped]
-        from reportlab.pdfgen.canvas import Canvas  # type: ignore[import-untyped]
+        from reportlab.lib.pagesizes import A4
+        from reportlab.pdfgen.canvas import Canvas
 
         self._canvas: Any = Canvas(out, pagesize=A4, pageCompression=1)
         self._canvas.setCreator("Atlas Desktop")
