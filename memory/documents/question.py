@@ -11,7 +11,7 @@ from itertools import pairwise
 
 PHRASE = 0.4
 """The weight of two words of the question next to each other; that of a single word is 1."""
-LINE = 0.5
+LINE = 1.0
 NAMED_STATEMENT = 4.0
 LIKELY_STATEMENT = 2.0
 """The weight of all marks of a statement together, where the question names it and where it asks for one of
@@ -36,6 +36,7 @@ _UNITS = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"\b(?:fy|cy|fiscal(?: year)?)\s*'?((?:19|20)?\d\d)\b", re.IGNORECASE)
+_TOKEN = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[\w&]+")
 
 
@@ -81,6 +82,12 @@ def subject(question: str) -> str:
     left = _UNITS.sub(" ", "".join(kept))
     left = " ".join(_YEAR.sub(lambda match: _full_year(match[1]), left).split())
     return left if re.search(r"\w{2}", left) else question
+
+
+def names(question: str) -> list[str]:
+    """Returns the words of the question that may be names: those with a capital letter or a digit."""
+    words = dict.fromkeys(_TOKEN.findall(question))
+    return [word for word in words if any(char.isupper() or char.isdigit() for char in word)]
 
 
 def looked_for(question: str, stems: Sequence[str]) -> list[Looked]:

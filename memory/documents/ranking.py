@@ -42,15 +42,15 @@ class GrainWeights:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
+    """The weights of each grain, fitted by `benchmarks.documents`."""
+
     chunk: GrainWeights = GrainWeights(
-        lexical=0.3, window=0.2, title=0.0, page=0.2, document=0.2, semantic=0.6, neighbour=0.1
+        lexical=0.2, window=0.2, page=0.2, document=0.3, semantic=0.8, neighbour=0.1
     )
     page: GrainWeights = GrainWeights(
-        lexical=0.3, window=0.0, title=0.0, page=0.6, document=0.2, semantic=0.5, neighbour=0.1
+        lexical=0.2, window=0.2, title=0.1, page=0.3, semantic=0.8, neighbour=0.2
     )
-    document: GrainWeights = GrainWeights(
-        lexical=0.2, window=0.0, title=0.0, page=0.0, document=0.4, semantic=0.6, neighbour=0.1
-    )
+    document: GrainWeights = GrainWeights(lexical=0.2, window=0.2, document=0.4, semantic=0.7, neighbour=0.1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +150,23 @@ def _norm(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
     known = lengths[lengths > 0]
     mean = float(known.mean()) if len(known) else 1.0
     return np.asarray(K1 * (1 - B + B * lengths / mean))
+
+
+def everywhere(
+    columns: ChunkColumns, allowed: "NDArray[np.bool_]", postings: Sequence[ChunkPosting]
+) -> frozenset[str]:
+    """Returns the terms that more than half of the pages that may be found contain, as the name of a company
+    does in its annual report. They do not distinguish pages, but draw the meaning of a question to
+    themselves."""
+    import numpy as np
+
+    pages = len(np.unique(columns.page[allowed]))
+    found = set()
+    for one in postings:
+        rows = columns.rows_of(np.asarray([*one.text, *one.context], np.int64))
+        if 2 * len(np.unique(columns.page[rows[allowed[rows]]])) > pages:
+            found.add(one.term)
+    return frozenset(found)
 
 
 def _summed(owner: "NDArray[np.int64]", values: "NDArray[np.float64]", size: int) -> "NDArray[np.float64]":

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.documents.question import PHRASE, Looked, looked_for, subject
+from memory.documents.question import PHRASE, Looked, looked_for, names, subject
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,12 @@ def test_instructions_are_not_the_subject(question: str, left: str) -> None:
 @given(st.text())
 def test_a_subject_is_left_of_everything_that_has_words(question: str) -> None:
     assert bool(subject(question).strip()) == bool(question.strip())
+
+
+def test_words_with_capitals_or_digits_may_be_names() -> None:
+    assert names("what did 3M and Halden's unit eBay earn in 2018, when 3M grew") == [
+        "3M", "Halden", "eBay", "2018",
+    ]  # fmt: skip
 
 
 def test_neighbouring_words_of_the_question_are_phrases() -> None:

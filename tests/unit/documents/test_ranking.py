@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 from memory.documents.catalogue import ChunkColumns, columns
 from memory.documents.entities import ChunkEntry, ChunkPosting, Grain
-from memory.documents.ranking import CONTEXT, K1, B, GrainWeights, Scores, Weights, best, gather, score
+from memory.documents.ranking import (
+    CONTEXT,
+    K1,
+    B,
+    GrainWeights,
+    Scores,
+    Weights,
+    best,
+    everywhere,
+    gather,
+    score,
+)
 
 WORDS = ("cash", "flow", "tax", "debt")
 PARTS = {one.name for one in fields(GrainWeights)}
@@ -175,6 +186,16 @@ def test_nothing_is_found_in_nothing_or_without_evidence() -> None:
     assert found([Piece("words")], "cash", Grain.DOCUMENT) == []
     assert found([Piece("cash")], "cash", k=0) == []
     assert found([Piece("cash")], "cash", allowed=[False]) == []
+
+
+def test_terms_on_more_than_half_of_the_pages_are_everywhere() -> None:
+    pieces = [
+        Piece("tax cash", page=1), Piece("cash", page=1), Piece("words", page=2, context="tax"),
+        Piece("debt", page=3), Piece("cash", "b"), Piece("cash debt", "c"),
+    ]  # fmt: skip
+    postings = [posting(pieces, word) for word in WORDS]
+    allowed = np.array([True, True, True, True, False, False])
+    assert everywhere(laid_out(pieces), allowed, postings) == {"tax"}
 
 
 # --- properties ------------------------------------------------------------------------------------
