@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def document_error(document: "Document") -> Explained:
     """Returns why a document could not be read, in full or in part. It must have an error."""
     if document.error is None:
-        raise ValueError("the document has no error")
+        raise ValueError(document.id)
     return refusal_text(PurePath(document.path).name, document.error)
 
 

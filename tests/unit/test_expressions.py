@@ -134,6 +134,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ABBREVIATED": (" ", "\n\n"),
         "_HEADER": ("1", "\n"),
         "_LABELLED": (" :", "\n"),
+        "_WRAPPED": ("a\n", "\n", "a"),
     },
     "memory.organising.suggestions": {
         "_WORD": ("a_", "_"),
@@ -158,6 +159,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.recall.question": {
         "_PATTERNS": ("before a ", "before "),
         "_ORDER": ("\n", "  "),
+        "_SENTENCE": ('"a', "“", "a.", "? ", "「"),
     },
     "memory.search.terms": {
         "_ISO": ("1", "-\n"),
@@ -328,6 +330,103 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.tui.chat.markdown_rows": {
         "_SPACE": ("A ", "\nA"),
     },
+    "memory.documents.chunking": {
+        "_BLANK": ("\n ", "\n\n", " "),
+        "_BREAK": (".", '."', ". ", "\n ", "。”"),
+        "_NEWLINE": ("\n", "\n "),
+        "_FENCE": ("```\n", "``\n"),
+        "_DEFINES": ("def ", "export"),
+        "_CODE_TYPES": ("text/x-", "a"),
+    },
+    "memory.documents.citations": {
+        "_CELL": ("|", "a"),
+        "_YEAR_OR_CODE": ("a", "1"),
+        "_MARKERS": (" [1", "[1,2", "   ", "[1, "),
+        "_QUOTED": ("“", '"a\n', "„", "«a", "「", "»"),
+        "_DIGITS": ("1", "1 "),
+        "_LEFT_OUT": ("  ", " ...", "[…"),
+        "_LIST_MARK": ("- ", "1. ", " "),
+        "_FENCE": ("```\n", "```\na", "~~~ a "),
+        "_NO_CLAIM": ("ich kann ", "sure "),
+        "_NOT_THERE": ("passage ", "no ", "text "),
+    },
+    "memory.documents.sentences": {
+        "_END": (".", '."', ". ", "。”"),
+        "_MARKERS": ("[1]", "[1,", "[1] "),
+        "_NEW_LINE": (" ", "1"),
+        "_ABBREVIATED": (" Dr.", "z. B"),
+        "_ORDINAL": ("1.", "12"),
+        "_WORD": (" ", "a"),
+    },
+    "memory.documents.statements": {
+        "_DATE": ("1 ", "1. ", "march ", "2024-1-", "1月", "march 1, "),
+        "_SPACED": ("1 ", "100 100 ", "1"),
+        "_NUMBER": ("a", "1", "1-", "1.a"),
+        "_DIGITS": ("1", "1 "),
+        "_DECIMAL": ("1", "1."),
+        "_HAN_PART": ("1", "1年"),
+        "_RANGE": ("1", "1-"),
+        "_WORD": ("a-", "a'", "a_"),
+        "_AFTER": ("a", " a"),
+        "_CURRENCY": ("€", "€ "),
+        "_CLAUSE": (",", ", 1", "and ", ";"),
+        "_COMMAND": ("a ", " ", "!"),
+        "_PASSIVE": ("by", "b"),
+    },
+    "atlas_desktop.parsing.building": {
+        "_BLANK_LINES": ("\n", "\n\n\na"),
+        "_LINE_ENDS": ("\r", "\x0b"),
+        "_SPACES_AT_END": (" ", " a", "\t\u00a0"),
+        "_SURROGATES": ("a",),
+    },
+    "atlas_desktop.parsing.docx": {
+        "_HEADING": ("heading ", "1"),
+    },
+    "atlas_desktop.parsing.epub": {
+        "_ENTITY": ("&a", "&"),
+        "_HEADING": ("<", "<a", "<a:h"),
+    },
+    "atlas_desktop.parsing.formats": {
+        "_CONTROL": ("\x01", "a"),
+        "_ENTRY": ("PK\x03\x04", "PK"),
+        "_MARKUP": ("<html", "<"),
+    },
+    "atlas_desktop.parsing.html": {
+        "_SPACES": (" ", " a"),
+    },
+    "atlas_desktop.parsing.markdown": {
+        "_FIELD": ("title: ", "title:\n", " "),
+        "_FRONT": ("---\n", "\n--"),
+        "_STRUCTURE": (" ", "=", "> ", "\n="),
+    },
+    "atlas_desktop.parsing.pdf": {
+        "_BROKEN_WORD": ("a", "a\ufffe"),
+        "_DATE": ("D:2026", "1"),
+        "_NO_TITLE": ("a.", "microsoft a -"),
+        "_WORD": ("a", "a1"),
+    },
+    "atlas_desktop.parsing.plain": {
+        "_DECLARED": ("charset", "charset ", "encoding="),
+    },
+    "atlas_desktop.parsing.rtf": {
+        "_CREATED": ("{\\creatim", "{"),
+        "_FACT": ("{\\title ", "{"),
+    },
+    "atlas_desktop.tui.documents.wrapping": {
+        "_PLAIN": ("a", "\u4e00"),
+    },
+    "memory.documents.question": {
+        "_INSTRUCTS": ("please ", "your a ", "round ", "then a "),
+        "_SENTENCE": ("a", ".", "a. ", ":a"),
+        "_TOKEN": ("a", "a_"),
+        "_UNITS": ("(", "(in ", "in us "),
+        "_WORD": ("a", "a "),
+        "_YEAR": ("fy ", "fiscal year ", "fiscal "),
+    },
+    "memory.recall.scripts": {
+        "_LETTER": ("a", "1"),
+        "_PATTERNS": ("\u4e00", "a"),
+    },
 }
 """By module and name: texts that are hard for an expression, when they are repeated."""
 
@@ -345,6 +444,16 @@ ENOUGH_S = 0.25
 """What a bounded expression may take."""
 
 INSIDE = {
+    "memory.documents.citations:_Source.find": "a quotation of at most 600 characters",
+    "atlas_desktop.parsing.epub:_xhtml": "the declared entities of a page",
+    "atlas_desktop.parsing.markdown:structure": "read in the test of parsers",
+    "atlas_desktop.parsing.pdf:_placed": "the title of a bookmark",
+    "atlas_desktop.services.documents.ignore_rules:_FOREIGN_BRACKETS": "a pattern, which is one line",
+    "atlas_desktop.services.documents.ignore_rules:_WILDCARD": "a pattern, which is one line",
+    "atlas_desktop.tui.documents.finding:matches": "what the user looks for, which is quoted",
+    "atlas_desktop.tui.documents.wrapping:_breaking": "a fixed expression for the width of the screen",
+    "memory.documents.question:subject": "a question",
+    "memory.recall.question:sentences": "a question",
     "memory.memories.consolidation:content": "memories, which are short",
     "memory.learning.reader:held": "statements",
     "memory.learning.entities:normal": "read",

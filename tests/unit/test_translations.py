@@ -72,6 +72,8 @@ NAMES = {
     "screen.py": {"may be slow"},
 }
 # A value of JSON, a command to type, and names of duties in the log of jobs.
+# Patterns of file names.
+NAMES["dialogs.py"] = {"*.md, papers/**"}
 NAMES["model_texts.py"] = {"atlas models tune --undo "}
 NAMES["jobs.py"] = {
     "digests of important sessions",

@@ -4,7 +4,6 @@ Such a document has no file. Nothing is learned from it.
 """
 
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -29,7 +28,6 @@ _SECTIONS = (
     (N_("How-to"), (MemoryKind.PROCEDURE,)),
     (N_("Open questions"), (MemoryKind.QUESTION,)),
 )
-_FENCED = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n.*?^(?P=fence)[ \t]*$", re.DOTALL | re.MULTILINE)
 _NAME = "document.md"
 
 
@@ -100,4 +98,10 @@ def written(session: Session, branch: Sequence[Message], summaries: Sequence[str
 
 
 def _code(text: str) -> Iterator[str]:
-    return (match[0] for match in _FENCED.finditer(text))
+    """Yields the code blocks of a message, with their fences."""
+    from markdown_it import MarkdownIt
+
+    lines = text.splitlines()
+    for token in MarkdownIt("commonmark", {"html": False}).parse(text):
+        if token.type == "fence" and token.map is not None and token.content.strip():
+            yield "\n".join(lines[token.map[0] : token.map[1]]).rstrip()

@@ -126,7 +126,7 @@ def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now
 # What belongs to messages of documents that were read: table, column of the message, all other columns.
 _PLACE = 'begin, "end", page, first_line, last_line, sha256'
 _READING = (
-    ("passages", "message_id", f"document_id, marker, heading, text, {_PLACE}"),
+    ("passages", "message_id", f"document_id, marker, heading, header, text, {_PLACE}"),
     ("citations", "reply_id", f"document_id, number, marker, quote, verified, {_PLACE}"),
     ("unsupported", "reply_id", 'begin, "end"'),
 )

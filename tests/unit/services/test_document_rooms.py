@@ -83,7 +83,10 @@ async def test_a_move_that_was_cut_short_is_completed_when_the_private_room_open
     assert [one.id for one in await private.documents.list()] == [document]
     assert await opened.store.moves.waiting() == []
     # What is still to be made of it is made there.
-    assert {job.kind for job in await private.store.jobs.list()} == {"embed_documents"}
+    assert {job.kind for job in await private.store.jobs.list()} == {
+        "embed_documents",
+        "summarise_documents",
+    }
 
 
 async def test_the_sessions_of_a_moved_or_removed_document_are_known_before_it_goes(two: TwoRooms) -> None:
