@@ -130,7 +130,7 @@ def gather(
             )
     beside = None
     if cosine is not None:
-        known = np.append(cosine, np.nan)
+        known = np.append(np.where(allowed, cosine, np.nan), np.nan)
         both = np.stack([known[before], known[after]])
         there = ~np.isnan(both)
         held = there.sum(0)
