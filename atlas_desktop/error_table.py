@@ -96,6 +96,14 @@ _DOCUMENT_TEXTS = {
     "damaged": N_("It is damaged."),
     "changed": N_("It was changed while it was read."),
     "unknown_format": N_("Its format is unknown."),
+    "no_text": N_("It contains no text."),
+    "too_many_rows": N_("It has more than {limit} rows."),
+    "too_deep": N_("Its parts are nested too deeply."),
+    "unpacks_too_large": N_(
+        "It contains more than {limit} of packed data, or data that is packed suspiciously."
+    ),
+    "xml_entities": N_("It declares XML entities, which documents of this kind do not need."),
+    "crashed": N_("Reading it crashed the reader, which has been restarted."),
 }
 _DOCUMENT_NEXT_TEXTS = {
     "missing": N_("Check the path."),
@@ -115,6 +123,12 @@ _DOCUMENT_NEXT_TEXTS = {
     "damaged": N_("Save it again in the original program."),
     "changed": N_("Try again when it is no longer being written."),
     "unknown_format": N_("docs/documents.md lists the formats that Atlas reads."),
+    "no_text": N_("Run text recognition in another program first."),
+    "too_many_rows": N_("Add a part of it."),
+    "too_deep": N_("Save it again in the original program."),
+    "unpacks_too_large": N_("Add a part of it, or its text."),
+    "xml_entities": N_("Save it again in the original program."),
+    "crashed": N_("Save it again in the original program."),
 }
 _MODEL_DAMAGED_TEXTS = {
     "title": N_("The model file is damaged"),
@@ -248,7 +262,7 @@ _BACKUPS: Words = {
 }
 
 
-_SIZES = {Refusal.TOO_LARGE, Refusal.TOO_MUCH_MEMORY}
+_SIZES = {Refusal.TOO_LARGE, Refusal.TOO_MUCH_MEMORY, Refusal.UNPACKS_TOO_LARGE}
 
 
 def _attachment(e: AttachmentRefused) -> Explained:

@@ -167,12 +167,18 @@ class Refusal(StrEnum):
     UNKNOWN_FORMAT = "unknown_format"
     NOT_A_FOLDER = "not_a_folder"
     PARTLY_PICTURES = "partly_pictures"
+    NO_TEXT = "no_text"
+    TOO_MANY_ROWS = "too_many_rows"
+    TOO_DEEP = "too_deep"
+    UNPACKS_TOO_LARGE = "unpacks_too_large"
+    XML_ENTITIES = "xml_entities"
+    CRASHED = "crashed"
 
 
-class AttachmentRefused(Exception):
-    """A file that cannot be attached.
+class FileRefused(Exception):
+    """A file that cannot be read.
 
-    `limit` is what it exceeds (bytes, characters, pages or seconds), 0 where there is none.
+    `limit` is what it exceeds (bytes, characters, pages, rows or seconds), 0 where there is none.
     """
 
     def __init__(self, name: str, reason: Refusal, limit: int = 0) -> None:
@@ -182,17 +188,12 @@ class AttachmentRefused(Exception):
         self.limit = limit
 
 
-class DocumentRefused(Exception):
-    """A file that cannot be read as a document.
+class AttachmentRefused(FileRefused):
+    """A file that cannot be attached."""
 
-    `limit` is what it exceeds (bytes, characters, pages or seconds), 0 where there is none.
-    """
 
-    def __init__(self, name: str, reason: Refusal, limit: int = 0) -> None:
-        super().__init__(reason.value)
-        self.name = name
-        self.reason = reason
-        self.limit = limit
+class DocumentRefused(FileRefused):
+    """A file that cannot be read as a document."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """Measures how much of the evidence recall finds: `python -m benchmarks.recall FILE`.
 
-FILE is one of two public kinds of data, which are not part of this project: LoCoMo (`conversation`, `qa`) or
-chats with an assistant (`sessions`, `questions`). Each conversation is one project of one room, stored
-through the public interface and embedded by the real model; no language model takes part. The figure is the
-mean over questions of |evidence ∩ first k| / |evidence|. It is compared with plain BM25 over messages, plain
-cosine of the whole question, and their equal reciprocal ranks, all over the same store and vectors. `--check`
-also fits the weights without each conversation in turn and measures on it; `--decay` asks on the day after
-each conversation ended, with every preset of decay.
+FILE is one of three public kinds of data, which are not part of this project: LoCoMo (`conversation`, `qa`),
+chats with an assistant (`sessions`, `questions`), or the Chinese diaries of MemSim (`trajectories`). Each
+conversation is one project of one room, stored through the public interface and embedded by the real model;
+no language model takes part. The figure is the mean over questions of |evidence ∩ first k| / |evidence|. It
+is compared with plain BM25 over messages, plain cosine of the whole question, and their equal reciprocal
+ranks, all over the same store and vectors. `--check` also fits the weights without each conversation in turn
+and measures on it (not of MemSim, to which no weight is fitted); `--decay` asks on the day after each
+conversation ended, with every preset of decay.
 """
 
 import argparse
@@ -60,6 +61,8 @@ class Asked:
 
 
 def sessions_of(sample: dict[str, Any]) -> Iterator[TravellingSession]:
+    if "message_list" in sample:
+        return _diary(sample)
     return _people(sample) if "conversation" in sample else _assistant(sample)
 
 
@@ -87,6 +90,29 @@ def _assistant(sample: dict[str, Any]) -> Iterator[TravellingSession]:
         yield _session(sample["id"], str(number), begun, said, timedelta(minutes=3))
 
 
+def _diary(sample: dict[str, Any]) -> Iterator[TravellingSession]:
+    messages: list[TravellingMessage] = []
+    for one in sample["message_list"]:
+        # For example 2024年04月01日 周一 08:12.
+        year, month, day, hour, minute = map(int, re.findall(r"\d+", one["time"]))
+        written = datetime(year, month, day, hour, minute, tzinfo=UTC)
+        parent = messages[-1].id if messages else None
+        own = f"{sample['id']}#{one['mid']}"
+        messages.append(TravellingMessage(own, parent, Role.USER, "user", one["message"], written))
+    begun = messages[0].created_at
+    yield TravellingSession(sample["id"], "", begun, begun, tuple(messages), project=sample["id"])
+
+
+def samples_of(data: Any) -> list[dict[str, Any]]:
+    """Returns the conversations of a file of any of the three kinds."""
+    if isinstance(data, list):
+        return data
+    return [
+        {**sample, "id": f"{kind}-{number}", "kind": kind}
+        for number, (kind, sample) in enumerate(data["trajectories"])
+    ]
+
+
 def _session(
     project: str, name: str, begun: datetime, said: list[tuple[str, Role, str, str]], step: timedelta
 ) -> TravellingSession:
@@ -100,6 +126,11 @@ def _session(
 
 
 def questions_of(sample: dict[str, Any]) -> Iterator[Asked]:
+    if "message_list" in sample:
+        for one in sample["question_list"]:
+            targets = frozenset(f"{sample['id']}#{number}" for number in one["target_step_id"])
+            yield Asked(sample["id"], one["question"], sample["kind"], targets)
+        return
     if "conversation" not in sample:
         for one in sample["questions"]:
             evidence = frozenset(f"{sample['id']}#{number}" for number in one["evidence"])
@@ -359,4 +390,5 @@ if __name__ == "__main__":
     if not given.path.is_file():
         sys.exit(f"{given.path} is not a file")
     data = json.loads(given.path.read_text(encoding="utf-8"))
-    asyncio.run(main(data, cross_validate=given.check, decays=given.decay))
+    check_weights = given.check and isinstance(data, list)
+    asyncio.run(main(samples_of(data), cross_validate=check_weights, decays=given.decay))

@@ -2,7 +2,7 @@
 
 Uses a real room with all its services and a scripted model. Counts every call that waits for a room's thread:
 in one turn of a used session with its hooks, and with the jobs that follow it. Which jobs fall into these
-seconds varies a little: 39 to 44 calls in total, compared with 72 when duties were read one by one.
+seconds varies a little: at most 39 calls in total.
 """
 
 import asyncio

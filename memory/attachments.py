@@ -52,7 +52,7 @@ NEAREST_FIRST = 48
 _K1, _B = 1.2, 0.75
 _NEIGHBOUR = 0.5
 _WORD = re.compile(r"\w+")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff\uf900-\ufaff]")
 _ENDINGS = ("ing", "ed", "es", "ly", "s")
 _SHORTEST_STEM = 3
 

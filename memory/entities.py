@@ -188,6 +188,7 @@ class Erased:
     emptied for the same reason. `places` names what else contained the text and no longer does, one name for
     each item: tag, category, project, saved search, attachment, persona, template, draft, instructions.
     `copies` are the sessions with an identical message that was not erased, as in a fork, last used first.
+    `documents` and `chunks` are documents and the pieces of their texts.
     """
 
     messages: int
@@ -206,6 +207,8 @@ class Erased:
     untitled: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     copies: tuple[Copy, ...] = ()
+    documents: int = 0
+    chunks: int = 0
 
 
 @dataclass(frozen=True, slots=True)

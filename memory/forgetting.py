@@ -10,9 +10,9 @@ from memory.entities import Erased
 class Target:
     """What to forget.
 
-    `messages`, `sessions`, `memories` and `ids` (of any of these) are ids or unique prefixes. In addition,
-    everything that meets all given criteria is forgotten: of a project (by name), containing all words of
-    `about` (whole words in any form; `word*` matches a prefix), from `since` on, `before` a moment.
+    `messages`, `sessions`, `memories` and `ids` (of any of these or of documents) are ids or unique prefixes.
+    In addition, everything that meets all given criteria is forgotten: of a project (by name), containing all
+    words of `about` (whole words in any form; `word*` matches a prefix), from `since` on, `before` a moment.
     `everything` is the whole room.
     """
 
@@ -53,5 +53,6 @@ class Affected:
     sessions: tuple[Excerpt, ...] = ()
     messages: tuple[Excerpt, ...] = ()
     memories: tuple[Excerpt, ...] = ()
+    documents: tuple[Excerpt, ...] = ()
     touched: tuple[str, ...] = ()
     """Sessions that lost content, in whole or in part."""

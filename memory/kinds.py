@@ -28,3 +28,10 @@ class Freshness(StrEnum):
     UNKNOWN = "unknown"
     MISSING = "missing"
     READ_ONLY = "read_only"
+
+
+class MovedKind(StrEnum):
+    """What can move between rooms."""
+
+    SESSION = "session"
+    DOCUMENT = "document"

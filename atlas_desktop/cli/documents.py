@@ -3,7 +3,7 @@
 import argparse
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.documents.library import AddReport
     from atlas_desktop.services.room import RoomServices
     from memory.documents.entities import Document, DocumentHit, DocumentQuery, WatchedFolder
+    from memory.entities import RoomKind
 
 _MOST = 1000
 _STATES = ("queued", "indexed", "partial", "failed", "missing", "archived")
@@ -129,6 +130,12 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser = add("summary", summary, _("print the summary of a document"))
     parser.add_argument("document", metavar="ID", help=_("a document"))
     parser.add_argument("--refresh", action="store_true", help=_("make it again"))
+
+    parser = add("private", make_private, _("move documents to the private room; asks for the passphrase"))
+    parser.add_argument("documents", metavar="ID", nargs="+", help=_("a document"))
+
+    parser = add("open", make_open, _("move documents back to the open room; asks for the passphrase"))
+    parser.add_argument("documents", metavar="ID", nargs="+", help=_("a document"))
 
     parser = add("remove", remove, _("remove documents and everything made from them"))
     parser.add_argument("documents", metavar="ID", nargs="+", help=_("a document"))
@@ -452,6 +459,42 @@ async def summary(ctx: Context, args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
+# --- rooms ------------------------------------------------------------------------------------------
+
+
+async def make_private(ctx: Context, args: argparse.Namespace) -> int:
+    from memory.entities import RoomKind
+
+    moved = await _move(ctx, args.documents, RoomKind.PRIVATE)
+    lines = [
+        _("“{title}” is now in the private room. It is shown only with --private.", title=one.title)
+        for one in moved
+    ]
+    ctx.emit([output.library_document(one, RoomKind.PRIVATE) for one in moved], "\n".join(lines))
+    return Exit.DONE
+
+
+async def make_open(ctx: Context, args: argparse.Namespace) -> int:
+    from memory.entities import RoomKind
+
+    moved = await _move(ctx, args.documents, RoomKind.OPEN)
+    lines = [_("“{title}” is now in the open room.", title=one.title) for one in moved]
+    ctx.emit([output.library_document(one, RoomKind.OPEN) for one in moved], "\n".join(lines))
+    return Exit.DONE
+
+
+async def _move(ctx: Context, refs: Sequence[str], destination: "RoomKind") -> "list[Document]":
+    """Moves documents, after all of them are found. Raises `DocumentNotFound`, `AmbiguousId`."""
+    ctx.private = True
+    await ctx.unlock()
+    rooms = ctx.desk.rooms
+    found = [(await rooms.find_document(ref))[1].id for ref in refs]
+    return [await rooms.move_document(one, destination) for one in dict.fromkeys(found)]
+
+
+# --- removing ---------------------------------------------------------------------------------------
+
+
 async def remove(ctx: Context, args: argparse.Namespace) -> int:
     found = [await _find(ctx, ref) for ref in dict.fromkeys(args.documents)]
     ctx.confirm(
@@ -465,7 +508,7 @@ async def remove(ctx: Context, args: argparse.Namespace) -> int:
     for room in ctx.opened:
         own = [document.id for owner, document in found if owner is room]
         if own:
-            results.append(await room.documents.remove(own))
+            results.append(await room.documents.remove(own, for_good=True))
     value = output.erased_documents(*results)
     ctx.emit(value, _removed(sum(one.documents for one in results)))
     return Exit.DONE if value["verified"] else Exit.FAILED

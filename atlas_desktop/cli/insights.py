@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError, size
-from atlas_desktop.locale import N_, _, ngettext, number
+from atlas_desktop.locale import _, ngettext, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,26 +20,6 @@ _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 _BARS = "▁▂▃▄▅▆▇█"
 _WEEKS = 26
 _SHOWN = 6
-_KINDS = {
-    "tag": _("Tags"),
-    "project": _("Projects"),
-    "category": _("Categories"),
-    "cluster": _("Found by meaning"),
-}
-_STORED = {
-    "messages": N_("messages"),
-    "full_text": N_("full text"),
-    "vectors": N_("vectors"),
-    "memories": N_("memories"),
-    "summaries": N_("summaries"),
-    "attachments": N_("attachments"),
-    "sessions": N_("sessions"),
-    "epochs": N_("epochs"),
-    "snapshots": N_("snapshots"),
-    "models": N_("models"),
-    "backups": N_("backups"),
-    "other": N_("other"),
-}
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -156,7 +136,7 @@ def _count(name: str, value: "DayCount") -> dict[str, Any]:
 
 def text(value: "Insights") -> str:
     """The statistics as one page of text."""
-    from atlas_desktop.cli.output import word
+    from atlas_desktop.phrases.insights import TOPIC_KINDS, stored_text, topic_text
     from atlas_desktop.phrases.rooms import held
 
     totals = value.totals
@@ -178,8 +158,8 @@ def text(value: "Insights") -> str:
             )
         )
     rows += _weeks(value.weeks, since)
-    for kind, title in _KINDS.items():
-        rows += _topics(title, [one for one in value.topics if one.kind == kind])
+    for kind in TOPIC_KINDS:
+        rows += _topics(topic_text(kind), [one for one in value.topics if one.kind == kind])
     if value.speed:
         rows += ["", _("Speed (median)")]
         latest = {one.model: one for one in value.speed}
@@ -198,7 +178,7 @@ def text(value: "Insights") -> str:
             for one in latest.values()
         ]
     rows += ["", _("Storage")]
-    rows += [f"  {size(one.bytes):>10}  {word(_STORED, one.kind)}" for one in value.storage if one.bytes]
+    rows += [f"  {size(one.bytes):>10}  {stored_text(one.kind)}" for one in value.storage if one.bytes]
     if value.most_used:
         rows += ["", _("Most used memories")]
         rows += [f"  {one.uses:>5}  {' '.join(one.text.split())[:80]}" for one in value.most_used]

@@ -40,7 +40,9 @@ def add_forget(add: "Add") -> None:
     forget.add_argument("--about", metavar="TEXT", help=_("everything with these words: a name, a topic"))
     forget.add_argument("--since", metavar="D", help=_("from this date or time on"))
     forget.add_argument("--before", metavar="D", help=_("before this date or time"))
-    forget.add_argument("--everything", action="store_true", help=_("all conversations and memories here"))
+    forget.add_argument(
+        "--everything", action="store_true", help=_("all conversations, memories and documents here")
+    )
     forget.add_argument("--dry-run", action="store_true", help=_("only show what would be erased"))
 
 
@@ -182,14 +184,14 @@ async def collect(ctx: Context, args: argparse.Namespace) -> int:
     parts = {"archive": found.archive, "prolong": found.prolong, "erase": found.erase}
     told: dict[str, Any] = {"dry_run": args.dry_run}
     if ctx.json:
-        told |= {name: await _fates(room, fates) for name, fates in parts.items()}
+        told |= {name: await _expiries(room, expiries) for name, expiries in parts.items()}
 
     def text() -> str:
         said = _TO_COLLECT if args.dry_run else _COLLECTED
         rows = [
-            f"{_(said[name])} {output.line(fate.memory)}\n    ({output.WHY[fate.why]})"
-            for name, fates in parts.items()
-            for fate in fates
+            f"{_(said[name])} {output.line(expiry.memory)}\n    ({output.WHY[expiry.why]})"
+            for name, expiries in parts.items()
+            for expiry in expiries
         ]
         return "\n".join(rows) or _("No expired or faded memories.")
 
@@ -197,9 +199,9 @@ async def collect(ctx: Context, args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-async def _fates(room: "RoomServices", fates: "tuple[Expiry, ...]") -> list[dict[str, Any]]:
-    views = await room.knowledge.views([fate.memory for fate in fates])
-    return [{**output.memory(view), "why": fate.why} for view, fate in zip(views, fates, strict=True)]
+async def _expiries(room: "RoomServices", expiries: "tuple[Expiry, ...]") -> list[dict[str, Any]]:
+    views = await room.knowledge.views([expiry.memory for expiry in expiries])
+    return [{**output.memory(view), "why": expiry.why} for view, expiry in zip(views, expiries, strict=True)]
 
 
 async def promote(ctx: Context, _args: argparse.Namespace) -> int:

@@ -180,12 +180,14 @@ async def inbox_of(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def fading(ctx: Context, _args: argparse.Namespace) -> int:
-    found = [(room, fate) for room in await opened(ctx) for fate in await room.upkeep.fading()]
-    told = await as_json((room, fate.memory) for room, fate in found) if ctx.json else []
+    found = [(room, expiry) for room in await opened(ctx) for expiry in await room.upkeep.fading()]
+    told = await as_json((room, expiry.memory) for room, expiry in found) if ctx.json else []
     ctx.emit(
-        [{**one, "why": fate.why} for one, (_unused, fate) in zip(told, found, strict=False)],
+        [{**one, "why": expiry.why} for one, (_unused, expiry) in zip(told, found, strict=False)],
         lambda: (
-            "\n".join(f"{output.line(fate.memory)}\n    ({output.WHY[fate.why]})" for _unused, fate in found)
+            "\n".join(
+                f"{output.line(expiry.memory)}\n    ({output.WHY[expiry.why]})" for _unused, expiry in found
+            )
             or _("No memories are fading.")
         ),
     )

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.errors import size
-from atlas_desktop.locale import N_, _, ngettext
+from atlas_desktop.locale import _, ngettext
+from atlas_desktop.phrases.models import fit_text
 
 if TYPE_CHECKING:
     from atlas_desktop.services.models import BenchResult, ModelDetails, ModelSummary
@@ -132,7 +133,7 @@ def summary_table(models: Sequence["ModelSummary"], *, everything: bool) -> str:
             one.id,
             "/".join(one.roles),
             size(one.bytes),
-            _fit(one.fit),
+            fit_text(one.fit),
             one.licence,
         )
         for one in models
@@ -175,7 +176,7 @@ def details_text(value: "ModelDetails") -> str:
             else _("{size}; needs {memory} of memory", size=file_size, memory=memory),
         )
     )
-    rows.append((_("Fit"), _fit(summary.fit)))
+    rows.append((_("Fit"), fit_text(summary.fit)))
     rows.append((_("Context"), ngettext("1 token", "{count} tokens", summary.context_length)))
     licence = summary.licence or _("not stated in the file")
     if entry is not None and not entry.licence_open:
@@ -234,7 +235,7 @@ def recommendations(machine: "Machine", found: Sequence["Recommendation"]) -> st
         (
             "",
             one.entry.id,
-            _fit(one.fit),
+            fit_text(one.fit),
             size(one.entry.bytes),
             size(one.needed),
             one.entry.licence,
@@ -320,13 +321,6 @@ def tuned_text(value: "Tuned") -> str:
         )
     rows.append((_("Undo"), f"atlas models tune --undo {value.model}"))
     return "\n".join(_labelled(label, text) for label, text in rows)
-
-
-_FITS = {"fits": N_("fits"), "may be slow": N_("may be slow"), "won't fit": N_("won't fit")}
-
-
-def _fit(fit: str) -> str:
-    return _(_FITS[fit])
 
 
 def _count(parameters: int) -> str:

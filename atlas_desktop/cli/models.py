@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli import model_texts as texts
 from atlas_desktop.cli.context import Context, Progress
 from atlas_desktop.errors import Exit, UsageError, size
-from atlas_desktop.locale import N_, _
+from atlas_desktop.locale import _
+from atlas_desktop.phrases.models import stage_text
 
 if TYPE_CHECKING:
     from atlas_desktop.services.models import BenchHost, HostFactory, ModelService
@@ -271,16 +272,8 @@ def _service(ctx: Context) -> "ModelService":
     return build_models(ctx.paths)
 
 
-_STAGES = {
-    "download": N_("downloading"),
-    "verify": N_("checking"),
-    "convert": N_("converting"),
-    "place": N_("installing"),
-}
-
-
 def _report(bar: Progress) -> "Report":
-    return lambda progress: bar.update(_(_STAGES[progress.stage]), progress.done, progress.total)
+    return lambda progress: bar.update(stage_text(progress.stage), progress.done, progress.total)
 
 
 def _show_licence(ctx: Context, service: "ModelService", ref: str) -> None:

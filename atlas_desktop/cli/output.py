@@ -10,6 +10,7 @@ from atlas_desktop.cli.context import Context
 from atlas_desktop.locale import N_, _, ngettext, plural
 from atlas_desktop.phrases.documents import document_error
 from atlas_desktop.phrases.forgetting import copies, counts, places
+from atlas_desktop.phrases.provenance import part_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
 from memory.forgetting import Affected
@@ -452,6 +453,7 @@ KINDS = ("fact", "preference", "decision", "event", "procedure", "code", "questi
 STATES = ("inbox", "kept", "rejected", "superseded", "archived")
 TIERS = ("working", "short_term", "episodic", "long_term", "procedural")
 
+# The words of the options --kind, --state and --tier; the interface has longer ones.
 KIND_WORDS = {
     "fact": N_("fact"),
     "preference": N_("preference"),
@@ -506,21 +508,6 @@ NOTE_WORDS = {
     "chunk": N_("chunk"),
 }
 ROLE_WORDS = {"system": N_("system"), "user": N_("user"), "assistant": N_("assistant")}
-PART_WORDS = {
-    "lexical": N_("lexical"),
-    "semantic": N_("semantic"),
-    "neighbour": N_("neighbour"),
-    "session": N_("session"),
-    "speaker": N_("speaker"),
-    "time": N_("time"),
-    "dated": N_("dated"),
-    "machine": N_("machine"),
-    "question": N_("question"),
-    "stated": N_("stated"),
-    "topic": N_("topic"),
-    "recency": N_("recency"),
-    "importance": N_("importance"),
-}
 
 WHY = {
     "expired": _("it has expired"),
@@ -633,7 +620,7 @@ def who(message: "Message") -> str:
 
 def reasons(parts: Mapping[str, float], least: float) -> str:
     """The parts of a score that are at least `least`."""
-    return ", ".join(f"{word(PART_WORDS, name)} {part:.2f}" for name, part in parts.items() if part >= least)
+    return ", ".join(f"{part_text(name)} {part:.2f}" for name, part in parts.items() if part >= least)
 
 
 def line(one: "Memory", *, private: bool = False) -> str:
@@ -704,4 +691,5 @@ def forget_preview(affected: "Affected") -> dict[str, Any]:
         "sessions": [{"id": one.id, "title": one.text} for one in affected.sessions],
         "messages": [{"id": one.id, "text": one.text} for one in affected.messages],
         "memories": [{"id": one.id, "text": one.text} for one in affected.memories],
+        "documents": [{"id": one.id, "title": one.text} for one in affected.documents],
     }

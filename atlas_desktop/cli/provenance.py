@@ -9,6 +9,7 @@ from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import N_, _, ngettext
+from atlas_desktop.phrases.provenance import hidden_text, outcome_text
 from atlas_desktop.services.cleaning import clean, clean_line
 
 if TYPE_CHECKING:
@@ -240,20 +241,6 @@ def timeline_text(each: "list[Timeline]") -> str:
 
 Add = Callable[[str, Any, str], argparse.ArgumentParser]
 
-FATES = {
-    "told": _("used in the prompt"),
-    "repeats": _("its source was already in the prompt"),
-    "echo": _("adds nothing to your message"),
-    "too_far": _("not close enough to your message"),
-    "no_room": _("no recall tokens left"),
-}
-HIDDEN = {
-    "superseded": _("Replaced by a newer memory."),
-    "archived": _("Archived."),
-    "rejected": _("You rejected it."),
-    "expired": _("Expired."),
-    "unapproved": _("Not approved yet. Approve it with `atlas memory accept`."),
-}
 _HOW = {
     "learned": N_("learned"),
     "recalled": N_("recalled"),
@@ -363,7 +350,7 @@ def _item(item: "Item") -> dict[str, Any]:
 
 def _considered(one: "RecallDecision") -> dict[str, Any]:
     return {
-        "fate": one.fate,
+        "fate": one.outcome,
         "score": round(one.score, 6),
         "parts": {name: round(part, 6) for name, part in one.parts.items()},
     }
@@ -373,7 +360,8 @@ def described(why: "Why") -> str:
     """The same information as text."""
     lines = [_(_HEADS[why.kind], id=why.id), f"    {_line(why.text)}"]
     if why.hidden:
-        lines.append(HIDDEN[why.hidden])
+        how = _("Accept it with `atlas memory accept`.") if why.hidden == "unapproved" else ""
+        lines.append(f"{hidden_text(why.hidden)} {how}".rstrip())
     if why.kind == "memory":
         quotes = [f"“{_line(source.quote)}”  {source.message_id}" for source, _unused in why.sources]
         lines += _part(_("Learned from"), quotes)
@@ -394,7 +382,9 @@ def described(why: "Why") -> str:
                 why.shown,
             )
         )
-    lines += _part(_("Considered for"), [f"{one.reply}: {FATES[one.considered.fate]}" for one in why.looked])
+    lines += _part(
+        _("Considered for"), [f"{one.reply}: {outcome_text(one.considered.outcome)}" for one in why.looked]
+    )
     lines += _part(_("Also mentioned in"), list(map(_mention, why.mentions)))
     return "\n".join(lines)
 
@@ -406,7 +396,7 @@ def _part(heading: str, lines: list[str]) -> list[str]:
 def _profile_told(item: "Item") -> str:
     one = item.considered
     reasons = output.reasons(one.parts, _LEAST)
-    return f"{one.score:.2f}  {_line(item.text)}  {one.id}\n        {FATES[one.fate]} ({reasons})"
+    return f"{one.score:.2f}  {_line(item.text)}  {one.id}\n        {outcome_text(one.outcome)} ({reasons})"
 
 
 def _mention(hit: "Hit") -> str:

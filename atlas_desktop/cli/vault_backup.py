@@ -121,13 +121,19 @@ def _counts(contents: "RoomContents | None") -> dict[str, int] | None:
         "sessions": len(contents.sessions),
         "messages": len(contents.messages),
         "memories": len(contents.memories),
+        "documents": len(contents.documents),
     }
 
 
 def _loss_json(loss: "Loss | None") -> dict[str, int] | None:
     if loss is None:
         return None
-    return {"sessions": loss.sessions, "messages": loss.messages, "memories": loss.memories}
+    return {
+        "sessions": loss.sessions,
+        "messages": loss.messages,
+        "memories": loss.memories,
+        "documents": loss.documents,
+    }
 
 
 def _restored_json(found: "Restoration", *, done: bool) -> dict[str, Any]:
@@ -167,7 +173,7 @@ def _loss_text(loss: "Loss | None", room: str) -> str:
             "The current data could not be unlocked with your input, so the loss cannot be counted. "
             "You may lose everything."
         )
-    if not (loss.sessions or loss.messages or loss.memories):
+    if not loss:
         return (
             _("Nothing would be lost from the open room: the backup contains all of it.")
             if room == "open"
@@ -175,7 +181,7 @@ def _loss_text(loss: "Loss | None", room: str) -> str:
         )
     from atlas_desktop.phrases.rooms import lost
 
-    gone = lost(loss.sessions, loss.messages, loss.memories)
+    gone = lost(loss.sessions, loss.messages, loss.memories, loss.documents)
     return (
         _("It does not contain {what} from the current open room. They would be lost.", what=gone)
         if room == "open"

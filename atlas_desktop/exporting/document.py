@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, BinaryIO, Protocol
 
 from atlas_desktop.services.cleaning import clean, clean_line
+from memory.documents.entities import StoredCitation
 from memory.entities import MessageStatus
 from memory.transfer import TravellingEvidence, TravellingMessage, TravellingSession
 from models.messages import Role
@@ -17,6 +18,10 @@ _ROLES = {Role.USER: "You", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System"}
 
 ATTACHMENTS = "attachments"
 """Session field that lists attached files: objects with `name`, `type`, `bytes`, `added_at` and `text`."""
+
+
+CITATIONS = "citations"
+"""Message field that lists what a reply cites of documents: objects as `citation_fields` returns them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +162,39 @@ def attachments(session: TravellingSession) -> list[str]:
     return [clean_line(name) for name in names if isinstance(name, str) and name.strip()]
 
 
+def citation_fields(citation: StoredCitation) -> dict[str, Any]:
+    """Returns a citation as a JSON-compatible dictionary."""
+    return {
+        "marker": citation.marker,
+        "document": citation.document,
+        "title": citation.title,
+        "page": citation.page,
+        "lines": None if citation.page is not None else list(citation.lines),
+        "chars": [citation.begin, citation.end],
+        "quote": citation.quote,
+        "verified": citation.verified,
+    }
+
+
+def citations(message: TravellingMessage) -> list[str]:
+    """Returns what a reply cites, one cleaned line each: number, title, place and quote."""
+    if f'"{CITATIONS}"' not in message.meta:
+        return []
+    listed = json.loads(message.meta).get(CITATIONS)
+    found = [_cited(one) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return [line for line in found if line]
+
+
+def _cited(given: dict[str, Any]) -> str:
+    """Returns the line of a citation; empty if it lacks number or title, as in another program's file."""
+    marker, title, page, quote = (given.get(name) for name in ("marker", "title", "page", "quote"))
+    if not isinstance(marker, int) or not isinstance(title, str):
+        return ""
+    where = f", page {page}" if isinstance(page, int) else ""
+    said = clean_line(quote) if isinstance(quote, str) else ""
+    return f"[{marker}] {clean_line(title)}{where}" + (f": “{said}”" if said else "")
+
+
 def moment(at: datetime) -> str:
     """Formats a time for readers: `2024-02-03 04:05 UTC`."""
     return f"{at.year:04}-{at.month:02}-{at.day:02} {at.hour:02}:{at.minute:02} UTC"
@@ -215,6 +253,8 @@ class TextWriter(BaseWriter):
             said = "".join(f", {mark}" for mark in marks(message))
             parts.append(f"\n[{moment(message.created_at)}] {speaker_of(message)}{said}:")
             parts.append(_indented(message.content))
+            if sources := citations(message):
+                parts.append(_indented("\n".join(["", "Sources:", *sources])))
         self._put(parts)
 
     def memories(self, memories: Sequence[MemoryRecord]) -> None:

@@ -12,6 +12,7 @@ from atlas_desktop.exporting.document import (
     BaseWriter,
     MemoryRecord,
     attachments,
+    citations,
     marks,
     memory_line,
     moment,
@@ -47,7 +48,7 @@ body { display: flex; flex-direction: column; margin: 0 auto; padding: 2rem 1rem
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .25rem; }
 article { border-top: 1px solid var(--line); padding-top: 1.5rem; margin-top: 2rem; }
 article:first-of-type { border: 0; margin-top: 0; }
-.about, .when, footer { color: var(--quiet); font-size: .875rem; }
+.about, .when, .sources, footer { color: var(--quiet); font-size: .875rem; }
 .about { margin: 0 0 1.5rem; }
 nav { order: -1; margin-bottom: 2rem; }
 section { margin: 0 0 1rem; padding: .25rem 1rem; border-left: 3px solid var(--line); }
@@ -146,8 +147,13 @@ def _message(message: TravellingMessage) -> str:
     return (
         f'<section class="{message.role.value}"><header><h2>{escape(speaker_of(message))}</h2>'
         f'<span class="when">{when}{said}</span></header>\n'
-        f'<div class="text">{_text(message)}</div></section>\n'
+        f'<div class="text">{_text(message)}</div>{_sources(message)}</section>\n'
     )
+
+
+def _sources(message: TravellingMessage) -> str:
+    listed = "".join(f"<li>{escape(line)}</li>" for line in citations(message))
+    return f'<div class="sources">Sources:<ul>{listed}</ul></div>' if listed else ""
 
 
 def _text(message: TravellingMessage) -> str:

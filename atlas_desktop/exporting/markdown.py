@@ -15,6 +15,7 @@ from atlas_desktop.exporting.document import (
     BaseWriter,
     MemoryRecord,
     attachments,
+    citations,
     marks,
     memory_line,
     moment,
@@ -126,7 +127,10 @@ def _told(session: TravellingSession) -> str:
 def _message(message: TravellingMessage) -> str:
     said = "".join(f" · {mark}" for mark in marks(message))
     who = escaped(speaker_of(message))
-    return f"\n## {who} · {moment(message.created_at)}{said}\n\n{contained(message.content)}\n"
+    sources = "".join(f"- {escaped(line)}\n" for line in citations(message))
+    return f"\n## {who} · {moment(message.created_at)}{said}\n\n{contained(message.content)}\n" + (
+        f"\nSources:\n\n{sources}" if sources else ""
+    )
 
 
 def escaped(text: str) -> str:

@@ -15,6 +15,7 @@ from atlas_desktop.exporting.document import (
     BaseWriter,
     MemoryRecord,
     attachments,
+    citations,
     marks,
     memory_line,
     moment,
@@ -148,7 +149,7 @@ def _first(found: dict[str, Path], wanted: tuple[str, ...], bundled: str | None)
             return face
     if bundled is None:
         return _standard("Courier")
-    import reportlab  # type: ignore[import-untyped]
+    import reportlab
 
     return _embedded(Path(reportlab.__file__).parent / "fonts" / bundled) or _standard("Helvetica")
 
@@ -157,8 +158,8 @@ def _embedded(path: Path | None) -> Face | None:
     """Loads a font from a file; returns None without a path and for an unusable font."""
     if path is None:
         return None
-    from reportlab.pdfbase import pdfmetrics  # type: ignore[import-untyped]
-    from reportlab.pdfbase.ttfonts import TTFError, TTFont  # type: ignore[import-untyped]
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.ttfonts import TTFError, TTFont
 
     try:
         font = TTFont(path.stem, str(path))
@@ -181,7 +182,7 @@ def _standard(name: str) -> Face:
 
 def _asian() -> Iterator[Face]:
     from reportlab.pdfbase import pdfmetrics
-    from reportlab.pdfbase.cidfonts import UnicodeCIDFont  # type: ignore[import-untyped]
+    from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 
     for name, codec in _ASIAN:
         pdfmetrics.registerFont(UnicodeCIDFont(name))
@@ -230,8 +231,8 @@ class PdfWriter(BaseWriter):
 
     def __init__(self, out: BinaryIO, about: About) -> None:
         super().__init__(out, about)
-        from reportlab.lib.pagesizes import A4  # type: ignore[import-untyped]
-        from reportlab.pdfgen.canvas import Canvas  # type: ignore[import-untyped]
+        from reportlab.lib.pagesizes import A4
+        from reportlab.pdfgen.canvas import Canvas
 
         self._canvas: Any = Canvas(out, pagesize=A4, pageCompression=1)
         self._canvas.setCreator("Atlas Desktop")
@@ -259,6 +260,10 @@ class PdfWriter(BaseWriter):
             said = "".join(f" · {mark}" for mark in marks(message))
             self._head(speaker_of(message), moment(message.created_at) + said)
             self._text(clean(message.content))
+            if sources := citations(message):
+                self._set("Sources:", self._fonts.plain, _SMALL, colour=_QUIET)
+            for line in sources:
+                self._set(line, self._fonts.plain, _SMALL, colour=_QUIET)
 
     def memories(self, memories: Sequence[MemoryRecord]) -> None:
         self._section("Memories", "")

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from atlas_desktop.exporting.document import MemoryRecord, named_speaker
+from atlas_desktop.exporting.document import MemoryRecord, citations, named_speaker
 from atlas_desktop.exporting.personal_data import FINDERS, KnownNames, digits
 from memory.transfer import TravellingEvidence, TravellingMessage, TravellingSession
 
@@ -145,6 +145,8 @@ class Redactor:
         self._names.learn(session.title)
         for message in session.messages:
             self._names.learn(message.content)
+            for line in citations(message):
+                self._names.learn(line)
             if name := named_speaker(message):
                 self._names.add(name)
 
@@ -248,7 +250,7 @@ class Redactor:
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self.text(value)
+            return self._id(value)
         if isinstance(value, list):
             return [self._value(one) for one in value]
         if isinstance(value, dict):

@@ -2,20 +2,29 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from atlas_desktop.errors import NothingToExport
-from atlas_desktop.exporting.document import ATTACHMENTS, About, MemoryRecord, Writer, title_of
+from atlas_desktop.exporting.document import (
+    ATTACHMENTS,
+    CITATIONS,
+    About,
+    MemoryRecord,
+    Writer,
+    citation_fields,
+    title_of,
+)
 from atlas_desktop.exporting.formats import FORMATS, Names
 from atlas_desktop.exporting.redaction import Found, Redaction, Redactor
 from atlas_desktop.exporting.targets import Target
+from memory.documents.entities import CitedReply
 from memory.memories.entities import Memory, MemoryFilter
 from memory.storage.store import Store
-from memory.transfer import TravellingSession
+from memory.transfer import TravellingMessage, TravellingSession
 
 _BATCH = 200
 """Messages per batch: enough to avoid a thread call per session, few enough that nothing waits long."""
@@ -53,7 +62,8 @@ class Reading:
         messages = 0
         for one in self._chosen:
             for session_id in one.ids:
-                batch.append(await _with_attachments(one.store, session_id))
+                session = await _with_attachments(one.store, session_id)
+                batch.append(_with_citations(session, await one.store.transfer.cited(session_id)))
                 messages += len(batch[-1].messages)
                 if messages >= _BATCH or len(batch) >= _BATCH:
                     yield batch
@@ -98,6 +108,24 @@ async def _with_attachments(store: Store, session_id: str) -> TravellingSession:
         for one in files
     ]
     return replace(session, meta=json.dumps({**known, ATTACHMENTS: [*named, *added]}))
+
+
+def _with_citations(session: TravellingSession, cited: Mapping[str, CitedReply]) -> TravellingSession:
+    """Returns a session with what its replies cite among the pass-through fields of these messages."""
+    if not cited:
+        return session
+    messages = [
+        message if (found := cited.get(message.id)) is None else _citing(message, found)
+        for message in session.messages
+    ]
+    return replace(session, messages=tuple(messages))
+
+
+def _citing(message: TravellingMessage, cited: CitedReply) -> TravellingMessage:
+    fields: dict[str, Any] = {CITATIONS: [citation_fields(one) for one in cited.citations]}
+    if cited.unsupported:
+        fields["unsupported"] = [list(one) for one in cited.unsupported]
+    return replace(message, meta=json.dumps({**json.loads(message.meta), **fields}))
 
 
 async def _record(store: Store, memory: Memory) -> MemoryRecord:

@@ -2,115 +2,168 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from atlas_desktop.errors import DocumentRefused, Refusal
+from atlas_desktop.errors import Refusal
+from atlas_desktop.parsing.limits import MOST_CHARACTERS, MOST_PAGES, Unreadable
 from atlas_desktop.services.cleaning import clean, clean_line
 from memory.documents.entities import Heading, ParsedText, Table
 
-MOST_CHARACTERS = 20_000_000
-MOST_PAGES = 20_000
-_SPACES = re.compile(r"[ \t\u00a0]+$", re.MULTILINE)
-_BLANK = re.compile(r"\n{4,}")
 CELLS = " | "
+PAGES = "\n\n"
+_LONGEST_FACT = 300
+_LEVELS = 9
+
+# The lookbehind keeps this linear: it matches at the first space of a run only.
+_SPACES_AT_END = re.compile(r"(?<![^\S\n])[^\S\n]++(?=\n|\Z)")
+_SPACES = tuple(one for one in map(chr, range(0x3001)) if one.isspace() and one != "\n")
+_BLANK_LINES = re.compile(r"\n{4,}")
+_LINE_ENDS = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def tidy(text: str) -> str:
-    r"""Returns text with line ends as \n, without control characters, spaces at line ends, and runs of more
-    than two blank lines."""
-    text = clean(text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n"))
-    return _BLANK.sub("\n\n\n", _SPACES.sub("", text)).strip("\n")
+    r"""Returns text without control characters, spaces at line ends, and blank lines at its ends.
+
+    Lines end with \n. Lone surrogates become U+FFFD. More than two blank lines in a row become two.
+    """
+    text = clean(_SURROGATES.sub("\ufffd", _LINE_ENDS.sub("\n", text)))
+    # Most text has no spaces there, and searching is many times as fast as replacing.
+    spaces = " \t" if text.isascii() else _SPACES
+    if text[-1:].isspace() or any(f"{space}\n" in text for space in spaces):
+        text = _SPACES_AT_END.sub("", text)
+    return _BLANK_LINES.sub("\n\n\n", text).strip("\n")
+
+
+def one_line(text: str) -> str:
+    """Returns a title, name or heading: cleaned, on one line, and cut to 300 characters."""
+    return _flat(text[: 10 * _LONGEST_FACT])[:_LONGEST_FACT].rstrip()
+
+
+def _flat(text: str) -> str:
+    return clean_line(_SURROGATES.sub("\ufffd", text))
+
+
+def checked(text: str) -> str:
+    """Returns the text of a file. Raises `Unreadable` if it is too long or blank."""
+    if len(text) > MOST_CHARACTERS:
+        raise Unreadable(Refusal.TOO_MUCH_TEXT, MOST_CHARACTERS)
+    if not text.strip():
+        raise Unreadable(Refusal.EMPTY)
+    return text
 
 
 class TextBuilder:
-    """The text so far. Paragraphs are separated by a blank line. Raises `DocumentRefused` when there is too
-    much of it."""
+    """The text so far. Blocks are separated by a blank line unless they are `close` to the one before.
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    All methods raise `Unreadable` when there is too much text.
+    """
+
+    def __init__(self) -> None:
         self._parts: list[str] = []
         self._length = 0
         self._headings: list[Heading] = []
         self._tables: list[Table] = []
         self._pages: list[int] = []
         self._blank: list[int] = []
-        self._page_begins = 0
+        # Pages without text so far: they begin where the next text does.
+        self._open: list[int] = []
 
-    def paragraph(self, text: str) -> None:
-        """Adds a paragraph, or several lines; nothing if it is blank."""
-        self._add(tidy(text))
+    def paragraph(self, text: str, *, close: bool = False) -> int | None:
+        """Adds a paragraph, or several lines. Returns where it begins; None if it is blank."""
+        return self._add(tidy(text), close=close)
 
     def heading(self, level: int, text: str) -> None:
-        line = clean_line(text)
-        if line:
-            begin = self._add(line)
-            self._headings.append(Heading(max(1, min(level, 9)), line, begin))
+        """Adds a heading on a line of its own; nothing if it is blank."""
+        line = _flat(text)
+        begin = self._add(line)
+        if begin is not None:
+            self.mark(level, one_line(line), begin)
 
-    def table(self, rows: Iterable[Sequence[str]], *, header: bool = True) -> None:
-        """Adds a table, one line per row, without rows that are empty."""
-        lines = []
+    def mark(self, level: int, text: str, begin: int) -> None:
+        """Notes a heading that is in the text already."""
+        if text:
+            self._headings.append(Heading(max(1, min(level, _LEVELS)), text, begin))
+
+    def note_table(self, begin: int, end: int, header_end: int) -> None:
+        """Notes a table that is in the text already."""
+        self._tables.append(Table(begin, end, header_end))
+
+    def table(self, rows: Iterable[Sequence[str]]) -> None:
+        """Adds a table, one line per row, without rows that are empty. The first row is its header."""
+        begin: int | None = None
+        header_end = 0
         for row in rows:
-            cells = [clean_line(cell) for cell in row]
+            cells = [_flat(cell) for cell in row]
             while cells and not cells[-1]:
                 cells.pop()
-            if cells:
-                lines.append(CELLS.join(cells).strip())
-        if not lines:
-            return
-        begin = self._add("\n".join(lines))
-        header_end = begin + len(lines[0]) if header and len(lines) > 1 else begin
-        self._tables.append(Table(begin, self._length, header_end))
+            line = CELLS.join(cells).rstrip()
+            added = self._add(line, close=begin is not None) if any(cells) else None
+            if begin is None and added is not None:
+                begin, header_end = added, self._length
+        if begin is not None:
+            self._tables.append(Table(begin, self._length, header_end))
+
+    @property
+    def next_begin(self) -> int:
+        """Where the next paragraph will begin."""
+        return self._length + (len(PAGES) if self._parts else 0)
 
     def page(self) -> None:
         """Begins a page."""
         self._end_page()
         if len(self._pages) >= MOST_PAGES:
-            raise DocumentRefused(self._name, Refusal.TOO_MANY_PAGES, MOST_PAGES)
-        self._page_begins = self._length
-        # What follows is separated from the page before.
-        self._pages.append(self._length + (2 if self._length else 0))
-
-    def mark(self, level: int, text: str, offset: int) -> None:
-        """Notes a heading that stands `offset` characters after the begin of the page."""
-        self._headings.append(Heading(max(1, min(level, 9)), text, self._pages[-1] + offset))
+            raise Unreadable(Refusal.TOO_MANY_PAGES, MOST_PAGES)
+        self._open.append(len(self._pages))
+        self._pages.append(-1)
 
     def result(
         self, *, title: str = "", author: str = "", created: str = "", headed: bool = True
     ) -> ParsedText:
-        """Returns the text. Without a `title`, it is the first heading, if the text is `headed` by it.
+        """Returns the text. Without a `title`, it is the first heading of level 1, if the text is `headed`.
 
-        Raises `DocumentRefused` if there is no text.
+        Raises `Unreadable` if there is no text: with `PICTURES` if it has pages.
         """
-        self._end_page()
         if not self._length:
-            raise DocumentRefused(self._name, Refusal.PICTURES if self._pages else Refusal.EMPTY)
-        headings = tuple(sorted(self._headings, key=lambda one: one.begin))
+            raise Unreadable(Refusal.PICTURES if self._pages else Refusal.NO_TEXT)
+        self._end_page()
+        for page in self._open:
+            self._pages[page] = self._length
+        headings = tuple(sorted(map(self._within, self._headings), key=lambda one: one.begin))
         first = next((one.text for one in headings if one.level == 1 and headed), "")
-        text = "".join(self._parts)
         return ParsedText(
-            text=text,
-            pages=tuple(min(begin, len(text)) for begin in self._pages),
+            text="".join(self._parts),
+            pages=tuple(self._pages),
             headings=headings,
             tables=tuple(self._tables),
             blank_pages=tuple(self._blank),
-            title=clean_line(title) or first,
-            author=clean_line(author),
-            created=clean_line(created),
+            title=one_line(title) or first,
+            author=one_line(author),
+            created=one_line(created),
         )
 
+    def _within(self, heading: Heading) -> Heading:
+        """Returns a heading of a blank page at the end as one at the end of the text."""
+        return heading if heading.begin <= self._length else replace(heading, begin=self._length)
+
     def _end_page(self) -> None:
-        if self._pages and self._length == self._page_begins:
+        if self._open and self._open[-1] == len(self._pages) - 1:
             self._blank.append(len(self._pages))
 
-    def _add(self, text: str) -> int:
+    def _add(self, text: str, *, close: bool = False) -> int | None:
         """Adds tidy text, and returns where it begins."""
-        if not text:
-            return self._length
+        if not text.strip():
+            return None
         if self._parts:
-            self._parts.append("\n\n")
-            self._length += 2
+            separator = "\n" if close and not self._open else PAGES
+            self._parts.append(separator)
+            self._length += len(separator)
         begin = self._length
         self._parts.append(text)
         self._length += len(text)
         if self._length > MOST_CHARACTERS:
-            raise DocumentRefused(self._name, Refusal.TOO_MUCH_TEXT, MOST_CHARACTERS)
+            raise Unreadable(Refusal.TOO_MUCH_TEXT, MOST_CHARACTERS)
+        for page in self._open:
+            self._pages[page] = begin
+        self._open.clear()
         return begin

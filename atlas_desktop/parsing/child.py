@@ -9,18 +9,36 @@ import mimetypes
 import os
 import sys
 import sysconfig
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import msgspec
+from lxml import etree
 
-from atlas_desktop.errors import DocumentRefused, Refusal
+from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing import formats
-from atlas_desktop.parsing.client import LENGTH, MOST_MEMORY, Answer, Request
+from atlas_desktop.parsing.archives import unreadable
+from atlas_desktop.parsing.limits import MOST_MEMORY, Unreadable
+from atlas_desktop.parsing.protocol import LENGTH, Answer, Request
 from memory.documents.entities import ParsedText
 from models.confinement import begin_child, confine
 
-Reader = Callable[[bytes, str], ParsedText]
+_PARSERS = {
+    formats.PDF: ("pdf", "read_pdf"),
+    formats.DOCX: ("docx", "read_docx"),
+    formats.PPTX: ("pptx", "read_pptx"),
+    formats.XLSX: ("xlsx", "read_xlsx"),
+    formats.ODT: ("odt", "read_odt"),
+    formats.EPUB: ("epub", "read_epub"),
+    formats.HTML: ("html", "read_html"),
+    formats.MARKDOWN: ("markdown", "read_markdown"),
+    formats.CSV: ("plain", "read_csv"),
+    formats.TSV: ("plain", "read_tsv"),
+    formats.RTF: ("rtf", "read_rtf"),
+    formats.MAIL: ("mail", "read_mail"),
+    formats.NOTEBOOK: ("notebook", "read_notebook"),
+}
+_OTHERS = ("plain", "read_plain")
 
 
 def main() -> None:
@@ -28,39 +46,54 @@ def main() -> None:
     # Output of a library must not get into the answers.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out, open(os.devnull, "wb") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        _bound()
+        settle_in()
         source = sys.stdin.buffer
-        while (head := source.read(LENGTH)) and len(head) == LENGTH:
+        while len(head := source.read(LENGTH)) == LENGTH:
             request = msgspec.msgpack.decode(source.read(int.from_bytes(head)), type=Request)
-            data = source.read(request.size)
             _allow(request.seconds)
-            answer = msgspec.msgpack.encode(read(data, request))
+            answer = msgspec.msgpack.encode(_answer(request))
             out.write(len(answer).to_bytes(LENGTH) + answer)
             out.flush()
 
 
-def _bound() -> None:
+def settle_in() -> None:
     """Limits memory, and denies access to everything but installed code."""
-    # Without this, its first use reads a file of the system.
-    mimetypes.init(())
+    # The parser of the most common binary format is loaded before the first document comes.
+    import_module("atlas_desktop.parsing.pdf")
+    # openpyxl would read a file of the system for this.
+    mimetypes.init()
+    # It would also load this, for 0.2 s and 100 MB, only to know its types.
+    sys.modules["numpy"] = None  # type: ignore[assignment]
     if os.name == "posix":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        limit = _mapped() + MOST_MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-    # Parsers and codecs are loaded when first needed, so installed code stays readable.
+    # Other parsers and codecs are loaded when first needed, so installed code stays readable.
     paths = sysconfig.get_paths()
     code = [Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    confine([*code, Path(__file__).parents[2], *_libraries()])
+    confine([*code, Path(__file__).parent, *_system_libraries()])
 
 
-def _libraries() -> list[Path]:
+def _mapped() -> int:
+    """Returns the bytes of address space that loaded code takes; it is not what a document uses."""
+    sizes = Path("/proc/self/statm")
+    if not sizes.exists():
+        return MOST_MEMORY
+    import resource
+
+    mapped, resident = map(int, sizes.read_text().split()[:2])
+    return (mapped - resident) * resource.getpagesize()
+
+
+def _system_libraries() -> list[Path]:
     """Returns where the system keeps libraries that installed code is linked to."""
     return [Path(one) for one in ("/lib", "/lib64", "/usr/lib", "/usr/lib64")] if os.name == "posix" else []
 
 
 def _allow(seconds: int) -> None:
-    """Lets this document take so many seconds of processor time more."""
+    """Lets the next document take so many seconds of processor time."""
     if os.name == "posix":
         import resource
 
@@ -69,48 +102,32 @@ def _allow(seconds: int) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
 
 
-def read(data: bytes, request: Request) -> Answer:
-    """Returns the text of a document, or why it has none."""
+def _answer(request: Request) -> Answer:
     try:
-        return Answer(parsed=reader(request.media_type)(data, request.name))
-    except DocumentRefused as refused:
-        return Answer(refusal=refused.reason.value, limit=refused.limit)
+        data = sys.stdin.buffer.read(request.size)
+        return Answer(parsed=read(request.media_type, data))
+    except Unreadable as error:
+        return Answer(refusal=error.reason, limit=error.limit)
+
+
+def read(media_type: str, data: bytes) -> ParsedText:
+    """Returns the text of a document. Raises `Unreadable`, and nothing else."""
+    module, function = _PARSERS.get(media_type, _OTHERS)
+    try:
+        if not data.strip(b"\0 \t\r\n"):
+            raise Unreadable(Refusal.EMPTY)
+        parsed: ParsedText = getattr(import_module(f"atlas_desktop.parsing.{module}"), function)(data)
+        return parsed
+    except Unreadable:
+        raise
     except MemoryError:
-        return Answer(refusal=Refusal.TOO_MUCH_MEMORY.value, limit=MOST_MEMORY)
-    except Exception:  # noqa: BLE001 - whatever a malformed file makes a parser do, it cannot be read
-        return Answer(refusal=Refusal.DAMAGED.value)
-
-
-def reader(media_type: str) -> Reader:
-    """Returns the parser of a format. Imports it only now: each takes a while."""
-    match media_type:
-        case formats.PDF:
-            from atlas_desktop.parsing.pdf import read_pdf as found
-        case formats.DOCX:
-            from atlas_desktop.parsing.office import read_docx as found
-        case formats.PPTX:
-            from atlas_desktop.parsing.office import read_pptx as found
-        case formats.XLSX:
-            from atlas_desktop.parsing.office import read_xlsx as found
-        case formats.ODT:
-            from atlas_desktop.parsing.office import read_odt as found
-        case formats.EPUB:
-            from atlas_desktop.parsing.epub import read_epub as found
-        case formats.HTML:
-            from atlas_desktop.parsing.html import read_html as found
-        case formats.MARKDOWN:
-            from atlas_desktop.parsing.plain import read_markdown as found
-        case formats.CSV | formats.TSV:
-            from atlas_desktop.parsing.plain import read_csv as found
-        case formats.RTF:
-            from atlas_desktop.parsing.plain import read_rtf as found
-        case formats.MAIL:
-            from atlas_desktop.parsing.plain import read_mail as found
-        case formats.NOTEBOOK:
-            from atlas_desktop.parsing.plain import read_notebook as found
-        case _:
-            from atlas_desktop.parsing.plain import read_plain as found
-    return found
+        raise Unreadable(Refusal.TOO_MUCH_MEMORY, MOST_MEMORY) from None
+    except etree.XMLSyntaxError as error:
+        raise unreadable(error) from None
+    except RecursionError:
+        raise Unreadable(Refusal.TOO_DEEP) from None
+    except Exception:  # noqa: BLE001 - whatever a malformed file makes a library do, it cannot be read
+        raise Unreadable(Refusal.DAMAGED) from None
 
 
 if __name__ == "__main__":

@@ -3,51 +3,37 @@
 import asyncio
 import signal
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 
 import msgspec
 
 from atlas_desktop.errors import DocumentRefused, Refusal
 from atlas_desktop.parsing import formats
+from atlas_desktop.parsing.limits import MOST_BYTES, MOST_CHARACTERS, Unreadable, seconds_for
+from atlas_desktop.parsing.protocol import LENGTH, Answer, Request
+from atlas_desktop.services.cleaning import clean
 from memory.documents.entities import ParsedText
 from models.confinement import child_environment
 
-LENGTH = 4
-"""Bytes of the length before a request and an answer, big-endian."""
-MOST_MEMORY = 1_000_000_000
-"""Bytes of address space: half of it is code and what libraries reserve."""
-_SECONDS = 30
-_BYTES_A_SECOND = 2_000_000
-_MOST_SECONDS = 120
 _AT_ONCE = 2
-_HEAD = 4_096
+"""Documents of binary formats that are read at the same time: each takes memory."""
+_IDLE_S = 30.0
 _CHILD = (sys.executable, "-m", "atlas_desktop.parsing.child")
-# How the system ends a process that exceeded its CPU time.
+_PIECE = 1_000_000
+# A character takes at most 4 bytes; titles, headings and tables come on top.
+_LONGEST_ANSWER = 8 * MOST_CHARACTERS
+_LARGE = 1_000_000
+# How the system ends a process that exceeded its processor time.
 _OUT_OF_TIME = {-signal.SIGXCPU, -signal.SIGKILL} if sys.platform != "win32" else set[int]()
 
 
-class Request(msgspec.Struct, array_like=True):
-    """A document to parse: `size` bytes follow. `seconds` is the processor time it may take."""
-
-    name: str
-    media_type: str
-    size: int
-    seconds: int
-
-
-class Answer(msgspec.Struct, omit_defaults=True):
-    """The text of a document, or why it has none."""
-
-    parsed: ParsedText | None = None
-    refusal: str | None = None
-    limit: int = 0
-
-
 class _Process:
-    """One confined process, which parses one document at a time."""
+    """One confined process, which parses one document at a time. After an exception it has ended."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
+        self._killed = False
 
     @classmethod
     async def start(cls) -> "_Process":
@@ -57,29 +43,41 @@ class _Process:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
+                limit=_PIECE,
                 env=child_environment(),
                 # Ctrl-C in the terminal is for the application.
                 start_new_session=True,
             )
         )
 
-    async def parse(self, request: Request, data: bytes) -> Answer:
-        """Raises `DocumentRefused` when the process does not survive the document; it is of no use then."""
-        seconds = request.seconds
+    @property
+    def alive(self) -> bool:
+        return self._process.returncode is None
+
+    async def parse(self, media_type: str, data: bytes) -> ParsedText:
+        """Raises `Unreadable`; CancelledError if the process is killed meanwhile."""
+        seconds = seconds_for(len(data))
         try:
-            async with asyncio.timeout(2 * seconds):
-                return await self._asked(request, data)
+            async with asyncio.timeout(seconds):
+                answer = await self._asked(Request(media_type, len(data), seconds), data)
         except TimeoutError:
             await self.kill()
-            raise DocumentRefused(request.name, Refusal.TOO_SLOW, seconds) from None
-        except (OSError, asyncio.IncompleteReadError, msgspec.DecodeError):
-            await self.kill()
-            slow = self._process.returncode in _OUT_OF_TIME
-            reason = Refusal.TOO_SLOW if slow else Refusal.DAMAGED
-            raise DocumentRefused(request.name, reason, seconds if slow else 0) from None
+            raise Unreadable(Refusal.TOO_SLOW, seconds) from None
+        except (OSError, asyncio.IncompleteReadError, msgspec.DecodeError, ValueError):
+            if self._killed:
+                raise asyncio.CancelledError from None
+            if await self._ended() in _OUT_OF_TIME:
+                raise Unreadable(Refusal.TOO_SLOW, seconds) from None
+            raise Unreadable(Refusal.CRASHED) from None
         except BaseException:
             await self.kill()
             raise
+        if answer.refusal is Refusal.TOO_MUCH_MEMORY:
+            # What is left of the memory may be too little for the next document.
+            await self.kill()
+        if answer.parsed is None:
+            raise Unreadable(answer.refusal or Refusal.DAMAGED, answer.limit)
+        return answer.parsed
 
     async def _asked(self, request: Request, data: bytes) -> Answer:
         source, answers = self._process.stdin, self._process.stdout
@@ -87,78 +85,148 @@ class _Process:
             raise RuntimeError("the process has no pipes")
         head = msgspec.msgpack.encode(request)
         source.write(len(head).to_bytes(LENGTH) + head)
-        source.write(data)
-        await source.drain()
+        whole = memoryview(data)
+        for at in range(0, len(data), _PIECE):
+            source.write(whole[at : at + _PIECE])
+            await source.drain()
         length = int.from_bytes(await answers.readexactly(LENGTH))
-        return msgspec.msgpack.decode(await answers.readexactly(length), type=Answer)
+        if length > _LONGEST_ANSWER:
+            raise ValueError("no document gives so long an answer")
+        answer = await answers.readexactly(length)
+        return _decoded(answer) if length < _LARGE else await asyncio.to_thread(_decoded, answer)
+
+    async def _ended(self) -> int:
+        """Ends the process. Returns the code it ended with by itself, if it did."""
+        with suppress(TimeoutError):
+            # Its pipe may close a moment before the code is known.
+            return await asyncio.wait_for(self._process.wait(), 1)
+        await self.kill()
+        return 0
 
     async def kill(self) -> None:
+        self._killed = True
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
 
 
+def _decoded(answer: bytes) -> Answer:
+    """Decodes an answer. Raises ValueError if it is not as a sound process writes it.
+
+    A parser that a document has taken over could answer anything.
+    """
+    decoded = msgspec.msgpack.decode(answer, type=Answer)
+    if decoded.parsed is not None and not _is_sound(decoded.parsed):
+        raise ValueError("the positions or characters of a text are wrong")
+    return decoded
+
+
+def _is_sound(parsed: ParsedText) -> bool:
+    size = len(parsed.text)
+    facts = (parsed.title, parsed.author, parsed.created, *(one.text for one in parsed.headings))
+    return (
+        0 < size <= MOST_CHARACTERS
+        and all(clean(text) == text for text in (parsed.text, *facts))
+        and _ordered((0, *parsed.pages, size))
+        and _ordered((0, *(one.begin for one in parsed.headings), size))
+        and all(_ordered((0, one.begin, one.header_end, one.end, size)) for one in parsed.tables)
+        and all(1 <= page <= len(parsed.pages) for page in parsed.blank_pages)
+    )
+
+
+def _ordered(positions: Iterable[int]) -> bool:
+    before = 0
+    for position in positions:
+        if position < before:
+            return False
+        before = position
+    return True
+
+
 class DocumentParser:
-    """Parses documents. Close it after use.
+    """Parses documents, several at a time. Close it after use.
 
     Text formats share a process. A document of a binary format gets one that has read no other document: a
-    parser that it takes over can affect nothing else. The next such process is started in advance.
+    parser that it takes over can affect nothing else. The next such process is started in advance. Processes
+    end when they are not used for `idle_s` seconds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, idle_s: float = _IDLE_S) -> None:
+        self._idle_s = idle_s
         self._shared: _Process | None = None
         self._one_at_a_time = asyncio.Lock()
+        self._slots = asyncio.Semaphore(_AT_ONCE)
         self._spare: asyncio.Task[_Process] | None = None
         self._busy: set[_Process] = set()
-        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._in_use = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._resting: asyncio.Task[None] | None = None
 
     async def parse(self, data: bytes, name: str) -> ParsedText:
         """Returns the text of a document. Raises `DocumentRefused`."""
-        media_type = formats.media_type_of(name, data[:_HEAD])
-        if media_type is None:
-            raise DocumentRefused(name, Refusal.UNKNOWN_FORMAT)
+        media_type = formats.media_type_of(name, data[: formats.HEAD])
         if not data:
             raise DocumentRefused(name, Refusal.EMPTY)
-        seconds = min(_SECONDS + len(data) // _BYTES_A_SECOND, _MOST_SECONDS)
-        request = Request(name, media_type, len(data), seconds)
-        own = media_type in formats.OWN_PROCESS
-        answer = await (self._alone(request, data) if own else self._together(request, data))
-        if answer.parsed is None:
-            raise DocumentRefused(name, Refusal(answer.refusal or Refusal.DAMAGED.value), answer.limit)
-        return answer.parsed
+        if media_type is None:
+            raise DocumentRefused(name, Refusal.UNKNOWN_FORMAT)
+        if len(data) > MOST_BYTES:
+            raise DocumentRefused(name, Refusal.TOO_LARGE, MOST_BYTES)
+        self._begin_use()
+        try:
+            own = media_type in formats.OWN_PROCESS
+            return await (self._alone(media_type, data) if own else self._together(media_type, data))
+        except Unreadable as error:
+            raise DocumentRefused(name, error.reason, error.limit) from None
+        finally:
+            self._end_use()
 
     async def close(self) -> None:
-        """Ends the processes."""
-        spare, self._spare = self._spare, None
-        processes = [*self._busy, *([self._shared] if self._shared else [])]
-        if spare is not None:
-            processes += [
-                one
-                for one in await asyncio.gather(spare, return_exceptions=True)
-                if isinstance(one, _Process)
-            ]
-        self._shared = None
-        for one in processes:
+        """Ends the processes. The reading of documents is cancelled."""
+        self._stop_timer()
+        await self._rest()
+        for one in list(self._busy):
             await one.kill()
 
-    async def _together(self, request: Request, data: bytes) -> Answer:
+    async def _together(self, media_type: str, data: bytes) -> ParsedText:
         async with self._one_at_a_time:
-            if self._shared is None:
+            if self._shared is None or not self._shared.alive:
                 self._shared = await _Process.start()
-            try:
-                return await self._shared.parse(request, data)
-            except BaseException:
-                self._shared = None
-                raise
+            return await self._shared.parse(media_type, data)
 
-    async def _alone(self, request: Request, data: bytes) -> Answer:
+    async def _alone(self, media_type: str, data: bytes) -> ParsedText:
         async with self._slots:
-            waiting, self._spare = self._spare, asyncio.create_task(_Process.start())
+            waiting, self._spare = self._spare, None
             process = await (waiting or _Process.start())
             self._busy.add(process)
+            self._spare = asyncio.create_task(_Process.start())
             try:
-                return await process.parse(request, data)
+                return await process.parse(media_type, data)
             finally:
+                await process.kill()
                 self._busy.discard(process)
+
+    def _begin_use(self) -> None:
+        self._in_use += 1
+        self._stop_timer()
+
+    def _end_use(self) -> None:
+        self._in_use -= 1
+        if not self._in_use:
+            self._timer = asyncio.get_running_loop().call_later(self._idle_s, self._begin_rest)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _begin_rest(self) -> None:
+        self._resting = asyncio.create_task(self._rest())
+
+    async def _rest(self) -> None:
+        """Ends the processes that wait for documents."""
+        spare, self._spare = self._spare, None
+        shared, self._shared = self._shared, None
+        for process in (shared, await spare if spare is not None else None):
+            if process is not None:
                 await process.kill()

@@ -1,84 +1,242 @@
-"""PDF by PDFium: text page by page, bookmarks as headings."""
+"""PDF by PDFium: text page by page in reading order, bookmarks as headings."""
 
+import ctypes
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
 
 import pypdfium2
-from pypdfium2.raw import FPDF_ERR_PASSWORD
+from pypdfium2 import raw
 
-from atlas_desktop.errors import DocumentRefused, Refusal
-from atlas_desktop.parsing.building import MOST_PAGES, TextBuilder, tidy
-from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.errors import Refusal
+from atlas_desktop.parsing.building import TextBuilder, one_line, tidy
+from atlas_desktop.parsing.limits import MOST_CHARACTERS, MOST_PAGES, Unreadable
 from memory.documents.entities import ParsedText
 
 _MOST_BOOKMARKS = 20_000
-_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
+_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?(?:(\d{2})(\d{2})(\d{2}))?")
+# Programs put these where a title would be.
 _NO_TITLE = re.compile(
-    r"(?:untitled|unknown|microsoft \w+ -.*|.*\.(?:docx?|pdf|indd|tex|dvi|pptx?|xlsx?|qxd))", re.IGNORECASE
+    r"untitled.*|unknown|microsoft \w+ -.*|.*\.(?:docx?|pdf|indd|tex|dvi|pptx?|xlsx?|qxd)", re.IGNORECASE
 )
-# PDFium marks a hyphen at the end of a line, where the word goes on in the next.
-_HYPHEN = re.compile("[\x02\ufffe]\n?(?=[a-zß-öø-ÿ])")
+_NO_AUTHOR = "anonymous"
+# PDFium puts this in place of a hyphen at the end of a line, and of the end of that line.
+_HYPHEN = "\ufffe"
+_BROKEN_WORD = re.compile(rf"([^\W\d_]{{2,60}}){_HYPHEN}([^\W\d_]{{2,60}})")
+_WORD = re.compile(r"[^\W\d_]+")
 
 
-def read_pdf(data: bytes, name: str) -> ParsedText:
+def read_pdf(data: bytes) -> ParsedText:
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
-        encrypted = getattr(error, "err_code", None) == FPDF_ERR_PASSWORD
-        raise DocumentRefused(name, Refusal.ENCRYPTED if encrypted else Refusal.DAMAGED) from None
-    pages = len(document)
-    if pages > MOST_PAGES:
-        raise DocumentRefused(name, Refusal.TOO_MANY_PAGES, MOST_PAGES)
-    if not pages:
-        raise DocumentRefused(name, Refusal.EMPTY)
-    builder = TextBuilder(name)
+        locked = error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
+        raise Unreadable(Refusal.ENCRYPTED if locked else Refusal.DAMAGED) from None
+    try:
+        return _read(document)
+    finally:
+        document.close()
+
+
+def _read(document: pypdfium2.PdfDocument) -> ParsedText:
+    if len(document) > MOST_PAGES:
+        raise Unreadable(Refusal.TOO_MANY_PAGES, MOST_PAGES)
+    if not len(document):
+        raise Unreadable(Refusal.DAMAGED)
     bookmarks = _bookmarks(document)
-    for number in range(pages):
+    builder = TextBuilder()
+    headings: list[_Heading] = []
+    for number, text in enumerate(_joined_words(_pages(document))):
         builder.page()
-        text = _page(document, number)
-        for level, title in bookmarks.get(number, ()):
-            builder.mark(level, title, max(text.find(title), 0))
-        builder.paragraph(text)
-    about = document.get_metadata_dict()
-    title = about.get("Title", "").strip()
-    date = _DATE.match(about.get("CreationDate", ""))
-    author = about.get("Author", "")
+        begin = builder.paragraph(text)
+        # A bookmark of a blank page leads to where the next text begins.
+        at = builder.next_begin if begin is None else begin
+        headings += _placed(bookmarks.get(number, ()), text, at)
+    for heading in headings:
+        builder.mark(heading.level, heading.title, heading.begin)
+    facts = document.get_metadata_dict()
+    title, author = facts["Title"].strip(), facts["Author"].strip()
     return builder.result(
         title="" if _NO_TITLE.fullmatch(title) else title,
-        author="" if author == "anonymous" else author,
-        created="-".join(part for part in date.groups() if part) if date else "",
+        author="" if author == _NO_AUTHOR else author,
+        created=_date(facts["CreationDate"]),
     )
 
 
-def _page(document: "pypdfium2.PdfDocument", number: int) -> str:
+def _date(given: str) -> str:
+    """Returns a date as in `D:20240229123000` in ISO 8601."""
+    found = _DATE.match(given)
+    if found is None:
+        return ""
+    day = "-".join(part for part in found.groups()[:3] if part)
+    return f"{day}T{':'.join(found.groups()[3:])}" if found[4] else day
+
+
+# --- text -------------------------------------------------------------------------------------------
+
+
+def _pages(document: pypdfium2.PdfDocument) -> list[str]:
+    """Returns the text of each page, with `_HYPHEN` within broken words. Raises `Unreadable`."""
+    pages: list[str] = []
+    size = 0
+    for number in range(len(document)):
+        text = _page(document, number)
+        size += len(text)
+        if size > MOST_CHARACTERS:
+            raise Unreadable(Refusal.TOO_MUCH_TEXT, MOST_CHARACTERS)
+        pages.append(text)
+    return pages
+
+
+def _page(document: pypdfium2.PdfDocument, number: int) -> str:
     """Returns the text of a page; empty if the page cannot be read."""
     try:
         page = document[number]
     except pypdfium2.PdfiumError:
         return ""
-    text_page = page.get_textpage()
-    text = text_page.get_text_range().replace("\r\n", "\n")
+    try:
+        text_page = page.get_textpage()
+    except pypdfium2.PdfiumError:
+        page.close()
+        return ""
+    text = text_page.get_text_range()
+    lines = _in_order(text_page, text) if text else ()
     text_page.close()
     page.close()
-    return tidy(_HYPHEN.sub("", text).replace("\ufffe", "-").replace("\x02", "-"))
+    return tidy("\n".join(lines))
 
 
-def _bookmarks(document: "pypdfium2.PdfDocument") -> dict[int, list[tuple[int, str]]]:
-    """Returns the levels and titles of bookmarks, by the page that they lead to, from 0."""
-    found: dict[int, list[tuple[int, str]]] = {}
-    try:
-        for count, (one, level) in enumerate(_levels(document)):
-            destination = one.get_dest()
-            title = clean_line(one.get_title())
-            page = None if destination is None else destination.get_index()
-            if page is not None and title:
-                found.setdefault(page, []).append((level + 1, title))
-            if count >= _MOST_BOOKMARKS:
-                break
-    except pypdfium2.PdfiumError:
-        # A broken outline: the text counts.
-        return {}
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line and where it stands on the page, in points from the lower left corner."""
+
+    text: str
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+
+def _in_order(page: pypdfium2.PdfTextPage, text: str) -> Sequence[str]:
+    r"""Returns the lines of a page in reading order.
+
+    A PDF can draw its texts in any order, and PDFium gives them as they are drawn. Nearly always that is the
+    order of reading. Where a line stands above the one before, in the same column, a new part of the page
+    begins, such as a heading that was drawn last. Those parts are sorted from top to bottom.
+    """
+    plain = text.split("\r\n")
+    lines = _positions(page, plain)
+    if lines is None:
+        return plain
+    parts: list[list[_Line]] = [lines[:1]]
+    for before, line in pairwise(lines):
+        if _is_above(line, before):
+            parts.append([])
+        parts[-1].append(line)
+    parts.sort(key=lambda part: -max((line.top for line in part), default=0.0))
+    return [line.text for part in parts for line in part]
+
+
+def _is_above(line: _Line, before: _Line) -> bool:
+    """Whether a line stands clearly above another one of the same column."""
+    overlap = min(line.right, before.right) - max(line.left, before.left)
+    return line.bottom >= before.top and overlap > 0
+
+
+def _positions(page: pypdfium2.PdfTextPage, lines: Sequence[str]) -> list[_Line] | None:
+    """Returns the lines with their boxes; None if the characters cannot be matched with the text."""
+    if page.count_chars() != sum(map(len, lines)) + 2 * (len(lines) - 1):
+        return None
+    found: list[_Line] = []
+    at = 0
+    for line in lines:
+        words = line.strip()
+        if words:
+            first = at + len(line) - len(line.lstrip())
+            begin, end = _box(page, first), _box(page, first + len(words) - 1)
+            if begin is None or end is None:
+                return None
+            found.append(
+                _Line(
+                    line,
+                    min(begin[0], end[0]),
+                    max(begin[1], end[1]),
+                    min(begin[2], end[2]),
+                    max(begin[3], end[3]),
+                )
+            )
+        elif found:
+            # A blank line stays with the one before.
+            found.append(_Line(line, found[-1].left, found[-1].right, found[-1].bottom, found[-1].top))
+        at += len(line) + 2
     return found
 
 
-def _levels(document: "pypdfium2.PdfDocument") -> "list[tuple[pypdfium2.PdfBookmark, int]]":
-    return [(one, one.level) for one in document.get_toc()]
+def _box(page: pypdfium2.PdfTextPage, index: int) -> tuple[float, float, float, float] | None:
+    """Returns left, right, bottom and top of a character."""
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    if not raw.FPDFText_GetCharBox(page, index, left, right, bottom, top):
+        return None
+    return left.value, right.value, bottom.value, top.value
+
+
+def _joined_words(pages: Sequence[str]) -> Iterator[str]:
+    """Yields the pages with their broken words joined, where that is safe.
+
+    A hyphen at the end of a line can belong to the word, as in "well-known". So a word is only joined if it
+    occurs elsewhere in the document in one piece.
+    """
+    broken = {
+        (found[1] + found[2]).lower()
+        for page in pages
+        if _HYPHEN in page
+        for found in _BROKEN_WORD.finditer(page)
+    }
+    known: set[str] = set()
+    if broken:
+        for page in pages:
+            known |= broken.intersection(_WORD.findall(page.lower()))
+
+    def joined(found: re.Match[str]) -> str:
+        safe = found[2].islower() and (found[1] + found[2]).lower() in known
+        return found[1] + found[2] if safe else f"{found[1]}-\n{found[2]}"
+
+    for page in pages:
+        yield _BROKEN_WORD.sub(joined, page).replace(_HYPHEN, "-\n") if _HYPHEN in page else page
+
+
+# --- headings ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    level: int
+    title: str
+    begin: int
+
+
+def _bookmarks(document: pypdfium2.PdfDocument) -> dict[int, list[tuple[int, str]]]:
+    """Returns the levels and titles of bookmarks, by the page that they lead to, from 0."""
+    found: dict[int, list[tuple[int, str]]] = {}
+    for one in islice(document.get_toc(), _MOST_BOOKMARKS):
+        destination, title = one.get_dest(), one_line(one.get_title())
+        page = None if destination is None else destination.get_index()
+        if page is not None and title:
+            found.setdefault(page, []).append((one.level + 1, title))
+    return found
+
+
+def _placed(bookmarks: Sequence[tuple[int, str]], text: str, begin: int) -> Iterator[_Heading]:
+    """Yields bookmarks as headings: where their titles stand on the page, else where the page begins.
+
+    Titles are looked for one after another, so that the same title twice is found twice.
+    """
+    after = 0
+    for level, title in bookmarks:
+        words = r"\s+".join(map(re.escape, title.split()))
+        pattern = re.compile(words, re.IGNORECASE)
+        found = pattern.search(text, after) or pattern.search(text)
+        if found is not None:
+            after = found.end()
+        yield _Heading(level, title, begin + (0 if found is None else found.start()))

@@ -1,250 +1,128 @@
-"""Plain text, source code, Markdown, tables in text, notebooks, RTF and mail."""
+"""Plain text, source code, data in text form, and CSV."""
 
+import codecs
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator
-from email import policy
-from email.parser import BytesParser
 
-import msgspec
-
-from atlas_desktop.errors import DocumentRefused, Refusal
-from atlas_desktop.parsing.building import MOST_CHARACTERS, TextBuilder, tidy
-from memory.documents.entities import Heading, ParsedText, Table
+from atlas_desktop.errors import Refusal
+from atlas_desktop.parsing.building import TextBuilder, checked, tidy
+from atlas_desktop.parsing.formats import looks_like_text
+from atlas_desktop.parsing.limits import MOST_CHARACTERS, Unreadable
+from memory.documents.entities import ParsedText
 
 _MARKS = {
-    b"\xef\xbb\xbf": "utf-8-sig",
-    b"\xff\xfe\0\0": "utf-32",
-    b"\0\0\xfe\xff": "utf-32",
-    b"\xff\xfe": "utf-16",
-    b"\xfe\xff": "utf-16",
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
 }
-_SAMPLE = 200_000
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_MOST_CONTROL = 0.02
+_MOST_BYTES_PER_CHARACTER = 4
+_SAMPLE = 65_536
+_WESTERN = "cp1252"
+# Rare encodings are left out: a short text would often fit one of them by chance.
+_ENCODINGS = [
+    _WESTERN,
+    *("cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874"),
+    *("koi8_r", "koi8_u", "cp866", "mac_roman", "iso8859_2", "iso8859_5", "iso8859_7"),
+    *("cp932", "euc_jp", "gb18030", "big5", "cp949"),
+]
+_LITTLE_CHAOS = 0.1
+_DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE)
+_HEAD = 2_048
 
 
-def decoded(data: bytes, name: str) -> str:
-    """Returns the text of a file in whatever encoding it is. Raises `DocumentRefused` if it is not text."""
+def decoded(data: bytes, *, declared: bool = False) -> str:
+    """Returns the text of a file: by its byte order mark, as UTF-8, or in the encoding that it seems to have.
+
+    `declared`: the file can name its encoding in its first bytes, as HTML and XML do. Raises `Unreadable` if
+    it is not text.
+    """
+    if len(data) > _MOST_BYTES_PER_CHARACTER * MOST_CHARACTERS:
+        raise Unreadable(Refusal.TOO_MUCH_TEXT, MOST_CHARACTERS)
     for mark, encoding in _MARKS.items():
         if data.startswith(mark):
             return data.decode(encoding, "replace")
+    if not looks_like_text(data[:_SAMPLE]) or b"\0" in data:
+        raise Unreadable(Refusal.NOT_TEXT)
     try:
-        text = data.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError:
-        text = _legacy(data, name)
-    if "\0" in text or len(_CONTROL.findall(data[:_SAMPLE])) > _MOST_CONTROL * min(len(data), _SAMPLE):
-        raise DocumentRefused(name, Refusal.NOT_TEXT)
-    return text
+        return _legacy(data, declared=declared)
 
 
-def _legacy(data: bytes, name: str) -> str:
+def _legacy(data: bytes, *, declared: bool) -> str:
+    named = _DECLARED.search(data[:_HEAD]) if declared else None
+    if named is not None:
+        try:
+            return data.decode(named[1].decode("ascii"), "replace")
+        except (LookupError, UnicodeError):
+            # It names no encoding that Python knows.
+            pass
+    encoding = _likely(_telling(data))
+    if encoding is None:
+        raise Unreadable(Refusal.NOT_TEXT)
+    return data.decode(encoding, "replace")
+
+
+def _likely(sample: bytes) -> str | None:
+    """Returns the encoding that a text most likely has; None if it seems to be no text."""
     from charset_normalizer import from_bytes
 
-    best = from_bytes(data[:_SAMPLE]).best()
+    matches = from_bytes(sample, cp_isolation=_ENCODINGS)
+    best = matches.best()
     if best is None:
-        raise DocumentRefused(name, Refusal.NOT_TEXT)
-    return data.decode(best.encoding, "replace")
+        return None
+    western = any(_WESTERN in one.could_be_from_charset and one.chaos <= _LITTLE_CHAOS for one in matches)
+    # A short text gives no evidence of a language.
+    return _WESTERN if western and not best.coherence else best.encoding
 
 
-def _tidied(data: bytes, name: str) -> str:
-    text = tidy(decoded(data, name))
-    if not text.strip():
-        raise DocumentRefused(name, Refusal.EMPTY)
-    if len(text) > MOST_CHARACTERS:
-        raise DocumentRefused(name, Refusal.TOO_MUCH_TEXT, MOST_CHARACTERS)
-    return text
+def _telling(data: bytes) -> bytes:
+    """Returns the part of a text that shows its encoding: from the line of the first byte beyond ASCII."""
+    first = next((at for at in range(0, len(data), _HEAD) if not data[at : at + _HEAD].isascii()), 0)
+    begin = data.rfind(b"\n", 0, first) + 1
+    return data[max(begin, first - _HEAD) : first + _SAMPLE]
 
 
-def read_plain(data: bytes, name: str) -> ParsedText:
-    return ParsedText(_tidied(data, name))
+def read_plain(data: bytes) -> ParsedText:
+    return ParsedText(checked(tidy(decoded(data, declared=True))))
 
 
-# --- Markdown ---------------------------------------------------------------------------------------
-
-_FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
-_FIELD = re.compile(r"^(title|author|date):[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE | re.IGNORECASE)
-
-
-def read_markdown(data: bytes, name: str) -> ParsedText:
-    from markdown_it import MarkdownIt
-
-    text = _tidied(data, name)
-    front = _FRONT.match(text)
-    fields = {key.lower(): value for key, value in _FIELD.findall(front[1])} if front else {}
-    # The lines of the front matter would be read as a heading.
-    hidden = text if front is None else _blanked(text, front.end())
-    begins = [0]
-    for line in text.splitlines(keepends=True):
-        begins.append(begins[-1] + len(line))
-    headings, tables = [], []
-    tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(hidden)
-    for at, token in enumerate(tokens):
-        if token.map is None:
-            continue
-        begin, end = begins[token.map[0]], begins[min(token.map[1], len(begins) - 1)]
-        if token.type == "heading_open":
-            headings.append(Heading(int(token.tag[1]), _inline(tokens[at + 1]), begin))
-        elif token.type == "table_open":
-            # The header is the first line and the line of dashes below it.
-            header_end = begins[min(token.map[0] + 2, len(begins) - 1)] - 1
-            tables.append(Table(begin, len(text[:end].rstrip("\n")), min(header_end, end)))
-    title = fields.get("title") or next((one.text for one in headings if one.level == 1), "")
-    return ParsedText(
-        text,
-        headings=tuple(one for one in headings if one.text),
-        tables=tuple(tables),
-        title=title,
-        author=fields.get("author", ""),
-        created=fields.get("date", ""),
-    )
+def read_csv(data: bytes) -> ParsedText:
+    text = decoded(data)
+    return _table(text, _delimiter(text))
 
 
-def _blanked(text: str, end: int) -> str:
-    return re.sub(r"[^\n]", " ", text[:end]) + text[end:]
+def read_tsv(data: bytes) -> ParsedText:
+    return _table(decoded(data), "\t")
 
 
-def _inline(token: object) -> str:
-    children = getattr(token, "children", None) or []
-    found = "".join(one.content if one.type in ("text", "code_inline") else " " for one in children)
-    return " ".join(found.split())
-
-
-# --- tables -----------------------------------------------------------------------------------------
-
-_MOST_ROWS = 1_000_000
-
-
-def read_csv(data: bytes, name: str) -> ParsedText:
-    text = _tidied(data, name)
-    builder = TextBuilder(name)
-    builder.table(_rows(text, name))
+def _table(text: str, delimiter: str) -> ParsedText:
+    builder = TextBuilder()
+    builder.table(_rows(checked(text), delimiter))
     return builder.result()
 
 
-def _rows(text: str, name: str) -> Iterator[list[str]]:
-    try:
-        dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(text[:20_000], ",;\t|")
-    except csv.Error:
-        dialect = csv.excel_tab if name.lower().endswith(".tsv") else csv.excel
+def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
     csv.field_size_limit(MOST_CHARACTERS)
-    try:
-        for at, row in enumerate(csv.reader(io.StringIO(text), dialect)):
-            if at >= _MOST_ROWS:
-                raise DocumentRefused(name, Refusal.TOO_MUCH_TEXT, MOST_CHARACTERS)
-            yield row
-    except csv.Error:
-        raise DocumentRefused(name, Refusal.DAMAGED) from None
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
 
 
-# --- notebooks --------------------------------------------------------------------------------------
-
-_LONGEST_OUTPUT = 2_000
-
-
-class _Output(msgspec.Struct):
-    text: str | list[str] = ""
-    data: dict[str, msgspec.Raw] = {}
+_DELIMITERS = ",;\t|"
+_FIRST_LINES = 20
 
 
-class _Cell(msgspec.Struct):
-    cell_type: str = ""
-    source: str | list[str] = ""
-    outputs: list[_Output] = []
+def _delimiter(text: str) -> str:
+    """Returns what separates the columns: what most of the first lines contain equally often."""
+    lines = [line for line in text[:_SAMPLE].splitlines() if line.strip()][:_FIRST_LINES]
 
+    def agreement(delimiter: str) -> tuple[int, int]:
+        counts = Counter(len(next(csv.reader([line], delimiter=delimiter), [])) - 1 for line in lines)
+        counts.pop(0, None)
+        return max(((lines_, columns) for columns, lines_ in counts.items()), default=(0, 0))
 
-class _Notebook(msgspec.Struct):
-    cells: list[_Cell]
-
-
-def read_notebook(data: bytes, name: str) -> ParsedText:
-    try:
-        notebook = msgspec.json.decode(data, type=_Notebook)
-    except (msgspec.DecodeError, RecursionError):
-        raise DocumentRefused(name, Refusal.DAMAGED) from None
-    builder = TextBuilder(name)
-    for cell in notebook.cells:
-        source = _joined(cell.source)
-        if cell.cell_type == "markdown":
-            _add_markdown(builder, source)
-            continue
-        builder.paragraph(source)
-        for output in cell.outputs:
-            builder.paragraph((_joined(output.text) or _plain_of(output))[:_LONGEST_OUTPUT])
-    return builder.result()
-
-
-def _joined(text: str | list[str]) -> str:
-    return text if isinstance(text, str) else "".join(text)
-
-
-def _plain_of(output: _Output) -> str:
-    raw = output.data.get("text/plain")
-    if raw is None:
-        return ""
-    try:
-        return _joined(msgspec.json.decode(raw, type=str | list[str]))
-    except msgspec.DecodeError:
-        return ""
-
-
-_ATX = re.compile(r"(#{1,6})[ \t]+(.*)")
-
-
-def _add_markdown(builder: TextBuilder, source: str) -> None:
-    """Adds Markdown of a cell: its lines as they are, with headings noted."""
-    plain: list[str] = []
-    for line in source.splitlines():
-        heading = _ATX.match(line)
-        if heading is None:
-            plain.append(line)
-            continue
-        builder.paragraph("\n".join(plain))
-        plain = []
-        builder.heading(len(heading[1]), heading[2].rstrip("# "))
-    builder.paragraph("\n".join(plain))
-
-
-# --- RTF and mail -----------------------------------------------------------------------------------
-
-
-def read_rtf(data: bytes, name: str) -> ParsedText:
-    from striprtf.striprtf import rtf_to_text
-
-    if not data.lstrip().startswith(b"{\\rtf"):
-        raise DocumentRefused(name, Refusal.DAMAGED)
-    builder = TextBuilder(name)
-    builder.paragraph(rtf_to_text(data.decode("latin-1"), errors="ignore"))
-    return builder.result()
-
-
-def read_mail(data: bytes, name: str) -> ParsedText:
-    from atlas_desktop.parsing.html import add_html
-
-    message = BytesParser(policy=policy.default).parsebytes(data)
-    builder = TextBuilder(name)
-    subject = str(message.get("subject", ""))
-    builder.heading(1, subject)
-    lines = [f"{field.title()}: {message[field]}" for field in ("from", "to", "cc", "date") if message[field]]
-    builder.paragraph("\n".join(lines))
-    if not lines and not subject:
-        raise DocumentRefused(name, Refusal.DAMAGED)
-    body = message.get_body(("plain", "html"))
-    if body is not None:
-        content = body.get_content()
-        if body.get_content_type() == "text/html":
-            add_html(builder, str(content).encode(), name)
-        else:
-            builder.paragraph(str(content))
-    attached = [part.get_filename() or part.get_content_type() for part in message.iter_attachments()]
-    if attached:
-        builder.paragraph("\n".join(f"Attachment: {one}" for one in attached))
-    return builder.result(
-        title=subject, author=str(message.get("from", "")), created=_day(message.get("date"))
-    )
-
-
-def _day(header: object) -> str:
-    moment = getattr(header, "datetime", None)
-    return "" if moment is None else str(moment.date().isoformat())
+    return max(_DELIMITERS, key=agreement)

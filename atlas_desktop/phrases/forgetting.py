@@ -15,6 +15,7 @@ _FORGETTING_TEXTS = {
     "sessions": N_("Conversations:"),
     "messages": N_("Messages:"),
     "memories": N_("Memories:"),
+    "documents": N_("Documents:"),
 }
 _PLACE_COUNTS = {
     "tag": plural("1 tag", "{count} tags"),
@@ -22,7 +23,6 @@ _PLACE_COUNTS = {
     "project": plural("1 project", "{count} projects"),
     "saved_search": plural("1 saved search", "{count} saved searches"),
     "attachment": plural("1 attachment", "{count} attachments"),
-    "document": plural("1 document", "{count} documents"),
     "folder": plural("1 watched folder", "{count} watched folders"),
     "persona": plural("1 persona", "{count} personas"),
     "template": plural("1 template", "{count} templates"),
@@ -33,6 +33,8 @@ _KIND_COUNTS = {
     "messages": plural("1 message", "{count} messages"),
     "summaries": plural("1 summary", "{count} summaries"),
     "memories": plural("1 memory", "{count} memories"),
+    "documents": plural("1 document", "{count} documents"),
+    "chunks": plural("1 passage", "{count} passages"),
     "vectors": plural("1 vector", "{count} vectors"),
     "fulltext": plural("1 full-text entry", "{count} full-text entries"),
     "snapshots": plural("1 model state", "{count} model states"),
@@ -46,6 +48,8 @@ def counts(erased: "Erased", snapshots: int = 0) -> dict[str, int]:
         "messages": erased.messages,
         "summaries": erased.summaries,
         "memories": erased.memories,
+        "documents": erased.documents,
+        "chunks": erased.chunks,
         "vectors": erased.vectors,
         "fulltext": erased.full_text,
         "snapshots": snapshots,
@@ -71,6 +75,7 @@ def preview_text(affected: "Affected", *, shown: int = 8, ids: bool = True) -> s
         ("sessions", affected.sessions, affected.whole_sessions),
         ("messages", affected.messages, len(affected.messages)),
         ("memories", affected.memories, affected.erased.memories),
+        ("documents", affected.documents, affected.erased.documents),
     ):
         if found:
             rows.append(_(_FORGETTING_TEXTS[name]))

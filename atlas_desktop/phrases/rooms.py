@@ -160,13 +160,14 @@ def held(sessions: int, messages: int) -> str:
     )
 
 
-def lost(sessions: int, messages: int, memories: int) -> str:
-    """Returns text such as: 4 messages, 1 whole conversation and 2 memories."""
+def lost(sessions: int, messages: int, memories: int, documents: int) -> str:
+    """Returns text such as: 4 messages, 1 whole conversation, 2 memories and 1 document."""
     return _(
-        "{messages}, {sessions} and {memories}",
+        "{messages}, {sessions}, {memories} and {documents}",
         messages=ngettext("1 message", "{count} messages", messages),
         sessions=ngettext("1 whole conversation", "{count} whole conversations", sessions),
         memories=ngettext("1 memory", "{count} memories", memories),
+        documents=ngettext("1 document", "{count} documents", documents),
     )
 
 

@@ -52,6 +52,10 @@ class Loss:
     sessions: int
     messages: int
     memories: int
+    documents: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.sessions or self.messages or self.memories or self.documents)
 
 
 def _loss(now: RoomContents, then: RoomContents) -> Loss:
@@ -59,6 +63,7 @@ def _loss(now: RoomContents, then: RoomContents) -> Loss:
         len(now.sessions - then.sessions),
         len(now.messages - then.messages),
         len(now.memories - then.memories),
+        len(now.documents - then.documents),
     )
 
 

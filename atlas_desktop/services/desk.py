@@ -14,9 +14,17 @@ from atlas_desktop.services.vault import VaultService
 from atlas_desktop.settings.file import SettingsFile
 from atlas_desktop.settings.schema import Settings
 from memory.clock import SystemClock
-from memory.errors import AmbiguousId, ParcelUnreadable, RoomClosed, SessionNotFound, StorageBusy, StorageFull
+from memory.errors import (
+    AmbiguousId,
+    DocumentNotFound,
+    ParcelUnreadable,
+    RoomClosed,
+    SessionNotFound,
+    StorageBusy,
+    StorageFull,
+)
 from memory.jobs.foreground_gate import ForegroundGate, Power
-from memory.kinds import Freshness, MemoryMode, RoomKind
+from memory.kinds import Freshness, MemoryMode, MovedKind, RoomKind
 from memory.vault.keys import RoomKey
 from models.errors import NoModel
 
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.tuning import TuningService
     from atlas_desktop.services.turns import TurnOptions
     from memory.clock import Clock
+    from memory.documents.entities import Document
     from memory.entities import Session
     from memory.room_moves import Sealer
     from memory.storage.snapshots import SnapshotStore
@@ -60,7 +69,7 @@ class RoomsService:
         self.busy: Callable[[], bool] = lambda: desk.gate.busy
         self.on_closing: Callable[[], Awaitable[None]] = _nothing
         self.stuck = 0
-        """Sessions in transit that `complete` could not open because their key is lost. They stay there."""
+        """What is in transit and `complete` could not open because its key is lost. It stays there."""
         self._desk = desk
         self._now = now
         self._used_at = 0.0
@@ -207,6 +216,48 @@ class RoomsService:
         await target.recall.remember(session.id)
         return await target.store.get_session(session.id)
 
+    async def move_document(self, ref: str, destination: RoomKind) -> "Document":
+        """Moves a document (by id, a prefix of one, or path) to an open room, with everything made from it.
+
+        Sessions stay where they are, without its passages and citations. What `move` says about kills and
+        errors holds here, too. Raises also `DocumentNotFound`.
+        """
+        return await unbroken(self._move_document(ref, destination))
+
+    async def _move_document(self, ref: str, destination: RoomKind) -> "Document":
+        source, document = await self.find_document(ref)
+        if source.store.room is destination:
+            return document
+        target = self._desk.at(destination)
+        sealer = await self._sealer(source, target)
+        moves = source.store.moves
+        async with source.background.stopped():
+            await source.epochs.forget(await source.store.documents.told_in([document.id]))
+            departure = await moves.depart_document(document.id, destination, sealer)
+            try:
+                await self._deliver(source, target, document.id, sealer)
+            except Exception:
+                await moves.take_back(document.id, sealer)
+                raise
+            await source.epochs.forget(departure.recalled_in)
+        await target.documents.remember()
+        return await target.store.documents.get(document.id)
+
+    async def find_document(self, ref: str) -> "tuple[RoomServices, Document]":
+        """Returns a document (by id, a prefix of one, or path) and the open room that contains it.
+
+        Raises `DocumentNotFound`, `AmbiguousId`.
+        """
+        found: list[tuple[RoomServices, Document]] = []
+        for room in self._desk.open_rooms:
+            with suppress(DocumentNotFound):
+                found.append((room, await room.documents.get(ref)))
+        if not found:
+            raise DocumentNotFound(ref)
+        if len(found) > 1:
+            raise AmbiguousId(ref, len(found))
+        return found[0]
+
     async def keep(self, ref: str, mode: MemoryMode = MemoryMode.NORMAL) -> "Session":
         """Saves an off-the-record session to the open room; a saved session stays as it is."""
         room, session = await self.find(ref)
@@ -225,21 +276,24 @@ class RoomsService:
                 if target is None or (source.store.room is RoomKind.OPEN and self.private is None):
                     continue
                 try:
-                    await self._deliver(source, target, move.session_id, await self._sealer(source, target))
+                    await self._deliver(source, target, move.item_id, await self._sealer(source, target))
                 except ParcelUnreadable:
                     # Its key was lost with a damaged room. That must not keep anyone out of what is sound.
                     self.stuck += 1
                     continue
-                await target.recall.remember(move.session_id)
+                if move.kind is MovedKind.DOCUMENT:
+                    await target.documents.remember()
+                else:
+                    await target.recall.remember(move.item_id)
                 done += 1
         return done
 
     async def _deliver(
-        self, source: "RoomServices", target: "RoomServices", session_id: str, sealer: "Sealer"
+        self, source: "RoomServices", target: "RoomServices", item_id: str, sealer: "Sealer"
     ) -> None:
-        parcel = sealer.unseal(await source.store.moves.parcel(session_id), session_id)
+        parcel = sealer.unseal(await source.store.moves.parcel(item_id), item_id)
         await target.store.moves.arrive(parcel)
-        await source.store.moves.delivered(session_id)
+        await source.store.moves.delivered(item_id)
 
     async def _sealer(self, source: "RoomServices", target: "RoomServices") -> "Sealer":
         """Returns the private room's sealer if it is one of the two rooms, else the source's.

@@ -131,6 +131,7 @@ def _together(parts: Sequence[Affected]) -> Affected:
         tuple(one for part in parts for one in part.sessions),
         tuple(one for part in parts for one in part.messages),
         tuple(one for part in parts for one in part.memories),
+        tuple(one for part in parts for one in part.documents),
         tuple(one for part in parts for one in part.touched),
     )
 

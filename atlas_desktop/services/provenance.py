@@ -144,8 +144,8 @@ class ProvenanceService:
             memories=tuple(await self._store.memories.learned_from([message.id])),
             mentions=await self._mentions(message.content, [message.session_id]),
             looked=await self._looked(message.id),
-            told=tuple(item for item in found if item.considered.fate is Outcome.TOLD),
-            left_out=tuple(item for item in found if item.considered.fate is not Outcome.TOLD),
+            told=tuple(item for item in found if item.considered.outcome is Outcome.TOLD),
+            left_out=tuple(item for item in found if item.considered.outcome is not Outcome.TOLD),
             profile=tuple(await self._store.memories.get_many(profile)),
             shown=shown,
         )

@@ -91,6 +91,7 @@ class RoomServices:
             stack.push_async_callback(self.epochs.close)
             stack.push_async_callback(self.background.stop)
             stack.push_async_callback(self.recall.stop)
+            stack.push_async_callback(self.documents.stop_following)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +194,7 @@ class RoomFactory:
                 search,
                 DocumentSummaries(store.documents, lambda: self.summariser(background), background),
                 DocumentParser,
+                None if self.settings().jobs.on_battery else self.power,
             ),
             branches=BranchService(store),
             personas=PersonaService(store, lambda: self.settings().chat.system_prompt),

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.binding import Binding
-from textual.message import Message
-from textual.worker import Worker, WorkerFailed
+from textual.worker import Worker
 
 from atlas_desktop.settings.file import KEYS
 from atlas_desktop.tui import preload
@@ -25,7 +24,6 @@ from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
     from textual.command import Provider
-    from textual.screen import Screen
 
     from atlas_desktop.errors import Explained
     from atlas_desktop.services.desk import AppContext
@@ -281,51 +279,21 @@ class AtlasApp(BaseApp):
         words = self.appearance.words_of(binding)
         return super().get_key_display(binding) if words is None else words
 
-    # --- styles ----------------------------------------------------------------------------------
-
-    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002 - as Textual declares it
-        # During startup Textual would read every style again, with the colours that they were read with.
-        if self._dom_ready:
-            super().refresh_css(animate)
-
-    def _load_screen_css(self, screen: "Screen[Any]") -> None:
-        """Reads only the styles of a screen that is shown for the first time.
-
-        Textual would read all styles again and restyle every widget, which blocks typing. The rules in a
-        screen's file apply only to that screen, whose widgets are styled when they are created.
-        """
-        if screen.CSS:
-            super()._load_screen_css(screen)
-            return
-        for path in screen.css_path:
-            if not self.stylesheet.has_source(str(path)):
-                self.stylesheet.read(path)
-
     # --- failures of the interface ---------------------------------------------------------------
 
-    async def _dispatch_message(self, message: Message) -> None:
-        try:
-            await super()._dispatch_message(message)
-        except Exception as error:
-            if not self.recovery.begun:
-                raise
-            self._remember(error)
+    def began(self) -> None:
+        self.recovery.begun = True
+
+    def message_failed(self, error: Exception) -> bool:
+        if self.recovery.begun:
             self.background_failed(error)
-        if isinstance(message, events.Mount):
-            self.recovery.begun = True
+        return self.recovery.begun
 
-    def _handle_exception(self, error: Exception) -> None:
-        if self._closing or not self.recovery.can_go_on:
-            super()._handle_exception(error)
-            return
-        self._remember(error)
-        failed = error.error if isinstance(error, WorkerFailed) else error
-        self.recovery.failed(failed if isinstance(failed, Exception) else error)
-
-    def _remember(self, error: Exception) -> None:
-        # A test of the interface fails with the original error, as it would without crash recovery.
-        if self.is_headless and self._exception is None:
-            self._exception = error
+    def screen_failed(self, error: Exception) -> bool:
+        if not self.recovery.can_go_on:
+            return False
+        self.recovery.failed(error)
+        return True
 
     # --- shutdown --------------------------------------------------------------------------------
 

@@ -13,17 +13,16 @@ from weakref import WeakKeyDictionary
 from textual.notifications import Notification, Notify
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
-from textual.worker import Worker, WorkerFailed, WorkerState
+from textual.worker import Worker, WorkerState
 
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.crash_reports import explain_and_note, noted
-from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.tui.keymap import how_to, shown_keys
 from atlas_desktop.tui.terminal import forgiving
-from atlas_desktop.tui.textual_workarounds import LettingGo, SparingScreen
+from atlas_desktop.tui.textual_workarounds import SparingScreen, SturdyApp
 from memory.clock import LocalZone
 from memory.errors import RoomClosed
 from models.errors import NoModel
@@ -104,7 +103,7 @@ class ConversationScreen(SparingScreen[None]):
         """Closes the private room, or asks for its passphrase; calls `opened` once it is open."""
 
 
-class BaseApp(LettingGo):
+class BaseApp(SturdyApp):
     """Runs work in the background and explains errors instead of showing them raw.
 
     It declares what a screen may ask of the application. `AtlasApp` implements what needs other screens.
@@ -149,6 +148,7 @@ class BaseApp(LettingGo):
         room.background.listen_waiting(lambda: self.call_later(self.tell_chat))
         room.epochs.on_compaction = self.turns.compacted
         room.background.start(self.background_failed)
+        room.documents.follow(self.background_failed)
 
     @property
     def turns(self) -> "Turns":
@@ -361,12 +361,16 @@ class BaseApp(LettingGo):
             self._said_on[said.identity] = self.screen
         self.post_message(Notify(said))
 
+    def say_stop_first(self) -> None:
+        """Says that the reply under way has to be stopped before the change that was asked for."""
+        self.say(_("Stop the current reply first ({key}).", key=how_to("chat.stop", self.keys)))
+
     def action_hint_quit(self) -> None:
         """Explains that Ctrl+C copies, and which keys quit and stop a reply."""
         chat, stop = self.chat, ""
         if chat is not None and chat is self.screen and chat.current.busy and chat.check_action("stop", ()):
-            stop = key_words(keys_of(BY_ID["chat.stop"], self.keys))
-        leave = key_words(keys_of(BY_ID["app.quit"], self.keys))
+            stop = shown_keys("chat.stop", self.keys)
+        leave = shown_keys("app.quit", self.keys)
         self.say(
             _("{stop} stops the reply, {quit} quits. Ctrl+C copies the selection.", stop=stop, quit=leave)
             if stop
@@ -377,18 +381,12 @@ class BaseApp(LettingGo):
         """Shows a warning, for somewhat longer than a notice."""
         self.notify(clean(text), severity="warning", timeout=LONGER * reading_s(text), markup=False)
 
-    def _refresh_notifications(self) -> None:
-        """As Textual's, but also removes notices of screens that are covered or closed, and duplicates."""
-        stack = self.screen_stack
-        newest = {one.message: one for one in self._notifications}
-        for one in [*self._notifications]:
-            on = self._said_on.get(one.identity)
-            left = on is not None and (on in stack[:-1] or (on not in stack and not on.is_modal))
-            if left or self.leaving or newest[one.message] is not one:
-                self._unnotify(one, refresh=False)
-        there = {one.identity for one in self._notifications}
-        self._said_on = {identity: on for identity, on in self._said_on.items() if identity in there}
-        super()._refresh_notifications()
+    def outdated(self, notice: Notification) -> bool:
+        """Whether a notice belongs to a screen that is covered or closed, or the program is being left."""
+        on, stack = self._said_on.get(notice.identity), self.screen_stack
+        return self.leaving or (
+            on is not None and (on in stack[:-1] or (on not in stack and not on.is_modal))
+        )
 
     def say_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
         """Warns that a room is older than it was before, for long enough to be read."""
@@ -402,30 +400,9 @@ class BaseApp(LettingGo):
 
         self.notify(held_back_text(held), severity="warning", timeout=STALE_S, markup=False)
 
-    @property
-    def driver(self) -> "Driver | None":
-        """Textual's driver, which writes to the terminal; None before it is started."""
-        return self._driver
-
     def get_driver_class(self) -> "type[Driver]":
         return forgiving(super().get_driver_class())
 
-    def panic(self, *_unused: object) -> None:
-        """Called by Textual with a traceback when the thread that reads keys fails: the program cannot
-        continue."""
-        self._fatal_error()
-
-    def _fatal_error(self) -> None:
-        """Replaces Textual's traceback, which prints the values of local variables: they may contain
-        content."""
-        from rich.segment import Segments
-        from rich.text import Text
-
-        failed = self._exception or RuntimeError()
-        error = failed.error if isinstance(failed, WorkerFailed) else failed
+    def last_words(self, error: BaseException) -> str:
         words = explain(error)
-        text = Text(
-            f"{words.title}: {words.message}\n{words.next_step}\n{noted(error, self.desk.paths.logs)}"
-        )
-        self._exit_renderables.append(Segments(self.console.render(text, self.console.options)))
-        self._close_messages_no_wait()
+        return f"{words.title}: {words.message}\n{words.next_step}\n{noted(error, self.desk.paths.logs)}"

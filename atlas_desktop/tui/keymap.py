@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from atlas_desktop.locale import _
 from atlas_desktop.settings.file import KEYS, SettingsError
-from atlas_desktop.tui.actions import ACTIONS, Action, Where
+from atlas_desktop.tui.actions import ACTIONS, BY_ID, Action, Where, key_words
 
 Keymap = Mapping[str, str]
 """Keys by action id (`ctrl+k`; several are separated by commas; empty for none)."""
@@ -13,7 +13,6 @@ Keymap = Mapping[str, str]
 UNBOUND = "unbound-"
 """Begins the name of a key that nobody can press: Textual has no other way to unbind an action."""
 
-_BY_ID = {action.id: action for action in ACTIONS}
 _WRITTEN = {
     "esc": "escape",
     "return": "enter",
@@ -105,13 +104,25 @@ def keys_of(action: Action, keymap: Keymap) -> str:
     return action.key if given is None else ",".join(_normal(given))
 
 
+def shown_keys(action_id: str, keymap: Keymap) -> str:
+    """Returns the keys of an action as they are shown; empty for none."""
+    return key_words(keys_of(BY_ID[action_id], keymap))
+
+
+def how_to(action_id: str, keymap: Keymap) -> str:
+    """Returns how to start an action: its keys, or its command, or its name in the palette."""
+    action = BY_ID[action_id]
+    keys = shown_keys(action_id, keymap)
+    return keys or action.slash or _("“{name}” in the palette", name=action.name)
+
+
 def check(keymap: Keymap, only: str | None = None) -> None:
     """Raises `SettingsError` with the action and the reason if the keymap is invalid.
 
     With `only`, it checks that action alone, even if the user has set no keys for it.
     """
     for action_id in keymap if only is None else (only,):
-        action = _BY_ID.get(action_id)
+        action = BY_ID.get(action_id)
         where = f"{KEYS}.{action_id}"
         if action is None:
             if action_id in keymap:
@@ -133,7 +144,7 @@ def bound(keymap: Keymap) -> dict[str, str]:
     Textual removes all bindings of a key when one of them moves, so the others are listed too.
     """
     made: dict[str, str] = {}
-    moved = {key for id_ in keymap if id_ in _BY_ID for key in _BY_ID[id_].key.split(",")}
+    moved = {key for id_ in keymap if id_ in BY_ID for key in BY_ID[id_].key.split(",")}
     for action in ACTIONS:
         if action.id in keymap:
             made[action.id] = keys_of(action, keymap) or f"{UNBOUND}{len(made)}"

@@ -7,7 +7,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from atlas_desktop.errors import AlreadyRunning, UsageError
@@ -87,14 +87,17 @@ def held(ctx: "Context") -> Iterator[None]:
         except AlreadyRunning as refusal:
             if not (sys.stdin.isatty() and sys.stdout.isatty()):
                 raise
-            from atlas_desktop.settings.file import SettingsFile
+            from atlas_desktop.settings.file import SettingsError, SettingsFile
             from atlas_desktop.tui.already_running import AlreadyRunningApp
 
             def take() -> None:
                 stack.enter_context(InstanceLock(ctx.paths, wait_s=0))
 
-            theme = SettingsFile(ctx.paths.config).settings.ui.theme
-            if not AlreadyRunningApp(theme, refusal, take).run():
+            settings = SettingsFile(ctx.paths.config)
+            with suppress(SettingsError, OSError):
+                # With a fault, which is reported once the home is free, the default theme is used.
+                settings.load()
+            if not AlreadyRunningApp(settings.settings.ui.theme, refusal, take).run():
                 raise
         yield
 

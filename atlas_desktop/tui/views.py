@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from atlas_desktop.tui.base import BaseApp
 
-_SHOWING = ("show_history", "show_memories", "show_insights")
+_SHOWING = ("show_history", "show_memories", "show_insights", "show_documents")
 
 
 class View(Covering, DOMNode):
@@ -32,6 +32,9 @@ class View(Covering, DOMNode):
 
     def action_show_insights(self) -> None:
         self._turn_to("show_insights")
+
+    def action_show_documents(self) -> None:
+        self._turn_to("show_documents")
 
     def _turn_to(self, action: str) -> None:
         if action == self.shown_by:

@@ -25,7 +25,7 @@ class RecallDecision:
 
     kind: str
     id: str
-    fate: Outcome
+    outcome: Outcome
     score: float
     parts: Mapping[str, float]
 
@@ -45,10 +45,10 @@ def considered(
     `told` fitted.
     """
     ids = [{hit.id for hit in hits} for hits in (new, fresh, worthy, told)]
-    return tuple(RecallDecision(hit.kind, hit.id, _fate(hit, *ids), hit.score, hit.parts) for hit in found)
+    return tuple(RecallDecision(hit.kind, hit.id, _outcome(hit, *ids), hit.score, hit.parts) for hit in found)
 
 
-def _fate(hit: Hit, new: set[str], fresh: set[str], worthy: set[str], told: set[str]) -> Outcome:
+def _outcome(hit: Hit, new: set[str], fresh: set[str], worthy: set[str], told: set[str]) -> Outcome:
     if hit.id in told:
         return Outcome.TOLD
     if hit.id in worthy:

@@ -130,14 +130,19 @@ class Documents:
         return found
 
     async def told(
-        self, session_id: str, messages: Sequence[Message], epoch: Epoch | NewEpoch, budget: Budget, used: int
+        self,
+        session_id: str,
+        attached: Sequence[Attachment],
+        messages: Sequence[Message],
+        epoch: Epoch | NewEpoch,
+        budget: Budget,
+        used: int,
     ) -> Told:
-        """Returns the document text for the last of `messages` (those in the prompt).
+        """Returns the text of attachments for the last of `messages` (those in the prompt).
 
         `used` is the number of tokens taken already. What is in its preface from an earlier reply is not
         repeated.
         """
-        attached = await self._store.attachments.attached(session_id)
         if not attached:
             return Told()
         whole = {one.id: one.block for one in await self.whole(session_id, budget)}

@@ -14,6 +14,7 @@ from memory.context.library import NO_PASSAGES, LibraryContext, TellsPassages
 from memory.context.long_messages import in_parts
 from memory.context.prepared import ContextView, Prepared
 from memory.context.recalling import USES_MEMORY, ContextRecall, RecalledContext
+from memory.documents.entities import Material
 from memory.entities import Message, MessagePatch, Session
 from memory.errors import ContextTooSmall, MessageNotFound
 from memory.memories.profile import Profile, ProfileMaker
@@ -100,7 +101,7 @@ class ContextEngine:
         store: Store,
         model: ChatModel,
         counter: TokenCounter,
-        folder: HistoryCompactor,
+        compactor: HistoryCompactor,
         *,
         default_system: Callable[[], str],
         limits: Callable[[], Limits],
@@ -115,7 +116,7 @@ class ContextEngine:
         self._profile = profile
         self._documents = documents
         self._library = library
-        self._beginnings = EpochBuilder(store, folder, self._page, self._whole_documents)
+        self._beginnings = EpochBuilder(store, compactor, self._page, self._whole_documents)
         self._default_system = default_system
         self._limits = limits
         self._recalling = recalling
@@ -193,8 +194,9 @@ class ContextEngine:
             limits = self._limits()
             recalled = await self._recalling.preface(session, messages, epoch, limits, budget.recall)
             held = tuple(hit.id for hit in recalled.hits)
-        documents = await self._told(session, messages, epoch, budget, sizes)
-        passages = await self._passages(session, messages, epoch, budget, sizes, documents)
+        material = await self._store.documents.material(session.id)
+        documents = await self._told(session, material, messages, epoch, budget, sizes)
+        passages = await self._passages(session, material, messages, epoch, budget, sizes, documents)
         if (recalled.hits or documents.text or passages.text) and reply_id is not None:
             read = [*(use.id for use in documents.uses), *passages.documents]
             await trace(self._store, session.id, reply_id, info.fingerprint, recalled.hits, read)
@@ -204,6 +206,7 @@ class ContextEngine:
     async def _passages(
         self,
         session: Session,
+        material: Material,
         messages: Sequence[Message],
         epoch: Epoch | NewEpoch,
         budget: Budget,
@@ -214,7 +217,7 @@ class ContextEngine:
         if self._library is None:
             return NO_PASSAGES
         used = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages))) + documents.read().new
-        return await self._library.tell(session.id, messages, budget, used)
+        return await self._library.tell(session.id, material, messages, budget, used)
 
     async def _compact(
         self, session: Session, selected: Selection, sizes: TokenSizes, budget: Budget, tokens: int
@@ -227,7 +230,8 @@ class ContextEngine:
         # The new epoch summarises some messages whose prefaces contained files, so documents are selected
         # again.
         before = [*messages[:-1], replace(said, preface=selected.recalled.text)]
-        documents = await self._told(session, before, epoch, budget, sizes)
+        material = await self._store.documents.material(session.id)
+        documents = await self._told(session, material, before, epoch, budget, sizes)
         preface = selected.recalled.text + documents.text + selected.passages.text
         said = await self._with_preface(said, preface)
         chosen = replace(selected, epoch=epoch, messages=[*messages[:-1], said], documents=documents)
@@ -247,6 +251,7 @@ class ContextEngine:
     async def _told(
         self,
         session: Session,
+        material: Material,
         messages: Sequence[Message],
         epoch: Epoch | NewEpoch,
         budget: Budget,
@@ -256,10 +261,11 @@ class ContextEngine:
         if self._documents is None:
             return Told()
         used = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages)))
-        return await self._documents.told(session.id, messages, epoch, budget, used)
+        return await self._documents.told(session.id, material.attachments, messages, epoch, budget, used)
 
     async def _whole_documents(self, session_id: str, budget: Budget) -> list[WholeDocument]:
-        """Returns what a head contains of the session's documents: attachments in full, summaries of others."""
+        """Returns what a head contains of the session's documents: attachments in full, summaries of
+        others."""
         found = [] if self._documents is None else await self._documents.whole(session_id, budget)
         return found + ([] if self._library is None else await self._library.summaries(session_id, budget))
 

@@ -106,7 +106,7 @@ class EpochBuilder:
     def __init__(
         self,
         store: Store,
-        folder: HistoryCompactor,
+        compactor: HistoryCompactor,
         page: Callable[[Session, Budget], Awaitable[Profile]],
         documents: Callable[[str, Budget], Awaitable[list[WholeDocument]]],
     ) -> None:
@@ -115,7 +115,7 @@ class EpochBuilder:
         `documents` returns the attachments (by session id) that are whole in it.
         """
         self._store = store
-        self._folder = folder
+        self._compactor = compactor
         self._page = page
         self._documents = documents
 
@@ -192,20 +192,20 @@ class EpochBuilder:
         taken = sum(await sizes.counter.count([f"{one.block}\n" for one in documents])) if documents else 0
         if taken and room.recent >= 0:
             room = replace(room, recent=max(0, room.recent - taken))
-        folded = await self._folder.fold(session.id, branch, each, room, limits, quick=quick)
+        compacted = await self._compactor.fold(session.id, branch, each, room, limits, quick=quick)
         head = await make_head(
             place.system,
             profile=await self._page(session, budget),
-            summaries=folded.summaries,
-            pinned=folded.pinned,
+            summaries=compacted.summaries,
+            pinned=compacted.pinned,
             documents=documents,
             counter=sizes.counter,
             shape=sizes.info.shape,
         )
         epoch = await self._store.context.add_epoch(
-            NewEpoch(session.id, sizes.info.fingerprint, head.text, head.parts, branch[folded.start].id)
+            NewEpoch(session.id, sizes.info.fingerprint, head.text, head.parts, branch[compacted.start].id)
         )
-        return Compaction(session.id, epoch, before, head.tokens + sum(each[folded.start :]))
+        return Compaction(session.id, epoch, before, head.tokens + sum(each[compacted.start :]))
 
 
 def _recent(budget: Budget) -> int:

@@ -1,8 +1,8 @@
 """Selects what a prompt contains of the documents that a session is about: summaries and passages.
 
-Summaries are part of an epoch's head. The passages nearest to the question are sent with the newest turn, each
-under a number by which the reply can cite it. Numbers go up within a session, because earlier passages stay in
-the prompt.
+Summaries are part of an epoch's head. The passages nearest to the question are sent with the newest turn,
+each under a number by which the reply can cite it. Numbers go up within a session, because earlier passages
+stay in the prompt.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Protocol
 
 from memory.context.budget import Budget
 from memory.context.entities import WholeDocument
-from memory.documents.entities import Document, DocumentHit, DocumentQuery, StoredPassage
+from memory.documents.entities import Document, DocumentHit, DocumentQuery, Material, StoredPassage
 from memory.entities import Message
 from memory.recall.words import content_words
 from memory.storage.store import Store
@@ -54,7 +54,8 @@ NO_PASSAGES = TellsPassages()
 def passage_line(passage: StoredPassage) -> str:
     """Returns a passage as the model reads it: its number, where it stands, and its text on one line."""
     where = f", page {passage.page}" if passage.page is not None else ""
-    return f"[{passage.marker}] {passage.title}{where}: {' '.join(passage.text.split())}"
+    text = " ".join(f"{passage.header} {passage.text}".split())
+    return f"[{passage.marker}] {passage.title}{where}: {text}"
 
 
 class LibraryContext:
@@ -79,7 +80,12 @@ class LibraryContext:
         return found
 
     async def tell(
-        self, session_id: str, messages: Sequence[Message], budget: Budget, used: int
+        self,
+        session_id: str,
+        material: Material,
+        messages: Sequence[Message],
+        budget: Budget,
+        used: int,
     ) -> TellsPassages:
         """Returns the passages for the newest of `messages`, for `used` tokens of the prompt.
 
@@ -87,7 +93,7 @@ class LibraryContext:
         are not repeated.
         """
         said = messages[-1]
-        bound, known = await self._store.documents.material(session_id)
+        bound, known = material.documents, material.passages
         if not bound:
             return NO_PASSAGES
         own = tuple(one for one in known if one.message == said.id)
@@ -122,6 +128,7 @@ class LibraryContext:
                 text=chunk.text,
                 sha256=sha256[chunk.document],
                 message=said.id,
+                header=chunk.header,
             )
             line = passage_line(passage)
             tokens = (await self._counter.count([f"{line}\n"]))[0]

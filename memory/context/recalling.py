@@ -114,7 +114,8 @@ class RecalledContext:
     def without_room(self) -> "RecalledContext":
         """Returns the result for a prompt that has no room for any of it."""
         told = [
-            replace(one, fate=Outcome.NO_ROOM) if one.fate is Outcome.TOLD else one for one in self.considered
+            replace(one, outcome=Outcome.NO_ROOM) if one.outcome is Outcome.TOLD else one
+            for one in self.considered
         ]
         return replace(self, hits=(), considered=tuple(told))
 

@@ -97,11 +97,12 @@ _CELL = re.compile(r"[|\t]")
 _YEAR_OR_CODE = re.compile(r"(?:19|20)\d\d|[^\W\d_]+\d+")
 
 _MARKERS = re.compile(r"[^\S\n]{0,3}\[\d{1,3}(?:[,;] ?\d{1,3}){0,20}\]")
+_DIGITS = re.compile(r"\d+")
 _QUOTED = re.compile(
     r"“([^“”]{2,600})”|\"([^\"\n]{2,600})\"|„([^„“”\"]{2,600})[“”\"]|«([^«»]{2,600})»|»([^«»]{2,600})«"
     r"|「([^「」]{2,600})」|『([^『』]{2,600})』"
 )
-_LEFT_OUT = re.compile(r"\s*(?:\[(?:…|\.\.\.)\]|…|\.\.\.)\s*")
+_LEFT_OUT = re.compile(r"\[(?:…|\.\.\.)\]|…|\.\.\.")
 _LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+|#{1,6}\s|\d{1,3}[.)]\s+)+")
 _FENCE = re.compile(r"^(?:```|~~~)[^\n]*+\n.*?(?:^(?:```|~~~)[^\n]*+$|\Z)", re.DOTALL | re.MULTILINE)
 _NO_CLAIM = re.compile(
@@ -154,7 +155,7 @@ class _Claim:
         mark = _LIST_MARK.match(text)
         self.plain = text[mark.end() if mark is not None else 0 :].replace("**", "").strip()
         self.quotes = [
-            part
+            part.strip()
             for match in _QUOTED.finditer(text)
             for part in _LEFT_OUT.split(next(filter(None, match.groups())))
             if part.strip()
@@ -294,7 +295,7 @@ def _claims(reply: str, begin: int, end: int) -> Iterator[_Claim]:
             yield _Claim(text, markers, (begin, end))
             text, markers = "", []
         text += before
-        markers = [*markers, *map(int, re.findall(r"\d+", match[0]))]
+        markers.extend(map(int, _DIGITS.findall(match[0])))
         at = match.end()
     rest = reply[at:end]
     yield _Claim(text + rest, markers, (begin, end))
@@ -380,7 +381,7 @@ def _supports(window: Statement, statement: Statement, source: _Source) -> bool:
         _has_numbers(window, statement, source.named)
         and statement.coverage(around) >= LEAST_COVERAGE
         and _covers_own(window, statement, source.named)
-        and all(has(name, around) for name in statement.names)
+        and around.issuperset(statement.names)
         and all(_supports_clause(window, clause, statement, source) for clause in statement.clauses)
         and _in_column(window, statement, source.header)
     )
@@ -497,10 +498,10 @@ def _is_about_another(
 ) -> bool:
     """Whether `other` is about somebody whom the clause does not name. It is about the first name of itself,
     or of a clause in front of it in the sentence (`subject`), or else about what was named `before`."""
-    if subject is not None and has(subject.names[0], clause.words):
+    if subject is not None and subject.names[0] in clause.words:
         return False
     around = other.words if subject is other else before if subject is None else subject.words | other.words
-    missing = [name for name in names if not has(name, around)]
+    missing = [name for name in names if name not in around]
     return len(missing) == len(names) > 0 if subject is None else bool(missing)
 
 

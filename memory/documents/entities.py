@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from memory.attachments import Attachment
+
 
 @dataclass(frozen=True, slots=True)
 class Heading:
@@ -128,9 +130,9 @@ class KnownFile:
 class NewDocument:
     """What was read from a file, to be stored.
 
-    `path` is as the user gave it, `facts.path` absolute. `document` is the id of the document that it replaces,
-    None for a new one. With `error` the file could not be read, in full (`parsed` is None) or in part. `content`
-    is a copy of the file.
+    `path` is as the user gave it, `facts.path` absolute. `document` is the id of the document that it
+    replaces, None for a new one. With `error` the file could not be read, in full (`parsed` is None) or in
+    part. `content` is a copy of the file.
     """
 
     path: str
@@ -277,6 +279,16 @@ class StoredPassage:
     text: str = field(repr=False)
     sha256: str
     message: str
+    header: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a session has to read: attachments, documents that it is about, and passages in its prompts."""
+
+    attachments: tuple[Attachment, ...] = ()
+    documents: tuple[Document, ...] = ()
+    passages: tuple[StoredPassage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +321,7 @@ class CitedReply:
 
 @dataclass(frozen=True, slots=True)
 class ErasedDocuments:
-    """What was erased with documents. `recalled_in` are the sessions whose prompts contained passages of them.
+    """What was erased with documents. `recalled_in` are the sessions whose prompts had passages of them.
 
     `verified`: nothing of them was found afterwards.
     """
@@ -326,7 +338,7 @@ class ErasedDocuments:
 
 @dataclass(frozen=True, slots=True)
 class ChunkEntry:
-    """A chunk as search reads it: `words` is the number of its words, those of title and headings included."""
+    """A chunk as search reads it: `words` is the number of its words, with those of title and headings."""
 
     seq: int
     id: str

@@ -40,9 +40,11 @@ class FoundChunks:
 
 
 class DocumentSearch:
-    """Search in one room. Words are always evidence; meaning is, once `use` has given an index with vectors."""
+    """Search in one room. Words are always evidence; meaning is, once `use` has given an index."""
 
-    def __init__(self, store: Store, vectors: QueryVectors | None = None, weights: Weights | None = None) -> None:
+    def __init__(
+        self, store: Store, vectors: QueryVectors | None = None, weights: Weights | None = None
+    ) -> None:
         self._store = store
         self._vectors = vectors
         self._weights = weights or Weights()

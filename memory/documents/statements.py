@@ -39,6 +39,9 @@ _DATE = re.compile(
 )
 _SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,:/\-]?\d)")
 _NUMBER = re.compile(r"(?<![^\W\d_])(?:[^\W\d_]*+)\d+(?:[.,:/'’\-\u2013\u00a0\u202f]\d+)*")
+_DIGITS = re.compile(r"\d+")
+_DECIMAL = re.compile(r"\d+(?:\.\d+)?")
+_HAN_PART = re.compile(r"(\d{1,4})([年月日])")
 _RANGE = re.compile(r"(\d+)[-\u2013](\d+)")
 _WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _AFTER = re.compile(r"[ \u00a0\u202f-]?(%|°[CF]|€|£|\$|[^\W\d_]+\.?)")
@@ -131,23 +134,15 @@ class Statement:
         self.days = tuple(days)
         """Each date as what it may mean: 3/4/2024 means two days."""
         self.quantities = _quantities(rest)
-        found = [(match[0], match.start()) for match in _WORD.finditer(rest)]
-        known = lexicon()
-        self.stems = frozenset(_root(word) for word, _ in found)
+        found = _WORD.findall(rest)
+        self.stems = frozenset(map(_root, found))
         """Stems of all words, those that carry no meaning of their own included."""
-        self._content = [
-            (word, at)
-            for word, at in found
-            if len(word) >= _LEAST_LETTERS or (word.isupper() and len(word) > 1) or is_unspaced(word)
-            if (folded := fold(word)) not in known.common
-            and folded not in _lists().of_sources
-            and not (_worded(folded) or folded in _lists().scales)
-        ]
-        self.words = frozenset(piece for word, _ in self._content for piece in _pieces(word))
+        content = [word for word in found if _has_content(word)]
+        self.words = frozenset(piece for word in content for piece in _pieces(word))
         command = _COMMAND.match(text)
         verb = command[1] if command is not None else None
         self.names = tuple(
-            dict.fromkeys(_root(word) for word, _ in self._content if word[0].isupper() and word != verb)
+            dict.fromkeys(_root(word) for word in content if word[0].isupper() and word != verb)
         )
         """Stems of words with a capital letter, in order. At the start of a sentence that need be no name; a
         command ("Run the …") is none."""
@@ -210,6 +205,16 @@ def contradicts(one: Statement, other: Statement) -> bool:
     )
 
 
+def _has_content(word: str) -> bool:
+    """Whether a word says what a sentence is about. Numbers are compared on their own."""
+    folded = fold(word)
+    if len(word) < _LEAST_LETTERS and not is_unspaced(word) and not (word.isupper() and len(word) > 1):
+        return False
+    if folded in lexicon().common or folded in _lists().of_sources:
+        return False
+    return _worded(folded) is None and folded not in _lists().scales
+
+
 def _root(word: str) -> str:
     return stem(fold(word))
 
@@ -225,13 +230,13 @@ def _taken(match: re.Match[str], days: list[tuple[Day, ...]]) -> str:
     """Adds the date to `days`, and returns what stands for it in the text."""
     found = match.groupdict()
     if found["iso"]:
-        year, month, day = map(int, re.split(r"[-/]", found["iso"]))
+        year, month, day = map(int, _DIGITS.findall(found["iso"]))
         meant = [Day(year, month, day)]
     elif found["han"]:
-        parts = {mark: int(value) for value, mark in re.findall(r"(\d+)([年月日])", found["han"])}
+        parts = {mark: int(value) for value, mark in _HAN_PART.findall(found["han"])}
         meant = [Day(parts.get("年"), parts.get("月"), parts.get("日"))]
     elif found["numeric"]:
-        first, second, year = map(int, re.split(r"[./]", found["numeric"]))
+        first, second, year = map(int, _DIGITS.findall(found["numeric"]))
         meant = [Day(year, second, first), Day(year, first, second)]
     else:
         month_name = found["m1"] or found["m2"] or found["m3"]
@@ -243,11 +248,11 @@ def _taken(match: re.Match[str], days: list[tuple[Day, ...]]) -> str:
 
 
 def _quantities(text: str) -> tuple[Quantity, ...]:
-    text = _SPACED.sub(lambda match: re.sub(r"\s", "", match[0]), text)
+    text = _SPACED.sub(lambda match: "".join(match[0].split()), text)
     found: list[Quantity] = []
     for match in _NUMBER.finditer(text):
         written = match[0].replace("–", "-")
-        letters = re.match(r"[^\W\d_]+", written)
+        letters = _WORD.match(written)
         if letters is not None and is_unspaced(letters[0]):
             written = written[letters.end() :]
         ends = _RANGE.fullmatch(written)
@@ -270,7 +275,7 @@ def _quantity(text: str, written: str, match: re.Match[str]) -> Quantity:
         values = frozenset(
             format((Decimal(value) * 10 ** scales[word]).normalize(), "f")
             for value in values
-            if re.fullmatch(r"\d+(?:\.\d+)?", value)
+            if _DECIMAL.fullmatch(value)
         )
         after = _AFTER.match(text, after.end())
         word = fold(after[1].rstrip(".")) if after is not None else ""

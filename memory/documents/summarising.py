@@ -73,7 +73,7 @@ class DocumentSummariser:
         known = await self._store.summary_parts(document_id)
         used: set[bytes] = set()
 
-        async def made(kind: str, texts: Sequence[str], asked: bool) -> DocumentSummary:
+        async def made(kind: str, texts: Sequence[str], *, asked: bool) -> DocumentSummary:
             key = hashlib.blake2b(
                 "\0".join([str(_VERSION), kind, str(asked), *texts]).encode(), digest_size=16
             ).digest()
@@ -90,11 +90,15 @@ class DocumentSummariser:
             return summary
 
         reads = ask and len(pieces) <= MOST_PARTS
-        notes = [await made("section", [piece], reads) for piece in pieces]
+        notes = [await made("section", [piece], asked=reads) for piece in pieces]
         while len(notes) > 1:
             last = len(notes) <= _NOTES
             notes = [
-                await made("document", [one.text for one in notes[at : at + _NOTES]], ask and (reads or last))
+                await made(
+                    "document",
+                    [one.text for one in notes[at : at + _NOTES]],
+                    asked=ask and (reads or last),
+                )
                 for at in range(0, len(notes), _NOTES)
             ]
         await self._store.drop_summary_parts(document_id, but=used)

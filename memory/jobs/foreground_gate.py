@@ -78,7 +78,6 @@ class ForegroundGate:
         self._turns = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        self._listeners: list[Callable[[], None]] = []
 
     @property
     def busy(self) -> bool:
@@ -99,8 +98,6 @@ class ForegroundGate:
             self._turns -= 1
             if not self._turns:
                 self._idle.set()
-                for listener in self._listeners:
-                    listener()
 
     async def idle(self) -> None:
         """Returns when no turn is in progress."""
@@ -119,10 +116,6 @@ class ForegroundGate:
             await brake()
         elif not _serving.get():
             await self.idle()
-
-    def listen(self, listener: Callable[[], None]) -> None:
-        """Calls `listener` whenever the last turn has ended."""
-        self._listeners.append(listener)
 
 
 @contextmanager

@@ -104,6 +104,8 @@ class JobRunner:
         # Nothing else writes these while the room is open, so they are read once.
         self._paused: bool | None = None
         self._duties_done: dict[str, datetime | None] = {}
+        self._next_at: datetime | None = None
+        """When the queue has to be looked at; None: it is empty."""
         self.running: Job | None = None
         self.waiting: Held | None = None
         """Why due work is not done; None when none is due or it is being done."""
@@ -111,7 +113,6 @@ class JobRunner:
         self.listener: Callable[[Job, Stage], None] = lambda _job, _stage: None
         for duty in duties:
             self.add_duty(duty)
-        gate.listen(self.wake)
 
     @property
     def duties(self) -> tuple[Duty, ...]:
@@ -148,9 +149,12 @@ class JobRunner:
         await self._store.recover()
         done: set[str] = set()
         failed: set[str] = set()
-        while (held := await self.held()) is None and await self._wait_for_next() == 0:
-            job = await self._claim()
-            if job is None:
+        self._next_at = self._clock.now()
+        while (held := await self.held()) is None:
+            await self._queue_duties()
+            if self._wait_s() > 0:
+                break
+            if (job := await self._claim()) is None:
                 continue
             stage = await self._work(job)
             failed.discard(job.id)
@@ -187,10 +191,9 @@ class JobRunner:
         if await self._must_wait():
             return LOOK_S
         await self._queue_duties()
-        if (job := await self._claim()) is None:
-            return await self._wait_for_next()
-        await self._work(job)
-        return 0
+        if (job := await self._claim()) is not None:
+            await self._work(job)
+        return self._wait_s()
 
     async def _must_wait(self) -> bool:
         """Whether no job may start or continue; reports when due work has to wait, and when that ends."""
@@ -203,13 +206,11 @@ class JobRunner:
             self.on_waiting()
         return held is not None
 
-    async def _wait_for_next(self) -> float:
-        """Queues duties that are due; returns the seconds until a job is due, 0 when one is."""
-        await self._queue_duties()
-        at = await self._store.next_at(kinds=self._handlers)
-        if at is None:
+    def _wait_s(self) -> float:
+        """Returns the seconds until the queue has to be looked at, at most `LOOK_S`."""
+        if self._next_at is None:
             return LOOK_S
-        return min(max((at - self._clock.now()).total_seconds(), 0.0), LOOK_S)
+        return min(max((self._next_at - self._clock.now()).total_seconds(), 0.0), LOOK_S)
 
     async def _queue_duties(self) -> None:
         for duty in self._duties.values():
@@ -220,14 +221,21 @@ class JobRunner:
             if duty.due(self._duties_done[duty.name], self._clock.now()):
                 await self._store.add(duty.kind, duty.key, priority=duty.priority)
                 self._queued_duties.add(duty)
+                self._next_at = self._clock.now()
 
     async def _claim(self) -> Job | None:
+        """Returns a job that is due, marked as running, after the rest that the throttle requires."""
+        self._next_at = self._clock.now()
         await self._throttle.rest()
         await self._gate.idle()
         if await self.held() is not None:
             # The rest may have been long.
             return None
-        return await self._store.claim(self._clock.now(), kinds=self._handlers)
+        found = await self._store.claim(self._clock.now(), kinds=self._handlers)
+        if isinstance(found, Job):
+            return found
+        self._next_at = found
+        return None
 
     async def _work(self, job: Job) -> Stage:
         """Runs a claimed job to its end and records the outcome."""
@@ -265,7 +273,7 @@ class JobRunner:
         except Exception as error:  # noqa: BLE001 - the list of jobs reports whatever a handler raises
             return await self._again_later(job, error_facts(error))
         await self._mark_duty(job)
-        await self._store.finish(job)
+        self._next_at = await self._store.finish(job, kinds=self._handlers)
         return Stage.DONE
 
     async def _again_later(self, job: Job, error: str) -> Stage:

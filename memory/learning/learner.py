@@ -59,20 +59,18 @@ class Learner:
         return await self._ledger.add(wanted, project=project, quick=True)
 
     async def _session(self, waiting: Unlearned) -> list[Memory]:
-        try:
-            session = await self._store.get_session(waiting.session_id)
-        except SessionNotFound:
-            return []
         made: list[Memory] = []
         ids = waiting.message_ids
         for at in range(0, len(ids), GROUP):
             if self._checkpoint:
                 await self._checkpoint()
-            group = [one for key in ids[at : at + GROUP] if (one := await self._heard(session.id, key))]
+            group = [
+                one for key in ids[at : at + GROUP] if (one := await self._heard(waiting.session_id, key))
+            ]
             candidates = await asyncio.to_thread(_read_all, group)
             if self._model is not None:
                 candidates += [one for one in await self._model.read(group) if _not_told_back(one, group)]
-            made += await self._ledger.add(candidates, project=session.project, meaning=self._meaning)
+            made += await self._ledger.add(candidates, project=waiting.project, meaning=self._meaning)
         return made
 
     async def _heard(self, session_id: str, message_id: str) -> Heard | None:

@@ -253,6 +253,7 @@ class Unlearned:
     """Messages of a session not learned from yet: the newest has `seq`."""
 
     session_id: str
+    project: str | None
     seq: int
     message_ids: tuple[str, ...]
 

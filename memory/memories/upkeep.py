@@ -192,13 +192,13 @@ class Upkeep:
             return made
         rules = self._rules()
         if made.archive:
-            gone = [(fate.memory.id, archived()) for fate in made.archive]
+            gone = [(expiry.memory.id, archived()) for expiry in made.archive]
             await self._memories.change_many(gone, action=ARCHIVE, automatic=True)
         if made.prolong:
-            longer = [(fate.memory.id, prolonged(fate.memory, now, rules)) for fate in made.prolong]
+            longer = [(expiry.memory.id, prolonged(expiry.memory, now, rules)) for expiry in made.prolong]
             await self._memories.change_many(longer, action=PROLONG, automatic=True)
         if made.erase:
-            await self._memories.forget([fate.memory.id for fate in made.erase])
+            await self._memories.forget([expiry.memory.id for expiry in made.erase])
         return made
 
     async def fading(self) -> list[Expiry]:
@@ -210,7 +210,7 @@ class Upkeep:
         def going() -> list[Expiry]:
             judged = ((one, fading(one, now, strength(one, now), rules)) for one in memories)
             found = [Expiry(one, why) for one, why in judged if why is not None and one.id not in spared]
-            return sorted(found, key=lambda fate: _urgency(fate, now))
+            return sorted(found, key=lambda expiry: _urgency(expiry, now))
 
         return await asyncio.to_thread(going)
 
@@ -225,7 +225,7 @@ class Upkeep:
         def weigh(memory: Memory) -> float:
             return strength(memory, now)
 
-        going = [fate.memory for fate in plan(found, now, rules, weigh).archive]
+        going = [expiry.memory for expiry in plan(found, now, rules, weigh).archive]
         often = await self._mentions(going, found, now)
         return plan(found, now, rules, weigh, lambda memory: often.get(memory.id, 0))
 
@@ -257,7 +257,7 @@ class Upkeep:
         return frozenset(key for one in undone for key in one.memory_ids)
 
 
-def _urgency(fate: Expiry, now: datetime) -> tuple[float, float, str]:
-    end = fate.memory.expires_at
+def _urgency(expiry: Expiry, now: datetime) -> tuple[float, float, str]:
+    end = expiry.memory.expires_at
     left = (end - now).total_seconds() if end is not None else float("inf")
-    return (left, strength(fate.memory, now), fate.memory.id)
+    return (left, strength(expiry.memory, now), expiry.memory.id)

@@ -25,8 +25,10 @@ from memory.recall.note_index import Sought, findable
 from memory.recall.question import (
     QueryEmbedder,
     Wanted,
+    parts_of,
     question_of,
     refers_back,
+    sentences,
     understood,
 )
 from memory.recall.room import RoomView
@@ -128,10 +130,7 @@ class Ranked:
 
 
 COMMON = 5_000
-COMMON_SHARE = 0.25
-FEW = 1_000
-"""A stem in more messages than the share `COMMON_SHARE` of the room (at least `FEW`, at most `COMMON`) is too
-common to look up."""
+"""A stem in more messages is too common to look up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,14 +233,15 @@ class RecallEngine:
         # thread.
         embedding = None if lately else asyncio.ensure_future(self._embedded(bare))
         try:
-            stems = await self._evidence.stems(bare)
+            asked = sentences(bare) if self._refined else [bare]
+            of_each = await self._evidence.stems_of(asked)
+            stems = list(dict.fromkeys(stem for own in of_each for stem in own))
             words = tuple(content_words(stems))
-            question = question_of(wanted, speakers, stems, words)
+            question = question_of(wanted, speakers, stems, words, parts_of(asked, of_each, words))
             if lately and question.words and (hits := await self._lately(wanted, words, question)):
                 return Found(hits, window=True)
             embedding = embedding or asyncio.ensure_future(self._embedded(bare))
-            most = min(COMMON, max(FEW, round(COMMON_SHARE * len(catalogue))))
-            places = await self._room.places(words, at_most=most) if "message" in wanted.kinds else []
+            places = await self._room.places(words, at_most=COMMON) if "message" in wanted.kinds else []
             if self._mirror is not None:
                 await self._mirror.follow()
             vector = await embedding

@@ -67,7 +67,7 @@ class QueryVector:
 
 
 class Entry(NamedTuple):
-    """What scoring needs to know of a message. `length` is in words (pieces, for scripts without spaces).
+    """What scoring needs to know of a message. `length` is in words, or letters in scripts without spaces.
     `machine` marks a model's messages, as opposed to a person's. `asks` marks messages that end with a
     question mark. A tuple, because a large room has hundreds of thousands, which are turned into columns."""
 
@@ -156,10 +156,11 @@ class EntryChanges:
 @dataclass(frozen=True, slots=True)
 class Posting:
     """The messages in which a term occurs, one entry per occurrence: a message that contains it twice is
-    listed twice."""
+    listed twice. A term that is too `common` to distinguish messages comes without them."""
 
     term: str
     seqs: Sequence[int]
+    common: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memory.memories.entities import MemoryTier
 from memory.recall.catalogue import Catalogue
 from memory.recall.decay import RATES, base_of, retentions
-from memory.recall.lexical import Places, lexical
+from memory.recall.lexical import Part, Places, lexical
 from memory.recall.moments import Span
 from memory.recall.rows import NoteRows, Rows, of_place
 from memory.recall.scoring import Evidence
@@ -32,8 +32,8 @@ COMPARED = 20_000
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a question asks, apart from its words: whom it names, the times it names, whether it asks for the
-    model's messages, for a time or for advice, whether sessions take turns in the answer, and how many words
-    are searched for."""
+    model's messages, for a time or for advice, whether sessions take turns in the answer, how many words are
+    searched for, and its sentences."""
 
     speakers: frozenset[int]
     spans: tuple[Span, ...]
@@ -43,6 +43,7 @@ class Question:
     now: datetime
     turns: bool = False
     words: int = 0
+    parts: tuple[Part, ...] = ()
 
 
 def gather(
@@ -59,7 +60,7 @@ def gather(
     import numpy as np
 
     chosen = rows.rows
-    own, around, session, held = lexical(rows, notes, words, places, question.words)
+    own, around, session, held = lexical(rows, notes, words, places, question.words, question.parts)
     said = None if near is None else meaning(rows, notes, near)
     now = question.now.timestamp() * 1e6
     important = catalogue.important[chosen]

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Self
 from memory.clock import LocalZone
 from memory.recall.entities import KINDS, NOTES, FixedTexts, QueryVectors, RecallQuery
 from memory.recall.feature_builder import Question
+from memory.recall.lexical import Part
 from memory.recall.moments import asks_when, spans
+from memory.recall.scripts import LATIN, SCRIPTS, readable, script_of
 from memory.recall.words import (
     addresses_machine,
     asks_advice,
     carries_meaning,
     named,
+    only_asks,
     sums_up,
     surveys,
     without_names,
@@ -230,8 +233,41 @@ def understood(wanted: Wanted, speakers: Sequence[str]) -> tuple[str, frozenset[
     return without_names(wanted.text, [speakers[number] for number in numbers]), numbers
 
 
+MOST_SENTENCES = 12
+"""A longer text was pasted: it is searched for as a whole."""
+BESIDE = 0.5
+"""How much a sentence that asks nothing counts beside one that asks."""
+_SENTENCE = re.compile(
+    # What is quoted is no sentence of its own. A decimal point or a dot in a name ends nothing.
+    r'(?:"[^"\n]{0,300}"|“[^”\n]{0,300}”|「[^」\n]{0,300}」|『[^』\n]{0,300}』|[.!?](?!\s|$)|[^.!?。！？；\n])*+[.!?。！？；\n]*+'
+)
+
+
+def sentences(text: str) -> list[str]:
+    """Returns the sentences of a question; the whole text as one if there are too many."""
+    found = [sentence for one in _SENTENCE.findall(text) if re.search(r"\w", sentence := one.strip())]
+    return found if 1 < len(found) <= MOST_SENTENCES else [text]
+
+
+def parts_of(asked: Sequence[str], stems: Sequence[Sequence[str]], words: Sequence[str]) -> tuple[Part, ...]:
+    """Returns the sentences with those of their stems that are among `words`; none if only one has any.
+
+    Where some of them ask, they count fully, and the others half."""
+    asking = [only_asks(sentence) for sentence in asked]
+    found = [
+        Part(frozenset(own).intersection(words), 1.0 if asks or not any(asking) else BESIDE)
+        for own, asks in zip(stems, asking, strict=True)
+    ]
+    found = [part for part in found if part.words]
+    return tuple(found) if len(found) > 1 else ()
+
+
 def question_of(
-    wanted: Wanted, speakers: frozenset[int], stems: Sequence[str], words: Sequence[str]
+    wanted: Wanted,
+    speakers: frozenset[int],
+    stems: Sequence[str],
+    words: Sequence[str],
+    parts: tuple[Part, ...] = (),
 ) -> Question:
     return Question(
         speakers,
@@ -242,6 +278,7 @@ def question_of(
         now=wanted.now,
         turns=surveys(wanted.text) and not sums_up(wanted.text),
         words=len(words) if carries_meaning(stems) else 0,
+        parts=parts,
     )
 
 
@@ -262,8 +299,10 @@ class QueryEmbedder:
         self._common: dict[tuple[str, tuple[str, ...]], NDArray[np.float64]] = {}
 
     async def of(self, text: str, model: str) -> Sequence[float] | None:
-        """Returns the question as a vector of `model`, of length 1; None when that is not the model in
-        use."""
+        """Returns the question as a vector of `model`, of length 1; None when that is not the model in use,
+        or cannot read the question."""
+        if not await self.reads(text, model):
+            return None
         vector = await self._vectors.vector(text)
         if vector is None or vector.model != model:
             return None
@@ -276,6 +315,15 @@ class QueryEmbedder:
         else:
             return vector.numbers
         return vector.numbers if common is None else specific(vector.numbers, common)
+
+    async def reads(self, text: str, model: str) -> bool:
+        """Returns whether `model` can read the script of `text`; True when it is not the model in use."""
+        script = script_of(text)
+        if script is None or not self._refined:
+            return True
+        own = await self._embedded(model, SCRIPTS[script][1])
+        latin = await self._embedded(model, LATIN)
+        return own is None or latin is None or readable(own, latin)
 
     async def topics(self, model: str) -> "NDArray[np.float64] | None":
         """Returns `TOPICS` as vectors of `model`, one per row, of length 1; None when that is not the model

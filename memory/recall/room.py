@@ -67,8 +67,8 @@ class RoomView:
         return found
 
     async def places(self, words: Sequence[str], *, at_most: int) -> list[Places]:
-        """Returns where each of these stems occurs, without those in more than `at_most` messages. Results
-        are cached until the next change. Raises the errors of storage."""
+        """Returns where each of these stems occurs; those in more than `at_most` messages come without
+        places. Results are cached until the next change. Raises the errors of storage."""
         known = self.catalogue.version, at_most
         if self._places_of != known:
             self._places, self._places_of, self._held = {}, known, 0

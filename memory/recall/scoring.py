@@ -113,6 +113,8 @@ def score(evidence: Evidence, weights: Weights) -> Scores:
     words = _stretched(evidence.near_words), _stretched(evidence.words)
     session = _stretched(evidence.session_words), _given(evidence.session_meaning, nothing)
     trust = min(1.0, float(evidence.held.max()) / TRUSTED) ** 2 if len(nothing) else 0.0
+    if evidence.whole_meaning is None:
+        trust = 1.0
     parts = {
         "lexical": trust * ((1 - OWN_WORDS) * words[0] + OWN_WORDS * words[1]),
         "semantic": _given(evidence.whole_meaning, nothing),

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Collection, Iterable, Sequence
 
+from memory.search.terms import is_unspaced
+
 # Stems as in the index. They occur in most messages and distinguish none.
 _FUNCTION_WORDS = """
     a about after all also am an and ani ar as at be been befor by can could did do doe done for from get got
@@ -107,11 +109,15 @@ def only_asks(text: str) -> bool:
 
 def named(question: str, speakers: Sequence[str]) -> frozenset[int]:
     """Returns which of `speakers` (names in lower case) the question names, in full or by first name."""
-    words = set(re.findall(r"\w+", question.casefold()))
+    folded = question.casefold()
+    words = set(re.findall(r"\w+", folded))
     found = set()
     for number, name in enumerate(speakers):
         parts = re.findall(r"\w+", name)
-        if parts and len(parts[0]) >= _SHORTEST_NAME and (parts[0] in words or set(parts) <= words):
+        if not parts or len(parts[0]) < _SHORTEST_NAME:
+            continue
+        # In scripts without spaces, a name stands within a word.
+        if parts[0] in words or set(parts) <= words or (is_unspaced(name) and name in folded):
             found.add(number)
     return frozenset(found)
 
@@ -144,9 +150,14 @@ def cited(memory: Sequence[str], asked: Collection[str], reply: Collection[str])
     All three are stems. Half of what the memory adds to the question must be in the reply, and at least two
     words if it adds that many.
     """
-    added = {stem for stem in content_words(memory) if stem not in asked}
+    # A single letter of Chinese is in most replies.
+    added = {stem for stem in content_words(memory) if stem not in asked and not _is_letter(stem)}
     said = added.intersection(reply)
     return len(said) >= min(_LEAST_WORDS, len(added)) > 0 and len(said) >= _LEAST_SHARE * len(added)
+
+
+def _is_letter(stem: str) -> bool:
+    return len(stem) == 1 and is_unspaced(stem)
 
 
 def confirms(text: str) -> bool:

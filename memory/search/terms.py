@@ -25,11 +25,13 @@ from memory.search.entities import (
 from models.messages import Role
 
 _WORD_PARTS = ("L", "N", "M", "Co")
+# Also in `memory/storage/migrations/m0014_pairs.py`.
 _UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff]+"
+    "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
 LETTERS_A_PIECE = 3
+"""The index of such scripts contains every three consecutive characters; fewer are beginnings of these."""
 
 
 def searchable(text: str) -> str:
@@ -39,19 +41,22 @@ def searchable(text: str) -> str:
 
 
 def is_unspaced(text: str) -> bool:
-    """Returns whether `text` contains letters of a script written without spaces between words."""
+    """Returns whether `text` contains letters of a script written without spaces between words, or Hangul:
+    Korean writes spaces, but joins endings to its words."""
     return _UNSPACED.search(text) is not None
 
 
 def pieces(word: str) -> list[str]:
-    """Returns the word itself; for a script without spaces, every three consecutive letters."""
+    """Returns the word itself; if it has letters as in `is_unspaced`, every one of them, every pair of
+    characters with one, and the parts between. Most words of Chinese have one or two letters."""
     if not is_unspaced(word):
         return [word]
-    found: list[str] = []
-    for run in _UNSPACED.findall(word):
-        found += [run[at : at + LETTERS_A_PIECE] for at in range(max(len(run) - LETTERS_A_PIECE + 1, 1))]
-    found += [part for part in _UNSPACED.split(word) if part]
-    return found
+    pairs = [word[at : at + 2] for at in range(len(word) - 1)]
+    return [
+        *filter(is_unspaced, word),
+        *filter(is_unspaced, pairs),
+        *filter(None, _UNSPACED.split(word)),
+    ]
 
 
 EXAMPLES = ("2024-05-01", "2024-05", "2024", "yesterday", '"last week"', "7d")

@@ -313,7 +313,7 @@ def _read_small(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
         raise BackupDamaged("its list of parts cannot be read") from error
 
 
-_TABLES = ("sessions", "messages", "memories")
+_TABLES = ("sessions", "messages", "memories", "documents")
 
 
 def back_up(

@@ -17,6 +17,7 @@ from memory.documents.entities import (
     FileFacts,
     KnownFile,
     LoadedChunk,
+    Material,
     NewDocument,
     OnMissing,
     StoredCitation,
@@ -27,7 +28,7 @@ from memory.documents.entities import (
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.database import Database
-from memory.storage.queries import chunks, documents
+from memory.storage.queries import attachments, chunks, documents
 from memory.storage.reader import Reader
 from memory.vectors.entities import StoredVector, VectorChanges, VectorCounts, VectorPage
 
@@ -80,7 +81,7 @@ class DocumentStore:
 
     async def unwatch(self, folder_id: str) -> None:
         """Ends watching a folder. Its documents stay, and belong to no folder."""
-        await self._database.write(lambda conn: documents.unwatch(conn, folder_id))
+        await self._database.erase(lambda conn: documents.unwatch(conn, folder_id))
 
     async def scanned(self, folder_id: str, skipped: Sequence[tuple[str, str]]) -> None:
         """Records that a folder was scanned, and what was left out."""
@@ -158,10 +159,20 @@ class DocumentStore:
     async def set_state(self, document_ids: Collection[str], state: DocumentState) -> None:
         await self._database.write(lambda conn: documents.set_state(conn, document_ids, state))
 
-    async def erase(self, document_ids: Collection[str]) -> ErasedDocuments:
+    async def excluded(self, names: Collection[str]) -> frozenset[str]:
+        """Returns those of these absolute paths, or SHA-256 of contents, that a scan of a folder must not
+        add: their documents were removed for good, or have left for another room."""
+        return await self._database.read(lambda conn: documents.excluded(conn, names))
+
+    async def told_in(self, document_ids: Collection[str]) -> tuple[str, ...]:
+        """Returns the sessions whose prompts may contain text of these documents."""
+        return await self._database.read(lambda conn: documents.told_in(conn, document_ids))
+
+    async def erase(self, document_ids: Collection[str], *, for_good: bool = False) -> ErasedDocuments:
         """Erases documents and all that was made from them, in one transaction, and checks whether anything
-        of them is left. Messages stay, also those that quote a document."""
-        return await self._database.erase(lambda conn: documents.erase(conn, document_ids))
+        of them is left. Messages stay, also those that quote a document. `for_good`: scans of watched folders
+        do not add the files again."""
+        return await self._database.erase(lambda conn: documents.erase(conn, document_ids, for_good=for_good))
 
     # --- sessions ---------------------------------------------------------------------------------
 
@@ -177,12 +188,14 @@ class DocumentStore:
         """Returns the documents that a session is about, in the order in which they were added."""
         return await self._database.read(lambda conn: documents.bound(conn, session_id))
 
-    async def material(self, session_id: str) -> tuple[list[Document], list[StoredPassage]]:
-        """Returns the documents that a session is about, and the passages in its prompts, in one read."""
+    async def material(self, session_id: str) -> Material:
+        """Returns all that a session has to read, at once."""
 
-        def work(conn: Connection) -> tuple[list[Document], list[StoredPassage]]:
+        def work(conn: Connection) -> Material:
+            attached = attachments.of_session(conn, session_id)
             bound = documents.bound(conn, session_id)
-            return bound, documents.passages_of(conn, session_id) if bound else []
+            passages = documents.passages_of(conn, session_id) if bound else []
+            return Material(tuple(attached), tuple(bound), tuple(passages))
 
         return await self._database.read(work)
 

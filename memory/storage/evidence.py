@@ -67,7 +67,8 @@ class EvidenceStore:
         return await self._database.read(lambda conn: self._matching(conn, expression, kinds, limit))
 
     async def postings(self, terms: Sequence[str], *, at_most: int) -> list[Posting]:
-        """Returns where each of these stems occurs, without those in more than `at_most` messages."""
+        """Returns where each of these stems occurs; those in more than `at_most` messages come without
+        places."""
         if not self._ready:
             await self._database.prepare(evidence.know_vocabularies)
             self._ready = True

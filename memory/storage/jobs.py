@@ -44,18 +44,21 @@ class JobStore:
             lambda conn: jobs.add(conn, kind, key, session_id, payload or {}, priority, at, now)
         )
 
-    async def claim(self, now: datetime, *, kinds: Collection[str] | None = None) -> Job | None:
+    async def claim(self, now: datetime, *, kinds: Collection[str] | None = None) -> Job | datetime | None:
         """Marks the most urgent queued job that is due (the oldest of equals) as running and returns it. A
         job queued by a clock that was ahead (`CLOCK_WAS_AHEAD`) is due, however long it was to wait.
 
-        `kinds` restricts the choice to jobs of these kinds. None when there is none.
+        Returns what `next_at` does when none is due. `kinds` restricts the choice to jobs of these kinds.
         """
         return await self._database.write(lambda conn: jobs.claim(conn, now, kinds))
 
-    async def finish(self, job: Job) -> None:
-        """Removes a running job that is done; one that was added meanwhile is queued again."""
+    async def finish(self, job: Job, *, kinds: Collection[str] | None = None) -> datetime | None:
+        """Removes a running job that is done; one that was added meanwhile is queued again.
+
+        Returns what `next_at` does.
+        """
         now = self._clock.now()
-        await self._database.write(lambda conn: jobs.finish(conn, job.id, now))
+        return await self._database.write(lambda conn: jobs.finish(conn, job.id, now, kinds))
 
     async def put_back(self, job: Job, not_before: datetime | None = None) -> None:
         """Queues a running job without counting this attempt; `not_before` is unchanged unless given."""

@@ -30,6 +30,7 @@ class Reader:
         self._connect = connect
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="search")
         self._connection: Connection | None = None
+        self._prepared: list[Callable[[Connection], object]] = []
         self._lock = threading.Lock()
         self._running: _Reading | None = None
         self._closed = False
@@ -49,6 +50,17 @@ class Reader:
             raise
         except GivenUp:
             raise RoomClosed from None
+
+    async def prepare(self, work: Callable[[Connection], object]) -> None:
+        """Runs `work` once on each connection before it is read from, to add state of the connection."""
+        with self._lock:
+            if self._closed:
+                raise RoomClosed
+            if work in self._prepared:
+                return
+            self._prepared.append(work)
+            pending = self._executor.submit(self._close)
+        await asyncio.shield(asyncio.wrap_future(pending))
 
     def renew(self) -> None:
         """Waits for calls in progress; later calls use a new connection. Call it from another thread."""
@@ -90,6 +102,8 @@ class Reader:
         with translated():
             if self._connection is None:
                 self._connection = self._connect()
+                for prepare in self._prepared:
+                    prepare(self._connection)
                 self._connection.execute("PRAGMA query_only = ON")
                 # An interrupt just before a function begins has no effect, so this check is needed too.
                 self._connection.set_progress_handler(self._is_given_up, _STEPS)

@@ -14,6 +14,7 @@ from typing import Any
 from sqlcipher3 import dbapi2 as sqlcipher
 
 from memory.clock import micros
+from memory.documents.entities import DocumentState
 from memory.errors import MemoryFault
 from memory.storage import connection
 from memory.storage.connection import Connection
@@ -215,8 +216,11 @@ _DERIVED = {
     "learned",
     "left_open",
 }
-_RAW = {"sessions", "messages", "moves"}
-_FEWEST = {"sessions": 13, "messages": 14, "moves": 4}
+_RAW = {"sessions", "messages", "moves", "documents", "chunks"}
+_FEWEST = {"sessions": 13, "messages": 14, "moves": 4, "documents": 25, "chunks": 14}
+_NUMBERED = {"messages", "documents", "chunks"}
+"""Tables whose `seq` is the number of the row."""
+_STATES = {state.value for state in DocumentState}
 _DESTINATIONS = {"open", "private"}
 # In its table the name of a value and the value are adjacent.
 _PARCEL_KEY = re.compile(rb"parcel_key([0-9a-f]{64})")
@@ -268,19 +272,23 @@ def _in_pages(rows: Rows, columns: dict[str, list[str]]) -> dict[str, list[Row]]
         for table in _RAW:
             row: Row = dict(zip(columns[table], values, strict=False))
             if len(values) >= _FEWEST[table] and _is_of(table, row):
-                if table == "messages":
+                if table in _NUMBERED:
                     row["seq"] = row_id
-                found[table][row["session_id" if table == "moves" else "id"]] = row
+                found[table][row["item_id" if table == "moves" else "id"]] = row
     return {table: list(one.values()) for table, one in found.items()}
 
 
 def _is_of(table: str, row: Row) -> bool:
-    """Returns whether a row's values are those of a message, a session, or a session being moved."""
+    """Returns whether a row's values are those of a row of that table."""
     if table == "moves":
         parcel = row["parcel"]
-        return _is_id(row["session_id"]) and row["destination"] in _DESTINATIONS and isinstance(parcel, bytes)
+        return _is_id(row["item_id"]) and row["destination"] in _DESTINATIONS and isinstance(parcel, bytes)
     if not _is_id(row["id"]):
         return False
+    if table == "documents":
+        return row["state"] in _STATES and isinstance(row["text"], str) and isinstance(row["sha256"], str)
+    if table == "chunks":
+        return _is_id(row["document_id"]) and isinstance(row["text"], str) and isinstance(row["key"], bytes)
     if table == "sessions":
         return row["title_source"] in _TITLES and isinstance(row["title"], str)
     return row["role"] in _ROLES and _is_id(row["session_id"]) and isinstance(row["content"], str)
@@ -315,7 +323,7 @@ def _readable(path: Path, key: RoomKey, table: str, wanted: list[str]) -> Iterab
             known = [name for name in _columns(conn, table) if name in wanted]
             order = ", ".join(f"{n + 1} {direction}" for n in range(len(_primary(conn, table))))
             for values in conn.execute(
-                f"SELECT {', '.join([*_primary(conn, table), *known])} FROM {table} ORDER BY {order}"
+                f"SELECT {_quoted([*_primary(conn, table), *known])} FROM {table} ORDER BY {order}"
             ):
                 own = len(values) - len(known)
                 found[tuple(values[:own])] = dict(zip(known, values[own:], strict=True))
@@ -325,6 +333,10 @@ def _readable(path: Path, key: RoomKey, table: str, wanted: list[str]) -> Iterab
         finally:
             conn.close()
     return found.values()
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
 
 
 def _primary(conn: Connection, table: str) -> list[str]:
@@ -361,7 +373,7 @@ def insert(conn: Connection, table: str, rows: Iterable[Mapping[str, Any]]) -> i
     """Inserts rows, without those that violate a constraint; returns how many were inserted."""
     done = 0
     for row in rows:
-        names = ", ".join(row)
+        names = _quoted(row)
         marks = ", ".join("?" for _ in row)
         try:
             conn.execute(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
@@ -423,7 +435,21 @@ def mend(conn: Connection, now: datetime) -> Expected:
     for _ in range(_MOST_ROUNDS):
         if not _cut_loose_ends(conn):
             break
+    _read_again(conn)
     return Expected(int(expected[0]), max(made, 0))
+
+
+def _read_again(conn: Connection) -> None:
+    """Marks documents that lost chunks, so that the next scan reads their files again: a search would not
+    find what is missing. Without its file, such a document keeps its text."""
+    conn.execute(
+        """
+        UPDATE documents SET parser = '' WHERE text <> '' AND id NOT IN (
+            SELECT document_id FROM chunks GROUP BY document_id HAVING count(*) = max(number) + 1
+                AND max("end") >= length(rtrim(documents.text, ' ' || char(9) || char(10)))
+        )
+        """
+    )
 
 
 def _cut_loose_ends(conn: Connection) -> int:

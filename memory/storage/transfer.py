@@ -1,11 +1,13 @@
-"""Sessions that enter and leave a room: imports, exports, moves between rooms."""
+"""What enters and leaves a room: imports, exports, moves between rooms."""
 
 from collections.abc import Sequence
 
 from memory.clock import Clock
+from memory.documents.entities import CitedReply
 from memory.entities import RoomKind
 from memory.errors import MessageNotFound
-from memory.room_moves import Departure, Move, RoomSealer, Sealer
+from memory.kinds import MovedKind
+from memory.room_moves import Departure, DocumentDeparture, Move, RoomSealer, Sealer
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.queries import moves, transfer
@@ -50,6 +52,10 @@ class TransferStore:
         `SessionNotFound`."""
         return await self._database.read(lambda conn: transfer.give(conn, session_id, self._room))
 
+    async def cited(self, session_id: str) -> dict[str, CitedReply]:
+        """Returns what the replies of a session cite of documents, by their ids in `give`."""
+        return await self._database.read(lambda conn: transfer.cited(conn, session_id))
+
     async def all_ids(self) -> list[str]:
         """Returns the sessions that are not in the bin, oldest first."""
         return await self._database.read(transfer.all_ids)
@@ -72,7 +78,8 @@ class TransferStore:
 
 
 class MoveStore:
-    """Moves: a session and all that belongs to it leave a room in one transaction and arrive in one.
+    """Moves: a session or document and all that belongs to it leave a room in one transaction and arrive in
+    one.
 
     In between it is a sealed parcel in the room that it left, absent from that room's other tables. Raises
     the errors of `Store`. A call that has returned is durable.
@@ -98,37 +105,55 @@ class MoveStore:
         def work(conn: Connection) -> Departure:
             parcel, erased = moves.pack(conn, session_id)
             sealed = sealer.seal(moves.encode(parcel), session_id)
-            move = moves.begin(conn, session_id, destination, sealed, now)
+            move = moves.begin(conn, session_id, destination, sealed, now, MovedKind.SESSION)
             return Departure(
                 move, erased.messages, len(parcel.rows("memories")), erased.recalled_in, erased.verified
             )
 
         return await self._database.erase(work)
 
+    async def depart_document(
+        self, document_id: str, destination: RoomKind, sealer: Sealer
+    ) -> DocumentDeparture:
+        """Does the same for a document. Sessions stay, without its passages and citations.
+
+        Raises `DocumentNotFound`.
+        """
+        now = self._clock.now()
+
+        def work(conn: Connection) -> DocumentDeparture:
+            parcel, erased = moves.pack_document(conn, document_id)
+            sealed = sealer.seal(moves.encode(parcel), document_id)
+            move = moves.begin(conn, document_id, destination, sealed, now, MovedKind.DOCUMENT)
+            return DocumentDeparture(
+                move, erased.chunks, erased.citations, erased.recalled_in, erased.verified
+            )
+
+        return await self._database.erase(work)
+
     async def waiting(self) -> list[Move]:
-        """Returns the sessions that have left and are not known to have arrived, in the order in which they
-        left."""
+        """Returns what has left and is not known to have arrived, in the order in which it left."""
         return await self._database.read(moves.waiting)
 
-    async def parcel(self, session_id: str) -> bytes:
+    async def parcel(self, item_id: str) -> bytes:
         """Returns the sealed parcel of one of them. Raises `SessionNotFound`."""
-        return await self._database.read(lambda conn: moves.parcel(conn, session_id))
+        return await self._database.read(lambda conn: moves.parcel(conn, item_id))
 
     async def arrive(self, parcel: bytes) -> bool:
-        """Stores the content of an opened parcel; False when the session is here already."""
+        """Stores the content of an opened parcel; False when it is here already."""
         opened = moves.decode(parcel)
         return await self._database.write(lambda conn: moves.unpack(conn, opened))
 
-    async def delivered(self, session_id: str) -> None:
-        """Deletes the parcel of a session that has arrived; does nothing if it is deleted already."""
-        await self._database.erase(lambda conn: moves.end(conn, session_id))
+    async def delivered(self, item_id: str) -> None:
+        """Deletes the parcel of what has arrived; does nothing if it is deleted already."""
+        await self._database.erase(lambda conn: moves.end(conn, item_id))
 
-    async def take_back(self, session_id: str, sealer: Sealer) -> None:
-        """Stores the session here again and deletes its parcel, in one transaction."""
+    async def take_back(self, item_id: str, sealer: Sealer) -> None:
+        """Stores the session or document here again and deletes its parcel, in one transaction."""
 
         def work(conn: Connection) -> None:
-            opened = moves.decode(sealer.unseal(moves.parcel(conn, session_id), session_id))
+            opened = moves.decode(sealer.unseal(moves.parcel(conn, item_id), item_id))
             moves.unpack(conn, opened)
-            moves.end(conn, session_id)
+            moves.end(conn, item_id)
 
         await self._database.erase(work)

@@ -111,6 +111,13 @@ _CONTRADICTIONS = (
         """,
     ),
     (
+        "vectors of another document's chunks",
+        """
+        SELECT count(*) FROM chunk_vectors AS v JOIN chunks AS c ON c.id = v.chunk_id
+        WHERE v.document_id <> c.document_id
+        """,
+    ),
+    (
         "summaries that cover nothing",
         """
         SELECT count(*) FROM summaries AS s

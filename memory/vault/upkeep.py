@@ -22,6 +22,7 @@ class RoomContents:
     sessions: frozenset[str] = frozenset()
     messages: frozenset[str] = frozenset()
     memories: frozenset[str] = frozenset()
+    documents: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from models.llamacpp.jobs import ChatRuntime, Send
+from models.llamacpp.jobs import ContextRunner, Send
 from models.llamacpp.native import Context, Model
 from models.llamacpp.prompts import PromptBuilder
 from models.llamacpp.states import StateCache, StateLayout, begins_with, default_cache_bytes
@@ -21,8 +21,8 @@ UNINTERRUPTED_BATCH = 32
 _REMEMBERED = 32
 
 
-class ChatRuntimes:
-    """The chat and task runtimes of one model, and their cached states.
+class ChatRuntime:
+    """The contexts of one model for the chat and for tasks, and their cached states.
 
     `cache` is the limit of cached states in bytes (negative: chosen here). `new_context(length,
     interruptible)` creates a context.
@@ -44,13 +44,13 @@ class ChatRuntimes:
         self.fingerprint = fingerprint
         limit = cache if cache >= 0 else default_cache_bytes()
         self.states = StateCache(limit, layout, whole=context.keeps_whole_state)
-        self.chat = ChatRuntime(model, prompts, context, self.states, context.batch, keeps=True)
+        self.chat = ContextRunner(model, prompts, context, self.states, context.batch, keeps=True)
         self._new_context = new_context
-        self._task: ChatRuntime | None = None
+        self._task: ContextRunner | None = None
         self._told: dict[str, int] = {}
 
-    def task(self, tokens: int) -> ChatRuntime:
-        """The task runtime, with a context of at least `tokens` tokens or the maximum for tasks.
+    def task(self, tokens: int) -> ContextRunner:
+        """What runs tasks, with a context of at least `tokens` tokens or the maximum for tasks.
 
         A context that is too short is replaced by a longer one, so only one task may be in progress.
         """
@@ -63,7 +63,7 @@ class ChatRuntimes:
             whole = self.model.keeps_whole_state
             context = self._new_context(wanted, not whole)
             batch = min(UNINTERRUPTED_BATCH if whole else TASK_BATCH, context.batch)
-            self._task = ChatRuntime(self.model, self.prompts, context, self.states, batch, keeps=False)
+            self._task = ContextRunner(self.model, self.prompts, context, self.states, batch, keeps=False)
         return self._task
 
     def prefill(
@@ -118,8 +118,8 @@ class ChatRuntimes:
 
     def close(self) -> None:
         """Frees the model and its contexts."""
-        for speaker in (self.chat, self._task):
-            if speaker is not None:
-                speaker.context.close()
+        for runner in (self.chat, self._task):
+            if runner is not None:
+                runner.context.close()
         self.states.clear()
         self.model.close()

@@ -144,7 +144,7 @@ TRIAL_BATCH = 32
 
 
 @dataclass(slots=True)
-class ChatRuntime:
+class ContextRunner:
     """A chat model with one context, which evaluates only tokens that the context does not contain.
 
     When the context must give up its tokens for another prompt, `states` receives a copy if `keeps`. `batch`

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from models.library.files import fingerprint
-from models.llamacpp.chat_runtime import ChatRuntimes
+from models.llamacpp.chat_runtime import ChatRuntime
 from models.llamacpp.jobs import Embedding
 from models.llamacpp.native import BATCH, Context, Interrupt, Model
 from models.llamacpp.prompts import PromptBuilder
@@ -44,7 +44,7 @@ def load_embedding(load: protocol.Load) -> tuple[Embedding, protocol.Loaded]:
     return Embedding(model, context), _described(load, model, length)
 
 
-def load_chat(load: protocol.Load, interrupt: Interrupt) -> tuple[ChatRuntimes, protocol.Loaded]:
+def load_chat(load: protocol.Load, interrupt: Interrupt) -> tuple[ChatRuntime, protocol.Loaded]:
     model = _model(load)
     with template_limits():
         prompts = PromptBuilder(model)
@@ -66,7 +66,7 @@ def load_chat(load: protocol.Load, interrupt: Interrupt) -> tuple[ChatRuntimes, 
     context = new_context(min(wanted, model.train_context), True)  # noqa: FBT003 - a callback
     layout = try_out(context, max(0, model.vocab.bos))
     loaded = _described(load, model, context.length, stable=stable, base=base, overhead=overhead)
-    speakers = ChatRuntimes(
+    runtime = ChatRuntime(
         model,
         prompts,
         context,
@@ -75,7 +75,7 @@ def load_chat(load: protocol.Load, interrupt: Interrupt) -> tuple[ChatRuntimes, 
         cache=load.state_cache,
         new_context=new_context,
     )
-    return speakers, loaded
+    return runtime, loaded
 
 
 def _model(load: protocol.Load) -> Model:

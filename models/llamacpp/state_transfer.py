@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 
 from models.errors import StateNotHeld, StateRefused
-from models.llamacpp.chat_runtime import ChatRuntimes
+from models.llamacpp.chat_runtime import ChatRuntime
 from models.llamacpp.jobs import Send
 from models.llamacpp.states import (
     SLICE,
@@ -21,25 +21,25 @@ from models.worker.scheduler import Job
 
 
 def send_state(
-    request: protocol.SaveState, speakers: ChatRuntimes, send: Send, cancelled: Callable[[], bool]
+    request: protocol.SaveState, runtime: ChatRuntime, send: Send, cancelled: Callable[[], bool]
 ) -> Job:
     """Sends an available state in chunks. Raises `StateNotHeld`."""
-    context = speakers.chat.context
+    context = runtime.chat.context
     buffer = None
     state = None
     while state is None:
-        if speakers.chat_holds(request.held_hash):
+        if runtime.chat_holds(request.held_hash):
             # The chat may continue while memory is prepared, and then needs more of it.
             if buffer is not None and len(buffer) >= state_size(context):
                 state = snapshot(context, buffer)
             else:
                 buffer = yield from prepare_buffer(state_size(context) + SLICE)
         else:
-            state = speakers.states.find(request.held_hash, speakers.length_of(request.held_hash))
+            state = runtime.states.find(request.held_hash, runtime.length_of(request.held_hash))
             if state is None:
                 raise StateNotHeld
     send(protocol.State(request.id, state.tokens, state.size))
-    digest = new_digest(speakers.fingerprint, state.tokens)
+    digest = new_digest(runtime.fingerprint, state.tokens)
     with memoryview(state.buffer) as view:
         for at in range(0, state.size, SLICE):
             if cancelled():
@@ -65,26 +65,26 @@ class Upload:
     Raises `StateRefused`.
     """
 
-    def __init__(self, announced: protocol.LoadState, speakers: ChatRuntimes) -> None:
+    def __init__(self, announced: protocol.LoadState, runtime: ChatRuntime) -> None:
         self._announced = announced
-        self._speakers = speakers
+        self._runtime = runtime
         self._check()
         self._buffer = new_buffer(announced.size)
         self._digest = new_digest(announced.model, announced.tokens)
         self._came = 0
 
     def _check(self) -> None:
-        announced, speakers = self._announced, self._speakers
-        if announced.model != speakers.fingerprint:
+        announced, runtime = self._announced, self._runtime
+        if announced.model != runtime.fingerprint:
             raise StateRefused("model")
-        if not announced.tokens or not all(0 <= t < speakers.model.vocab.size for t in announced.tokens):
+        if not announced.tokens or not all(0 <= t < runtime.model.vocab.size for t in announced.tokens):
             raise StateRefused("tokens")
-        if len(announced.tokens) >= speakers.chat.context.length:
+        if len(announced.tokens) >= runtime.chat.context.length:
             raise StateRefused("length")
-        expected = speakers.states.expected_size(len(announced.tokens))
+        expected = runtime.states.expected_size(len(announced.tokens))
         if announced.size != expected if expected is not None else announced.size < 1:
             raise StateRefused("size")
-        if announced.size > speakers.states.limit:
+        if announced.size > runtime.states.limit:
             raise StateRefused("memory")
 
     def take(self, data: bytes) -> bool:
@@ -103,13 +103,13 @@ class Upload:
         An empty chat context restores it at once, which shows that llama.cpp accepts it. Otherwise it is
         cached and tried when a prompt needs it.
         """
-        announced, speakers = self._announced, self._speakers
+        announced, runtime = self._announced, self._runtime
         if self._digest.hexdigest() != announced.sha256:
             raise StateRefused("checksum")
         state = SequenceState(announced.tokens, self._buffer, announced.size)
-        if not speakers.chat.context.tokens:
-            if not restore(speakers.chat.context, state):
+        if not runtime.chat.context.tokens:
+            if not restore(runtime.chat.context, state):
                 raise StateRefused("layout")
-        elif not speakers.states.put(state):
+        elif not runtime.states.put(state):
             raise StateRefused("memory")
         return len(announced.tokens)

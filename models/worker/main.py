@@ -30,7 +30,7 @@ from models.worker import protocol
 from models.worker.scheduler import Job, Scheduler
 
 if TYPE_CHECKING:
-    from models.llamacpp.chat_runtime import ChatRuntimes
+    from models.llamacpp.chat_runtime import ChatRuntime
     from models.llamacpp.jobs import Embedding
     from models.llamacpp.state_transfer import Upload
 
@@ -52,7 +52,7 @@ class Worker:
         self._send = send
         self._interrupt = Interrupt()
         self.scheduler = Scheduler(self._interrupt)
-        self._chat: ChatRuntimes | None = None
+        self._chat: ChatRuntime | None = None
         self._embedding: Embedding | None = None
         self._uploads: dict[int, Upload] = {}
 
@@ -71,7 +71,7 @@ class Worker:
 
         try:
             if isinstance(request, protocol.LoadState):
-                self._uploads[request.id] = Upload(request, self._speakers)
+                self._uploads[request.id] = Upload(request, self._runtime)
                 return False
             upload = self._uploads.get(request.id)
             return upload is not None and upload.take(request.data)
@@ -97,14 +97,14 @@ class Worker:
             case protocol.Generate():
                 yield from self._generate(request, received, cancelled)
             case protocol.Prefill():
-                speakers = self._speakers
+                runtime = self._runtime
                 with template_limits():
-                    prefix = speakers.prompts.stable_prefix(request.messages)
-                yield from speakers.prefill(request, prefix, self._send, cancelled)
+                    prefix = runtime.prompts.stable_prefix(request.messages)
+                yield from runtime.prefill(request, prefix, self._send, cancelled)
             case protocol.SaveState():
                 from models.llamacpp.state_transfer import send_state
 
-                yield from send_state(request, self._speakers, self._send, cancelled)
+                yield from send_state(request, self._runtime, self._send, cancelled)
             case protocol.Embed():
                 if self._embedding is None:
                     raise ProtocolError("no embedding model was loaded")
@@ -117,17 +117,17 @@ class Worker:
                 self._send(self._answer(request))
 
     def _generate(self, request: protocol.Generate, received: float, cancelled: Callable[[], bool]) -> Job:
-        speakers = self._speakers
+        runtime = self._runtime
         with template_limits():
-            prompt = speakers.prompts.build(request.messages)
+            prompt = runtime.prompts.build(request.messages)
         if Lane(request.lane) is not Lane.CHAT:
-            speaker = speakers.task(len(prompt) + request.params.max_tokens)
-            yield from speaker.generate(request, prompt, received, self._send, cancelled)
+            runner = runtime.task(len(prompt) + request.params.max_tokens)
+            yield from runner.generate(request, prompt, received, self._send, cancelled)
             return
         try:
-            yield from speakers.chat.generate(request, prompt, received, self._send, cancelled)
+            yield from runtime.chat.generate(request, prompt, received, self._send, cancelled)
         finally:
-            speakers.remember_chat()
+            runtime.remember_chat()
 
     def _answer(self, request: protocol.AnyRequest) -> protocol.AnyAnswer:
         """The answer to a request that needs one step."""
@@ -135,20 +135,20 @@ class Worker:
             case protocol.Load():
                 return self._loaded(request)
             case protocol.Tokenize():
-                prompts = self._speakers.prompts
+                prompts = self._runtime.prompts
                 return protocol.Tokens(request.id, [prompts.plain(text) for text in request.texts])
             case protocol.Render():
                 with template_limits():
-                    return protocol.Tokens(request.id, [self._speakers.prompts.build(request.messages)])
+                    return protocol.Tokens(request.id, [self._runtime.prompts.build(request.messages)])
             case protocol.DropStates():
-                self._speakers.drop_states()
+                self._runtime.drop_states()
                 return protocol.StatesDropped(request.id)
             case protocol.Vocabulary():
-                return self._speakers.pieces(request.id)
+                return self._runtime.pieces(request.id)
         raise ProtocolError(f"no answer to {type(request).__name__}")
 
     @property
-    def _speakers(self) -> "ChatRuntimes":
+    def _runtime(self) -> "ChatRuntime":
         """The loaded chat model. Raises `ProtocolError` when there is none."""
         if self._chat is None:
             raise ProtocolError("no chat model was loaded")

@@ -97,7 +97,9 @@ async def test_words_are_found_where_they_are(store: Store) -> None:
     first, second = [entry.seq for entry in await store.evidence.entries()]
     found = {one.term: dict(Counter(one.seqs)) for one in await postings(store, stems)}
     assert found == {stems[0]: {first: 1, second: 1}, stems[1]: {first: 2}}
-    assert [one.term for one in await store.evidence.postings(stems, at_most=1)] == [stems[1]]
+    common, rare = await store.evidence.postings(stems, at_most=1)
+    assert (common.term, common.common, list(common.seqs)) == (stems[0], True, [])
+    assert (rare.term, rare.common, list(rare.seqs)) == (stems[1], False, [first, first])
 
 
 async def postings(store: Store, stems: list[str]) -> list[Posting]:
@@ -115,10 +117,16 @@ async def test_scripts_without_spaces_are_found_by_pieces(store: Store) -> None:
     session, _ = await begin(store, "昨日は東京タワーに行きました。")
     await store.append_message(session.id, user("京都 is nice"))
     tower, kyoto = [entry.seq for entry in await store.evidence.entries()]
-    stems = await store.evidence.stems("東京タワー")
-    assert {seq for one in await postings(store, stems) for seq in one.seqs} == {tower}
-    short = await postings(store, await store.evidence.stems("京都"))
-    assert [list(one.seqs) for one in short] == [[kyoto]]
+    found = {
+        one.term: list(one.seqs) for one in await postings(store, await store.evidence.stems("東京タワ"))
+    }
+    assert found == {"東": [tower], "京": [tower, kyoto], "タ": [tower], "ワ": [tower]} | {
+        pair: [tower] for pair in ("東京", "京タ", "タワ")
+    }
+    short = {one.term: list(one.seqs) for one in await postings(store, await store.evidence.stems("京都"))}
+    assert short == {"京": [tower, kyoto], "都": [kyoto], "京都": [kyoto]}
+    long, mixed = await store.evidence.entries()
+    assert (long.length, mixed.length) == (15 + 1, 2 + 3)
 
 
 async def test_texts_come_with_their_source(store: Store) -> None:

@@ -204,15 +204,21 @@ async def test_a_reply_under_way_is_not_found(store: Store) -> None:
     assert await found(store, "wombat") == await found(store, "role:assistant") == ["T"]
 
 
-@pytest.mark.parametrize("word", ["東京タワー", "東京", "京", "แมว", "Wi-Fi東京"])
-async def test_scripts_without_spaces_are_found(store: Store, word: str) -> None:
-    await begin(store, "昨日、東京タワーに行きました。แมวอยู่ Wi-Fi東京", title="A")
+@pytest.mark.parametrize("cheap", [0, 15_000])
+@pytest.mark.parametrize("word", ["東京タワー", "東京", "京", "แมว", "Wi-Fi東京", "학교", "학"])
+async def test_scripts_without_spaces_are_found(
+    store: Store, word: str, cheap: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.storage.search.plan._CHEAP", cheap)
+    await begin(store, "昨日、東京タワーに行きました。แมวอยู่ Wi-Fi東京 학교에서", title="A")
     await begin(store, "nothing of the kind", title="B")
     await begin(store, "今日は大阪", title="C")
     assert await found(store, word) == ["A"]
     assert await found(store, f"-{word}") == ["C", "B"]
     [hit] = (await store.find.messages(query(word.split("-")[-1]))).hits
     assert hit.snippet.marks
+    # A syllable is not a part of another one.
+    assert await found(store, "하") == []
 
 
 async def test_dates_are_those_of_the_messages(store: Store, clock: FakeClock) -> None:

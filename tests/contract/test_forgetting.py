@@ -102,6 +102,14 @@ async def test_all_that_speaks_of_somebody_goes(store: Store) -> None:
     assert (await store.forget(Target(about="Zara"))).erased.messages == 0
 
 
+async def test_korean_words_are_forgotten_with_their_endings(store: Store) -> None:
+    session, _ = await chat(store, "민수는 학교에 갔다", "네", "민지는 집에 있다", "네")
+    done = await store.forget(Target(about="민수"))
+    assert (done.erased.messages, done.erased.verified) == (1, True)
+    assert texts(await store.branch(session.id)) == ["", "네", "민지는 집에 있다", "네"]
+    assert (await store.verify()).problems == ()
+
+
 async def test_a_time_a_project_and_words_are_met_together(store: Store) -> None:
     home, said = await chat(store, "the zeppelin one", "ok", "the zeppelin two", "ok", project="Home")
     away, _ = await chat(store, "the zeppelin three", "ok", project="Away")

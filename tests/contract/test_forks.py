@@ -17,9 +17,13 @@ from memory.entities import (
 )
 from memory.errors import MessageNotFound, RoomClosed, SessionBinned, SessionNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
+from memory.storage.queries import forks
+from memory.storage.queries.table_ownership import tables
 from memory.storage.store import Store
 from models.messages import Role
+from tests.contract.reading import asked_about, read, shelved
 from tests.contract.talk import assistant, talk, texts, user
+from tests.storage.conftest import database_of
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
@@ -243,3 +247,29 @@ async def test_what_was_learned_rests_on_the_copy_too(store: Store) -> None:
     await store.erase_session(fork.id)
     assert await store.memories.select() == []
     assert (await store.verify()).problems == ()
+
+
+# --- documents -------------------------------------------------------------------------------------
+
+
+async def test_a_copy_cites_what_its_branch_cites_and_goes_on_counting(store: Store) -> None:
+    document = await shelved(store, read("/home/me/heron.txt", "Herons wade."))
+    session, said, reply = await asked_about(store, document)
+    await store.append_message(session.id, NewMessage(Role.ASSISTANT, "Otherwise."), parent_id=said)
+    copy = await store.fork_session(session.id, reply)
+    own = [one.id for one in await store.branch(copy.id)]
+    (passage,) = await store.documents.passages(session.id)
+    assert await store.documents.passages(copy.id) == [replace(passage, message=own[0])]
+    assert await store.documents.cited(own[1]) == await store.documents.cited(reply)
+    assert [one.id for one in await store.documents.bound(copy.id)] == [document]
+    erased = await store.documents.erase([document])
+    assert erased.verified
+    assert set(erased.recalled_in) == {session.id, copy.id}
+    assert [one.preface for one in await store.branch(copy.id)] == ["", ""]
+
+
+async def test_every_column_of_what_was_read_is_copied(store: Store) -> None:
+    known = await database_of(store).read(tables)
+    for table, owner, columns in forks._READING:
+        named = {"session_id", owner, *(name.strip(' "') for name in columns.split(","))}
+        assert named == set(known[table].columns)

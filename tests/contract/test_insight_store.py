@@ -8,6 +8,7 @@ from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, New
 from memory.organising.entities import MarksPatch
 from memory.storage.store import Store
 from models.messages import Role
+from tests.contract.reading import read, shelved
 from tests.contract.talk import begin, talk
 
 TOKYO = timezone(timedelta(hours=9))
@@ -90,6 +91,16 @@ async def test_memories_grow_and_the_most_used_lead(store: Store) -> None:
     await store.bin_session(other[0].id)
     assert await store.links.shared(session.id) == []
     assert [b.how for b in await store.links.backlinks(two.id)] == ["learned"]
+
+
+async def test_storage_counts_documents_with_their_copies_chunks_and_vectors(store: Store) -> None:
+    before = {one.kind: one for one in await store.insights.storage()}
+    copy = bytes(50_000)
+    await shelved(store, read("/home/me/heron.txt", "Herons wade.", "They eat frogs.", content=copy))
+    after = {one.kind: one for one in await store.insights.storage()}
+    assert (after["documents"].rows, after["vectors"].rows) == (1, 2)
+    assert 50_000 < after["documents"].bytes < 53_000
+    assert after["full_text"].bytes > before["full_text"].bytes
 
 
 async def test_storage_names_what_there_is(store: Store) -> None:

@@ -17,7 +17,7 @@ LATER = datetime(2030, 1, 1, tzinfo=UTC)
 
 async def claim(store: Store, at: datetime = LATER) -> Job:
     job = await store.jobs.claim(at)
-    assert job is not None
+    assert isinstance(job, Job)
     return job
 
 
@@ -83,7 +83,7 @@ async def test_the_most_urgent_and_then_the_oldest_is_claimed(store: Store) -> N
 
 async def test_what_is_not_due_is_not_claimed(store: Store) -> None:
     await store.jobs.add("embed", "k", not_before=LATER)
-    assert await store.jobs.claim(LATER - timedelta(microseconds=1)) is None
+    assert await store.jobs.claim(LATER - timedelta(microseconds=1)) == LATER
     assert await store.jobs.next_at() == LATER
     assert (await claim(store)).key == "k"
     assert await store.jobs.next_at() is None
@@ -95,7 +95,7 @@ async def test_only_wanted_kinds_are_claimed(store: Store) -> None:
     assert await store.jobs.claim(LATER, kinds=()) is None
     assert await store.jobs.next_at(kinds=("title", "tune")) == LATER
     title = await store.jobs.claim(LATER, kinds=("title", "tune"))
-    assert title is not None
+    assert isinstance(title, Job)
     assert title.kind == "title"
     assert await store.jobs.claim(LATER, kinds=("title",)) is None
     assert await store.jobs.next_at(kinds=("title",)) is None
@@ -110,10 +110,20 @@ async def test_a_finished_job_is_gone_and_can_come_again(store: Store) -> None:
     assert (await store.jobs.add("embed", "k")).attempts == 0
 
 
+async def test_the_end_of_a_job_tells_when_the_next_is_due(store: Store) -> None:
+    await store.jobs.add("embed", "a", not_before=LATER - timedelta(days=2))
+    await store.jobs.add("title", "b", not_before=LATER - timedelta(days=1))
+    first = await claim(store, LATER - timedelta(days=2))
+    assert await store.jobs.finish(first, kinds=("embed",)) is None
+    assert await store.jobs.finish(first) == LATER - timedelta(days=1)
+    await store.jobs.finish(await claim(store))
+    assert await store.jobs.claim(LATER) is None
+
+
 async def test_a_job_that_is_tried_again_waits(store: Store) -> None:
     await store.jobs.add("embed", "k")
     await store.jobs.retry(await claim(store), "NoModel", LATER)
-    assert await store.jobs.claim(LATER - timedelta(seconds=1)) is None
+    assert await store.jobs.claim(LATER - timedelta(seconds=1)) == LATER
     (waiting,) = await store.jobs.list()
     assert (waiting.state, waiting.attempts, waiting.error) == (JobState.QUEUED, 1, "NoModel")
     wanted = await store.jobs.add("embed", "k")
@@ -265,4 +275,4 @@ async def test_a_wait_that_the_clock_knows_of_is_kept(store: Store, clock: FakeC
     await store.jobs.add("embed", "k", not_before=later)
     clock.advance(-timedelta(minutes=5))
     assert await store.jobs.next_at() == later
-    assert await store.jobs.claim(clock.now()) is None
+    assert await store.jobs.claim(clock.now()) == later

@@ -159,7 +159,7 @@ async def test_on_its_way_it_is_in_neither_room_and_can_arrive_later(pair: Pair)
     assert (departure.messages, departure.memories) == (2, 1)
     assert await source.list_sessions() == []
     assert await source.search("kayak") == []
-    assert [(one.session_id, one.destination) for one in await source.moves.waiting()] == [
+    assert [(one.item_id, one.destination) for one in await source.moves.waiting()] == [
         (session.id, target.room)
     ]
     parcel = await source.moves.parcel(session.id)

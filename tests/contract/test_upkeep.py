@@ -119,7 +119,7 @@ async def test_what_has_run_out_is_archived_after_a_dry_run_and_comes_back(
     work = upkeep(store, clock)
 
     planned = await work.collect(dry_run=True)
-    assert [fate.memory.id for fate in planned.archive] == [parcel.id] * (1 - left)
+    assert [expiry.memory.id for expiry in planned.archive] == [parcel.id] * (1 - left)
     assert (await store.memories.get(parcel.id)).state is MemoryState.INBOX
     assert await work.collect() == planned
     assert len(await store.memories.select()) == 1 + left
@@ -129,7 +129,7 @@ async def test_what_has_run_out_is_archived_after_a_dry_run_and_comes_back(
         assert (change.action, change.automatic) == ("archive", True)
         await store.memories.undo(change.id)
         assert (await work.collect()).archive == ()
-        assert [fate for fate in await work.fading() if fate.memory.id == parcel.id] == []
+        assert [expiry for expiry in await work.fading() if expiry.memory.id == parcel.id] == []
 
 
 async def test_a_clock_that_is_ahead_makes_no_memory_older(store: Store) -> None:
@@ -144,7 +144,7 @@ async def test_a_clock_that_is_ahead_makes_no_memory_older(store: Store) -> None
     assert (made.archive, made.erase) == ((), ())
     await store.retention.look_at_clock(clock.now(), believe=True)
     made = await work.collect()
-    assert [fate.memory.id for fate in (*made.archive, *made.erase)] == [parcel.id, old.id]
+    assert [expiry.memory.id for expiry in (*made.archive, *made.erase)] == [parcel.id, old.id]
 
 
 async def test_fading_is_listed_before_it_goes(store: Store) -> None:
@@ -157,9 +157,9 @@ async def test_fading_is_listed_before_it_goes(store: Store) -> None:
     work = upkeep(store, clock)
     assert await work.fading() == []
     clock.advance(timedelta(hours=40))
-    assert [(fate.memory.id, fate.why) for fate in await work.fading()] == [(soon.id, Why.EXPIRES_SOON)]
+    assert [(expiry.memory.id, expiry.why) for expiry in await work.fading()] == [(soon.id, Why.EXPIRES_SOON)]
     clock.advance(timedelta(days=300))
-    assert [fate.why for fate in await work.fading()] == [Why.EXPIRED, Why.EXPIRED, Why.FAINT]
+    assert [expiry.why for expiry in await work.fading()] == [Why.EXPIRED, Why.EXPIRED, Why.FAINT]
     assert len((await work.collect()).archive) == 2
     assert (await store.memories.get(lasting.id)).state is MemoryState.INBOX
 
@@ -175,7 +175,7 @@ async def test_what_comes_up_often_is_given_time(store: Store) -> None:
     )
     clock.advance(timedelta(hours=60))
     made = await upkeep(store, clock).collect()
-    assert [fate.memory.id for fate in made.prolong] == [leak.id]
+    assert [expiry.memory.id for expiry in made.prolong] == [leak.id]
     after = await store.memories.get(leak.id)
     assert after.expires_at is not None
     assert after.expires_at > clock.now()
@@ -188,7 +188,7 @@ async def test_the_archive_is_erased_only_when_that_is_wanted(store: Store) -> N
     clock.advance(timedelta(days=400))
     assert (await upkeep(store, clock).collect()).erase == ()
     made = await upkeep(store, clock, Retention(archive_days=365)).collect()
-    assert [fate.memory.id for fate in made.erase] == [old.id]
+    assert [expiry.memory.id for expiry in made.erase] == [old.id]
     assert await store.memories.get_many([old.id]) == []
 
 

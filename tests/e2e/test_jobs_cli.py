@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from atlas_desktop.bootstrap import build_desk
+from memory.jobs.queue import Job
 from memory.storage.jobs import JobStore
 from memory.storage.store import Store
 from memory.vault.keys import RoomKey
@@ -111,7 +112,7 @@ def test_titles_are_made_by_the_queue_and_a_missing_model_is_told_of(program: Pr
         jobs: JobStore = store.jobs
         (found,) = await jobs.list()
         claimed = await jobs.claim(found.not_before)
-        assert claimed is not None
+        assert isinstance(claimed, Job)
         await jobs.put_back(claimed, found.created_at)
 
     in_room(program, due_now)

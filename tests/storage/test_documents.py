@@ -159,15 +159,14 @@ async def test_what_a_reply_cites_is_stored_with_it(store: Store) -> None:
     (document,) = await store.documents.put([read("The oak stands here.")])
     known = await store.documents.get(document)
     await store.documents.bind(session, [document])
-    place = {"document": document, "title": "Guide", "page": None, "lines": (1, 1), "begin": 0, "end": 20}
     passage = StoredPassage(
-        1, heading=(), text="The oak stands here.", sha256=known.sha256, message=said, **place
-    )  # type: ignore[arg-type]
+        1, document, "Guide", None, (1, 1), 0, 20, (), "The oak stands here.", known.sha256, said
+    )
     await store.documents.put_passages(session, [passage])
     assert await store.documents.passages(session) == [passage]
     citation = StoredCitation(
-        1, quote="The oak stands here.", verified=True, sha256=known.sha256, **place
-    )  # type: ignore[arg-type]
+        1, document, "Guide", None, (1, 1), 0, 20, "The oak stands here.", True, known.sha256
+    )
     await store.documents.put_citations(session, reply, [citation], [(3, 9)])
     cited = await store.documents.cited(reply)
     assert cited.citations == (citation,)
@@ -188,9 +187,7 @@ async def test_a_removed_document_leaves_nothing(store: Store) -> None:
         one, DocumentSummary("A zeppelin.", True, None), (await store.documents.get(one)).sha256
     )
     await store.documents.bind(session, [one])
-    passage = StoredPassage(
-        1, one, "Airships", None, (1, 1), 0, 19, (), "The zeppelin lands.", "0", said
-    )
+    passage = StoredPassage(1, one, "Airships", None, (1, 1), 0, 19, (), "The zeppelin lands.", "0", said)
     await store.documents.put_passages(session, [passage])
     await store.documents.put_citations(
         session, reply, [StoredCitation(1, one, "Airships", None, (1, 1), 0, 19, "x", True, "0")], []
@@ -209,7 +206,9 @@ async def test_a_stem_is_found_in_text_and_context_and_pieces(store: Store) -> N
     (one,) = await store.documents.put([read("The boats sail to 京都駅 tomorrow.", title="Sailing")])
     (chunk,) = await store.documents.evidence.entries()
     assert (chunk.document, chunk.number, chunk.page) == (one, 0, None)
-    found = {p.term: p for p in await store.documents.evidence.postings(["boat", "sail", "京都駅"], at_most=10)}
+    found = {
+        p.term: p for p in await store.documents.evidence.postings(["boat", "sail", "京都駅"], at_most=10)
+    }
     assert list(found["boat"].text) == [chunk.seq]
     assert list(found["sail"].text) == [chunk.seq]
     assert list(found["sail"].context) == [chunk.seq]

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.entities import NewMessage, NewSession
-from memory.jobs.queue import JobState
+from memory.jobs.queue import Job, JobState
 from memory.storage.connection import Connection, open_memory
 from memory.storage.migrations import migrate
 from models.messages import Role
@@ -96,7 +96,7 @@ async def test_everything_is_there_again_when_the_room_is_opened(place: Place) -
     await store.jobs.add("embed", "a", payload={"ids": ["m"]})
     await store.jobs.add("embed", "b")
     running = await store.jobs.claim(FakeClock().now().replace(year=2030))
-    assert running is not None
+    assert isinstance(running, Job)
     await store.jobs.set_paused(True)
     await store.jobs.mark_duty("weekly", NOW)
     await store.jobs.keep_result("title", bytes(32), "T", None)

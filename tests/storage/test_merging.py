@@ -15,6 +15,7 @@ from memory.transfer import TravellingMessage, TravellingSession
 from memory.vectors.entities import Embedded
 from memory.vectors.indexing import packed
 from models.messages import Role
+from tests.contract.reading import asked_about, read, shelved
 from tests.fakes.clock import FakeClock
 from tests.storage.conftest import Place, database_of
 from tests.storage.test_erasure import holding
@@ -213,3 +214,52 @@ async def test_what_comes_in_again_after_a_merging_adds_nothing(store: Store) ->
     assert {message.parent for message in given.messages} <= {None, *(m.id for m in given.messages)}
     await store.restore_session(two.session_id)
     assert await sound(store)
+
+
+async def test_what_two_sessions_read_is_numbered_anew_and_comes_apart_again(store: Store) -> None:
+    shared = await shelved(store, read("/home/me/heron.txt", "Herons wade."))
+    alone = await shelved(store, read("/home/me/coot.txt", "Coots dive."))
+    target, _, kept_reply = await asked_about(store, shared)
+    other, said, reply = await asked_about(store, shared)
+    await store.documents.bind(other.id, [alone])
+    cited = await store.documents.cited(reply)
+    await store.organising.merge(target.id, [other.id])
+    assert await sound(store)
+    assert [one.id for one in await store.documents.bound(target.id)] == [shared, alone]
+    passages = await store.documents.passages(target.id)
+    assert [(one.marker, one.message == said) for one in passages] == [(1, False), (2, True)]
+    # Two passages with the same number would be in the prompt.
+    assert [bool(one.preface) for one in await store.branch(target.id)] == [True, False, False, False]
+    assert await store.documents.cited(reply) == cited
+    assert (await store.documents.get(alone)).sessions == (target.id,)
+    await store.restore_session(other.id)
+    assert await sound(store)
+    assert [one.id for one in await store.documents.bound(target.id)] == [shared]
+    assert {one.id for one in await store.documents.bound(other.id)} == {shared, alone}
+    assert [one.marker for one in await store.documents.passages(target.id)] == [1]
+    assert [one.message for one in await store.documents.passages(other.id)] == [said]
+    assert await store.documents.cited(reply) == cited
+    assert (await store.documents.cited(kept_reply)).citations != ()
+
+
+async def test_the_note_of_a_merge_names_no_document(store: Store) -> None:
+    document = await shelved(store, read("/home/me/heron.txt", "Herons wade."))
+    target, other = await told(store, "quokka"), await asked_about(store, document)
+    await store.organising.merge(target.session, [other[0].id])
+    assert (await store.documents.erase([document])).verified
+    assert await database_of(store).read(lambda conn: holding(conn, document, "Heron", "heron")) == set()
+    await store.restore_session(other[0].id)
+    assert await sound(store)
+
+
+async def test_a_session_in_the_bin_keeps_what_it_read(store: Store) -> None:
+    document = await shelved(store, read("/home/me/heron.txt", "Herons wade."))
+    session, _, reply = await asked_about(store, document)
+    await store.organising.apply([session.id], MarksPatch(binned=True))
+    assert (await store.documents.get(document)).sessions == ()
+    await store.restore_session(session.id)
+    assert (await store.documents.get(document)).sessions == (session.id,)
+    assert len((await store.documents.cited(reply)).citations) == 1
+    await store.erase_session(session.id)
+    assert await store.documents.text(document) == "Herons wade."
+    assert (await store.documents.get(document)).sessions == ()

@@ -4,12 +4,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from memory.context.entities import NewEpoch, TierUse, TurnRecord
 from memory.entities import MessagePatch, NewMessage, NewSession, RoomKind, Session
+from memory.jobs.queue import Job
+from memory.kinds import MovedKind
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory
-from memory.storage.connection import Connection
+from memory.storage.connection import Connection, create_file
+from memory.storage.migrations import ALL, migrate
+from memory.storage.queries import moves
 from memory.storage.queries.table_ownership import Lineage, tables
 from memory.storage.room import open_room
 from memory.storage.store import Store
@@ -136,7 +141,7 @@ async def test_a_job_that_was_under_way_is_begun_again(store: Store, private: St
     session, *_ = await asked(store, "one")
     await store.jobs.add("title", session.id, session_id=session.id)
     begun = await store.jobs.claim(datetime(2027, 1, 1, tzinfo=UTC))
-    assert begun is not None
+    assert isinstance(begun, Job)
     await moved(store, private, session.id)
     assert await store.jobs.list() == []
     (job,) = await private.jobs.list()
@@ -189,3 +194,24 @@ async def test_what_was_kept_in_it_outlives_it(store: Store) -> None:
     memory = await store.memories.add(kept)
     assert (await store.erase_session(session.id)).verified
     assert [one.id for one in await store.memories.select()] == [memory.id]
+
+
+async def test_a_parcel_that_an_earlier_version_packed_arrives(place: Place, tmp_path: Path) -> None:
+    """Its session waits in a room of the schema before documents, and is known by another name in there."""
+    place.path.parent.mkdir()
+    conn = create_file(place.path, place.key)
+    migrate(conn, FakeClock().now(), ALL[:12])
+    conn.execute(
+        "INSERT INTO moves (session_id, destination, begun_at, parcel) VALUES ('s', 'private', 1, x'00')"
+    )
+    conn.close()
+    store = await place.open()
+    assert [(one.item_id, one.kind) for one in await store.moves.waiting()] == [("s", MovedKind.SESSION)]
+    assert await store.moves.parcel("s") == b"\0"
+    session, *_ = await asked(store, "kittiwakes are gulls")
+    packed = await database_of(store).write(lambda conn: moves.pack(conn, session.id)[0])
+    known = msgspec.msgpack.decode(moves.encode(packed))
+    assert known.pop("kind") == "session"
+    assert await store.moves.arrive(msgspec.msgpack.encode(known))
+    assert await store.get_session(session.id) == session
+    await store.close()

@@ -47,6 +47,21 @@ async def test_it_sees_what_is_written_and_writes_nothing(place: Place) -> None:
     await store.close()
 
 
+async def test_every_connection_is_prepared_before_it_reads(reader: Reader) -> None:
+    prepared: list[Connection] = []
+    assert await reader.read(counted) == 1
+    await reader.prepare(prepared.append)
+    await reader.prepare(prepared.append)
+    assert await reader.read(counted) == 1
+    assert len(prepared) == 1
+    await asyncio.to_thread(reader.renew)
+    assert await reader.read(counted) == 1
+    assert len(prepared) == 2
+    await reader.close()
+    with pytest.raises(RoomClosed):
+        await reader.prepare(counted)
+
+
 async def test_a_write_does_not_wait_for_a_search(place: Place) -> None:
     store = await place.open(create=True)
     reader = Reader(lambda: open_file(place.path, place.key))

@@ -9,6 +9,7 @@ from memory.storage.connection import Connection
 from memory.storage.migrations import LATEST
 from memory.storage.store import Store
 from models.messages import Role
+from tests.contract.reading import read, shelved
 from tests.storage.conftest import Place, database_of
 
 
@@ -150,3 +151,30 @@ async def test_every_flipped_bit_is_noticed(place: Place) -> None:
         assert f"HMAC verification failed for page {offset // 4096 + 1}" in report.problems
         checked += 1
     assert checked > 20
+
+
+@pytest.mark.parametrize(
+    ("label", "statement"),
+    [
+        (
+            "full text of documents:",
+            "INSERT INTO chunks_fts (rowid, context, text) VALUES (999, 'a', 'ghost')",
+        ),
+        (
+            "full text of documents' pieces:",
+            "INSERT INTO chunks_pieces (rowid, content) VALUES (999, 'a ghost')",
+        ),
+        (
+            "vectors of another document's chunks",
+            "UPDATE chunk_vectors SET document_id = (SELECT max(id) FROM documents)",
+        ),
+    ],
+)
+async def test_what_is_wrong_with_documents_is_named(store: Store, label: str, statement: str) -> None:
+    for place in ("/home/me/heron.txt", "/home/me/coot.txt"):
+        await shelved(store, read(place, "Herons wade.", "\u98a8\u8239\u98db\u884c"))
+    assert (await store.verify()).problems == ()
+    await database_of(store).write(lambda conn: conn.execute(statement))
+    (problem,) = (await store.verify()).problems
+    assert problem.startswith(label)
+    assert "heron" not in problem.lower()

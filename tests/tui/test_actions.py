@@ -10,6 +10,8 @@ from textual.widgets.option_list import Option
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words, typed
 from atlas_desktop.tui.base import reading_s
 from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.documents.reader import ReaderScreen
+from atlas_desktop.tui.documents.screen import DocumentsScreen
 from atlas_desktop.tui.help import HelpScreen
 from atlas_desktop.tui.history.screen import HistoryScreen
 from atlas_desktop.tui.insights.screen import InsightsScreen
@@ -28,6 +30,8 @@ Make = Callable[..., Stage]
 _SCREENS: dict[Where, object] = {
     Where.HISTORY: HistoryScreen,
     Where.INSIGHTS: InsightsScreen,
+    Where.DOCUMENTS: DocumentsScreen,
+    Where.READER: ReaderScreen,
     Where.MEMORIES: MemoryScreen,
     Where.SETTINGS: SettingsScreen,
     Where.MODELS: ModelsScreen,
@@ -82,7 +86,7 @@ async def test_every_action_exists_where_it_says(make: Make) -> None:
 
 async def test_help_shows_every_action(make: Make) -> None:
     place = make()
-    async with place.app.run_test(size=(120, 600)) as pilot:
+    async with place.app.run_test(size=(120, 700)) as pilot:
         await settle(pilot)
         await pilot.press("f1")
         await assert_until(pilot, lambda: on(place.app, HelpScreen) and "Every action" in shown(place))

@@ -1,11 +1,22 @@
 """A second program on the same home."""
 
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+from unittest.mock import Mock
+
 import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
 from atlas_desktop.errors import AlreadyRunning
+from atlas_desktop.paths import Paths
+from atlas_desktop.process.instance import InstanceLock
 from atlas_desktop.tui.already_running import AlreadyRunningApp
+from atlas_desktop.tui.launch import held
+
+if TYPE_CHECKING:
+    from atlas_desktop.cli.context import Context
 
 
 def text_of(app: App[bool]) -> str:
@@ -22,13 +33,13 @@ async def assert_told(pilot: Pilot[bool], holder: int) -> None:
 
 
 async def test_it_says_who_holds_the_home_and_goes_on_once_it_is_free() -> None:
-    held = [AlreadyRunning(77), AlreadyRunning(78)]
+    refusals = [AlreadyRunning(77), AlreadyRunning(78)]
 
     def take() -> None:
-        if held:
-            raise held.pop()
+        if refusals:
+            raise refusals.pop()
 
-    app = AlreadyRunningApp("dark", held.pop(0), take)
+    app = AlreadyRunningApp("dark", refusals.pop(0), take)
     async with app.run_test(size=(80, 24)) as pilot:
         await assert_told(pilot, 77)
         await pilot.press("enter")
@@ -44,3 +55,22 @@ async def test_who_gives_up_holds_nothing(keys: tuple[str, ...]) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press(*keys)
     assert app.return_value is None
+
+
+@pytest.mark.parametrize(
+    ("written", "theme"),
+    [('[ui]\ntheme = "light"', "atlas-light"), ("", "atlas-dark"), ('[ui]\ntheme = "blue"', "atlas-dark")],
+)
+def test_it_has_the_theme_of_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, theme: str
+) -> None:
+    paths = Paths(tmp_path / "home")
+    paths.ensure()
+    paths.config.write_text(written, encoding="utf-8")
+    shown: list[str] = []
+    monkeypatch.setattr(AlreadyRunningApp, "run", lambda app: shown.append(app.theme))
+    for stream in ("stdin", "stdout"):
+        monkeypatch.setattr(sys, stream, Mock(isatty=lambda: True))
+    with InstanceLock(paths), pytest.raises(AlreadyRunning), held(cast("Context", Mock(paths=paths))):
+        pass
+    assert shown == [theme]

@@ -6,11 +6,9 @@ from textual.pilot import Pilot
 
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, NamedTextScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.documents import DocumentsScreen
 from atlas_desktop.tui.history.filters import SavedScreen
 from atlas_desktop.tui.history.projects import ProjectsScreen
 from atlas_desktop.tui.personas import PersonasScreen, TemplatesScreen
-from memory.attachments import NewAttachment
 from memory.organising.entities import MarksPatch
 from memory.personas import NewPersona, NewTemplate
 from tests.fakes.clock import FakeClock
@@ -117,28 +115,6 @@ def test_projects(snap_compare: Snap, size: tuple[int, int], theme: str) -> None
         await assert_until(
             pilot, lambda: on(place.app, ProjectsScreen) and "this conversation" in shown(place)
         )
-
-    assert taken(snap_compare, desk(theme), size, steps, alone=True)
-
-
-@SIZES
-@THEMES
-def test_documents(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
-    async def steps(pilot: Pilot[None], place: Stage) -> None:
-        for title, name in (
-            ("Three days in Lofoten", "ferries.md"),
-            ("Tides, and why twice a day", "moon.pdf"),
-        ):
-            session = await talk(place.store, title, TIDES)
-            new = NewAttachment(name, "text/plain", 4_000, "Ferries go at eight. " * 150)
-            await place.store.attachments.attach(session.id, new)
-            await place.store.attachments.attach(
-                session.id, NewAttachment("map.txt", "text/plain", 12, "North.")
-            )
-        place.app.chat.open_session(session.id)  # type: ignore[union-attr]
-        await settle(pilot, but="turns")
-        await say(pilot, "/documents")
-        await assert_until(pilot, lambda: on(place.app, DocumentsScreen) and "used here" in shown(place))
 
     assert taken(snap_compare, desk(theme), size, steps, alone=True)
 

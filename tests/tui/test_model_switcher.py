@@ -21,6 +21,7 @@ class App:
         self.context_length = 0
         self.switched = 0
         self.said: list[str] = []
+        self.keys: dict[str, str] = {}
         self.backgrounds: list[str] = []
         self.work: list[asyncio.Task[None]] = []
         self.answers: object = SimpleNamespace(id="small", context_length=4096)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.documents.screen import DocumentsScreen
 from atlas_desktop.tui.history.screen import HistoryScreen
 from atlas_desktop.tui.insights.screen import InsightsScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
@@ -12,7 +13,13 @@ from tests.tui.driving import on, settle, shown, type_text
 
 Make = Callable[..., Stage]
 
-_ROUND = (("f2", HistoryScreen), ("f3", MemoryScreen), ("f4", InsightsScreen), ("f2", HistoryScreen))
+_ROUND = (
+    ("f2", HistoryScreen),
+    ("f3", MemoryScreen),
+    ("f4", InsightsScreen),
+    ("f7", DocumentsScreen),
+    ("f2", HistoryScreen),
+)
 
 
 async def test_a_key_leads_from_one_view_to_another_and_its_own_back(make: Make) -> None:

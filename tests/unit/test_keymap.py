@@ -1,12 +1,15 @@
 """The person's own keys: what is taken, what is refused and why, and what Textual is told."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from atlas_desktop import tui
 from atlas_desktop.settings.file import SettingsError, SettingsFile
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where
-from atlas_desktop.tui.keymap import UNBOUND, KeyTaken, bound, check, keys_of
+from atlas_desktop.tui.keymap import UNBOUND, KeyTaken, bound, check, how_to, keys_of, shown_keys
+from docs.translations import texts_of
 
 
 def test_keys_are_taken_as_people_write_them() -> None:
@@ -140,3 +143,32 @@ def test_everything_can_be_reached_where_keys_are_taken_away() -> None:
     for action in ACTIONS:
         typing = action.where in (Where.CHAT, Where.VIEWS, Where.EVERYWHERE)
         assert action.in_palette or action.slash or not typing or action.key, action.id
+
+
+def test_an_action_is_named_by_its_keys_or_how_else_it_is_started() -> None:
+    assert shown_keys("chat.regenerate", {}) == "Ctrl+R"
+    assert shown_keys("chat.regenerate", {"chat.regenerate": ""}) == ""
+    assert how_to("chat.regenerate", {"chat.regenerate": "Ctrl+K, F7"}) == "Ctrl+K or F7"
+    assert how_to("chat.regenerate", {"chat.regenerate": ""}) == "/regenerate"
+    assert how_to("models.show", {"models.show": ""}) == "“Models” in the palette"
+
+
+FIXED = {
+    "Ctrl+S saves · Esc cancels",
+    "Try again, or use your recovery key (Ctrl+R).",
+    "{stop} stops the reply, {quit} quits. Ctrl+C copies the selection.",
+    "{quit} quits. Ctrl+C copies the selection.",
+    "Send your message. During a reply, it is queued. Shift+Enter or Ctrl+J: new line.",
+}
+"""Texts that name keys of a window or of the prompt, which the user cannot change."""
+
+
+def test_no_text_names_a_key_that_the_user_may_have_changed() -> None:
+    named = {
+        text
+        for path in Path(tui.__file__).parent.rglob("*.py")
+        for _line, message in texts_of(path)
+        for text in ([message] if isinstance(message, str) else message)
+        if re.search(r"\b(Ctrl|Alt|Shift)\+|\bF[1-9][0-9]?\b", text)
+    }
+    assert named == FIXED

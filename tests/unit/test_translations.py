@@ -67,11 +67,12 @@ NAMES_IN_SERVICES |= {"Asked", "Document", "Image", "Project", "Result"}
 # The keys of a keyboard are called so everywhere; what a database or a script is given stays English.
 NAMES = {
     "actions.py": {"Esc", "Del", "Enter"},
+    "models.py": {"may be slow"},
     "onboarding.py": {"may be slow"},
     "screen.py": {"may be slow"},
 }
 # A value of JSON, a command to type, and names of duties in the log of jobs.
-NAMES["model_texts.py"] = {"may be slow", "atlas models tune --undo "}
+NAMES["model_texts.py"] = {"atlas models tune --undo "}
 NAMES["jobs.py"] = {
     "digests of important sessions",
     "categories and tags",

@@ -13,6 +13,7 @@ from memory.errors import FutureSchema, RoomMissing, VaultMissing, WrongBackupPa
 from memory.storage import connection
 from memory.vault import exchange, files
 from memory.vault.exchange import AtomicRoomSwap
+from tests.contract.reading import MODEL, asked_about, read, shelved
 from tests.unit.vault.conftest import PASSPHRASE
 from tests.upkeep.conftest import Home
 
@@ -34,6 +35,35 @@ async def test_what_would_be_lost_is_counted(made: Home) -> None:
         assert found.private_loss == Loss(1, 1, 0)
     assert await made.said() == ["and beans", "newer", "newest", "tomatoes"]
     assert not list(made.folder.glob("rooms.next*"))
+
+
+async def test_documents_are_restored_with_all_that_was_made_of_them(made: Home) -> None:
+    store = await made.open()
+    new = read("/home/me/heron.txt", "Herons wade.", "They eat frogs.", content=b"raw")
+    document = await shelved(store, new, summary="About waders.")
+    session, _, reply = await asked_about(store, document)
+    before = await store.documents.get(document)
+    chunks, cited = await store.documents.chunks(document), await store.documents.cited(reply)
+    vectors = await store.documents.vectors.of(MODEL, sessions=[document])
+    await store.close()
+    backup = (await made.backups().make(by_room(made.keys))).path
+    store = await made.open()
+    await store.documents.erase([document])
+    await shelved(store, read("/home/me/later.txt", "Later."))
+    await store.close()
+    async with made.backups().restoring(backup, by(PASSPHRASE)) as found:
+        assert found.loss == Loss(0, 0, 0, documents=1)
+        assert len(found.contents.documents) == 1
+        await found.put_in_place()
+    store = await made.open()
+    assert await store.documents.get(document) == before
+    assert await store.documents.chunks(document) == chunks
+    assert await store.documents.content(document) == b"raw"
+    assert await store.documents.vectors.of(MODEL, sessions=[document]) == vectors
+    assert await store.documents.cited(reply) == cited
+    assert [one.message for one in await store.documents.passages(session.id)] != []
+    assert (await store.verify()).problems == ()
+    await store.close()
 
 
 async def test_the_secrets_are_those_of_the_time_of_the_backup(made: Home) -> None:

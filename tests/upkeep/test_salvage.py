@@ -9,6 +9,8 @@ from memory.entities import NewMessage, NewSession, RoomKind, SessionPatch
 from memory.errors import NothingReadable, NothingToSalvage
 from memory.storage.salvage import salvage
 from models.messages import Role
+from tests.contract.reading import MODEL, asked_about, shelved
+from tests.contract.reading import read as read_file
 from tests.unit.vault.conftest import PASSPHRASE
 from tests.upkeep.conftest import Home
 
@@ -110,7 +112,7 @@ async def test_sessions_on_their_way_arrive_after_a_rescue(made: Home, whole: bo
     opened, private = await made.open(), await made.open(RoomKind.PRIVATE)
     sealer = await private.moves.sealer()
     for source, target, session in ((opened, private, coming), (private, opened, going)):
-        assert [one.session_id for one in await source.moves.waiting()] == [session.id]
+        assert [one.item_id for one in await source.moves.waiting()] == [session.id]
         assert await target.moves.arrive(sealer.unseal(await source.moves.parcel(session.id), session.id))
         await source.moves.delivered(session.id)
         assert await target.branch(session.id)
@@ -179,4 +181,55 @@ async def test_a_private_room_that_is_lost_can_be_begun_anew(made: Home, gone: s
     assert await made.said() == ["and beans", "tomatoes"]
     store = await made.open(RoomKind.PRIVATE, create=True)
     assert await store.list_sessions() == []
+    await store.close()
+
+
+async def with_documents(made: Home) -> dict[str, str]:
+    """Documents of several pages with all that is made of them; their texts, by id."""
+    store = await made.open()
+    folder = await store.documents.watch("~", "/home/me", project="garden")
+    texts = {}
+    for n in range(12):
+        parts = [f"Document {n} part {m}. " + f"word{n}x{m} " * 200 for m in range(12)]
+        new = read_file(
+            f"/home/me/{n}.txt", *parts, folder=folder.id, project="garden", content=bytes([n]) * 9000
+        )
+        document = await shelved(store, new, summary=f"About {n}.")
+        texts[document] = "\n".join(parts)
+    await asked_about(store, next(iter(texts)))
+    await store.close()
+    return texts
+
+
+@pytest.mark.parametrize("how", ["whole", "without its beginning", "with spoilt pages"])
+async def test_documents_come_back(made: Home, how: str) -> None:
+    texts = await with_documents(made)
+    path = made.rooms / "open.db"
+    if how == "without its beginning":
+        path.write_bytes(bytes(4096) + path.read_bytes()[4096:])
+    elif how == "with spoilt pages":
+        spoil(path, 0.03, seed=7)
+    await made.repairs().salvage(RoomKind.OPEN, made.key(), always=how == "whole")
+    store = await made.open()
+    assert (await store.verify()).problems == ()
+    found = {one.id: one for one in await store.documents.list()}
+    got = {one: await store.documents.text(one) for one in found}
+    assert got.items() <= texts.items()
+    assert len(got) == len(texts) if how != "with spoilt pages" else 3 <= len(got) < len(texts)
+    readable = set()
+    for one in found.values():
+        chunks = await store.documents.chunks(one.id)
+        assert all(texts[one.id][chunk.begin : chunk.end] == chunk.text for chunk in chunks)
+        readable |= {chunk.text.split(". ")[0] for chunk in chunks}
+        # A document that lost some of its chunks is read again by the next scan.
+        assert bool(one.parser) == (len(chunks) == 12)
+        assert await store.documents.content(one.id) is not None
+    hits = await store.documents.evidence.postings(["word3x4"], at_most=99)
+    assert bool(hits) == ("Document 3 part 4" in readable)
+    if how == "whole":
+        first = found[next(iter(texts))]
+        assert len(await store.documents.vectors.of(MODEL, sessions=[first.id])) == 12
+        assert (first.project, first.summary.text if first.summary else "") == ("garden", "About 0.")
+        assert len(await store.documents.passages(first.sessions[0])) == 1
+        assert [one.location for one in await store.documents.folders()] == ["/home/me"]
     await store.close()

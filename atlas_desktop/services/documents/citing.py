@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from memory.documents.citations import Passage, cite
+from memory.documents.citations import Passage, SourceKind, cite
 from memory.documents.entities import CitedReply, StoredCitation, StoredPassage
 
 
@@ -12,6 +12,7 @@ async def cited_reply(text: str, passages: Sequence[StoredPassage]) -> CitedRepl
     given = [
         Passage(
             marker=one.marker,
+            kind=SourceKind.DOCUMENT,
             document=one.document,
             title=one.title,
             page=one.page,
@@ -20,6 +21,7 @@ async def cited_reply(text: str, passages: Sequence[StoredPassage]) -> CitedRepl
             end=one.end,
             text=one.text,
             heading=one.heading,
+            header=one.header,
         )
         for one in passages
     ]
@@ -32,7 +34,7 @@ async def cited_reply(text: str, passages: Sequence[StoredPassage]) -> CitedRepl
                 document=one.document,
                 title=by_marker[one.marker].title,
                 page=one.page,
-                lines=one.lines,
+                lines=by_marker[one.marker].lines,
                 begin=one.begin,
                 end=one.end,
                 quote=one.quote,

@@ -95,7 +95,7 @@ def _pattern(rule: str, folder: str) -> GitIgnoreSpecPattern:
     )
     if not body or complicated or len(body) > _LONGEST_PATTERN or _FOREIGN_BRACKETS.search(body):
         raise ValueError("not usable as a pattern")
-    # Without a slash a pattern matches at any depth, with one only from its own folder on.
-    anchored = body.lstrip("/") if "/" in body else f"**/{body}"
+    # Without a slash, but for one at the end, a pattern matches at any depth, else from its own folder on.
+    anchored = body.lstrip("/") if "/" in body.rstrip("/") else f"**/{body}"
     inside = f"{GitIgnoreSpecPattern.escape(folder)}/" if folder else ""
     return GitIgnoreSpecPattern(f"{'!' * negated}/{inside}{anchored}")

@@ -15,6 +15,7 @@ from atlas_desktop.phrases.documents import refusal_text, scan_reason
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.context import EpochService
 from atlas_desktop.services.documents.files import facts_of, read_file
+from atlas_desktop.services.documents.following import FolderFollower
 from atlas_desktop.services.documents.indexing import ChunkEmbedder
 from atlas_desktop.services.documents.reading import Incoming, read_all
 from atlas_desktop.services.documents.reconciling import HashedFile, KnownDocument, Plan, compare, plan
@@ -29,17 +30,24 @@ from memory.documents.entities import (
     DocumentSummary,
     ErasedDocuments,
     FileFacts,
+    KnownFile,
     NewDocument,
     OnMissing,
     WatchedFolder,
 )
 from memory.errors import DocumentNotFound
+from memory.jobs.foreground_gate import Power
 from memory.storage.store import Store
 
 
 def absolute(path: str | Path) -> Path:
     """Returns the absolute path; links in it stay as they are."""
     return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - `resolve` would follow links
+
+
+def without_links(path: Path) -> Path:
+    """Returns the file itself, where a single path that the user gave leads through links."""
+    return path.resolve()
 
 
 def is_folder(path: Path) -> bool:
@@ -96,7 +104,9 @@ class DocumentService:
         search: DocumentSearchService,
         summaries: DocumentSummaries,
         parser: Callable[[], DocumentParser],
+        power: Power | None = None,
     ) -> None:
+        """On battery, as `power` tells, changes in watched folders wait."""
         self._store = store
         self._background = background
         self._epochs = epochs
@@ -106,6 +116,9 @@ class DocumentService:
         self._parser = parser
         self._written = ConversationDocuments(store)
         self._writing = asyncio.Lock()
+        self._follower = FolderFollower(self.folders, self._changed, power)
+        self.follow = self._follower.start
+        self.stop_following = self._follower.stop
 
     # --- adding -----------------------------------------------------------------------------------
 
@@ -119,8 +132,8 @@ class DocumentService:
     ) -> AddReport:
         """Adds files, and everything below folders, once. Known files are read again if they have changed.
 
-        With `copy`, the room also keeps a copy of each file. `progress` is called with a file's name, the bytes
-        read, and all bytes.
+        With `copy`, the room also keeps a copy of each file. `progress` is called with a file's name, the
+        number of files read, and that of all.
         """
         report = AddReport()
         wanted: list[Incoming] = []
@@ -142,23 +155,19 @@ class DocumentService:
                         )
                     )
             else:
-                wanted.append(Incoming(str(given), location, project=project, copy=copy))
+                wanted.append(Incoming(str(given), without_links(location), project=project, copy=copy))
         async with self._writing:
             known = {one.facts.path: one for one in await self._store.documents.known_files()}
             fresh: list[Incoming] = []
-            for one in wanted:
-                there = known.get(str(one.location))
-                facts = sizes.get(one.location)
-                if (
-                    there is not None
-                    and facts is not None
-                    and facts == there.facts
-                    and there.state is not DocumentState.MISSING
-                ):
+            for given_file in wanted:
+                there = known.get(str(given_file.location))
+                if there is None:
+                    fresh.append(given_file)
+                elif sizes.get(given_file.location) == there.facts and _is_read(there):
                     report.unchanged += 1
                     report.documents.append(there.document)
-                    continue
-                fresh.append(one if there is None else _replacing(one, there.document, there.folder))
+                else:
+                    fresh.append(_replacing(given_file, there.document, there.folder))
             await self._take(fresh, report, progress)
         await self._queue()
         return report
@@ -192,7 +201,10 @@ class DocumentService:
     async def _put(self, batch: Sequence[NewDocument], report: AddReport) -> None:
         if not batch:
             return
-        fresh = [one for one in batch if not await self._moved_here(one, report)]
+        watched = [one.sha256 for one in batch if one.document is None and one.folder is not None]
+        excluded = await self._store.documents.excluded(watched) if watched else frozenset()
+        wanted = [one for one in batch if one.sha256 not in excluded or one.document is not None]
+        fresh = [one for one in wanted if not await self._moved_here(one, report)]
         report.documents += await self._store.documents.put(fresh)
         for one in fresh:
             if one.document is not None:
@@ -221,6 +233,10 @@ class DocumentService:
         await self._embedding.queue()
         await self._summaries.queue()
 
+    async def remember(self) -> None:
+        """Queues everything that is to be made of the documents and is missing."""
+        await self._queue()
+
     # --- folders ----------------------------------------------------------------------------------
 
     async def preview(
@@ -247,7 +263,12 @@ class DocumentService:
         folder = await self._store.documents.watch(
             str(path), str(location), project=project, include=include, exclude=exclude, on_missing=on_missing
         )
-        return await self.rescan_folder(folder, progress=progress)
+        report = await self.rescan_folder(folder, progress=progress)
+        await self._follower.restart()
+        return report
+
+    async def _changed(self, folder: WatchedFolder, touched: frozenset[str]) -> None:
+        await self.rescan_folder(folder, touched=touched)
 
     async def folder(self, ref: str) -> WatchedFolder:
         """Returns a watched folder by its id or path. Raises `FolderNotFound`."""
@@ -263,6 +284,7 @@ class DocumentService:
     async def unwatch(self, folder: WatchedFolder) -> None:
         """Stops watching a folder. Its documents stay."""
         await self._store.documents.unwatch(folder.id)
+        await self._follower.restart()
 
     async def rescan(self, ref: str | None = None, *, progress: Progress | None = None) -> AddReport:
         """Looks for changes in one watched folder, or in all and at single files."""
@@ -283,10 +305,10 @@ class DocumentService:
             documents = {one.id: one for one in await self._store.documents.list()}
             for one in single:
                 facts = await asyncio.to_thread(facts_at, Path(one.facts.path))
-                there = one.state not in (DocumentState.MISSING, DocumentState.ARCHIVED)
                 if facts is None:
-                    missing += [one.document] if there else []
-                elif facts == one.facts and there and is_current(one.parser):
+                    gone = one.state in (DocumentState.MISSING, DocumentState.ARCHIVED)
+                    missing += [] if gone else [one.document]
+                elif facts == one.facts and _is_read(one):
                     report.unchanged += 1
                 else:
                     path = documents[one.document].path
@@ -298,16 +320,23 @@ class DocumentService:
         await self._queue()
         return report
 
-    async def rescan_folder(self, folder: WatchedFolder, *, progress: Progress | None = None) -> AddReport:
+    async def rescan_folder(
+        self,
+        folder: WatchedFolder,
+        *,
+        touched: frozenset[str] = frozenset(),
+        progress: Progress | None = None,
+    ) -> AddReport:
         """Brings the documents of a folder in step with the disk.
 
-        An unchanged file costs one look at its facts; a renamed or moved one keeps its document.
+        An unchanged file costs one look at its facts; a renamed or moved one keeps its document. `touched`
+        are absolute paths of files that are read in any case.
         """
         report = AddReport()
         root = Path(folder.location)
         async with self._writing:
             found = await asyncio.to_thread(scan, root, _rules(folder.include, folder.exclude))
-            comparison = compare(await self._known_below(folder), found)
+            comparison = compare(await self._known_below(folder), found, touched)
             if comparison.others:
                 # Only then can a file be a document that was elsewhere before.
                 todo = plan(comparison, await self._hashed(comparison.to_read, root, report))
@@ -376,8 +405,10 @@ class DocumentService:
         report.documents += [one.id for one in todo.unchanged] + [one[0] for one in placed]
         await self._missing(folder, [one.id for one in todo.missing])
         report.missing += len(todo.missing)
+        # Documents that were removed for good, or moved to another room, do not come back by themselves.
+        excluded = await self._store.documents.excluded([file.facts.path for file in todo.added])
         files = [incoming(match.file.facts, match.document.id) for match in todo.changed]
-        files += [incoming(file.facts, None) for file in todo.added]
+        files += [incoming(file.facts, None) for file in todo.added if file.facts.path not in excluded]
         await self._take(files, report, progress)
 
     async def _missing(self, folder: WatchedFolder, ids: Sequence[str]) -> None:
@@ -426,13 +457,17 @@ class DocumentService:
 
     # --- removing ---------------------------------------------------------------------------------
 
-    async def remove(self, document_ids: Iterable[str]) -> ErasedDocuments:
+    async def remove(self, document_ids: Iterable[str], *, for_good: bool = False) -> ErasedDocuments:
         """Removes documents and all that was made from them, also from prompts and saved states of the model.
 
-        The files stay, and so do conversations about the documents.
+        The files stay, and so do conversations about the documents. `for_good`: scans of watched folders do
+        not add the files again; `add` does.
         """
+        ids = list(document_ids)
         async with self._background.stopped():
-            erased = await self._store.documents.erase(list(document_ids))
+            # First, so that a crash in between leaves no saved state of the model with their text.
+            await self._epochs.forget(await self._store.documents.told_in(ids))
+            erased = await self._store.documents.erase(ids, for_good=for_good)
             await self._epochs.forget(erased.recalled_in)
         return erased
 
@@ -444,6 +479,12 @@ class DocumentService:
         if below is None:
             return found
         return [one for one in found if one.path and absolute(one.path).is_relative_to(below)]
+
+
+def _is_read(known: KnownFile) -> bool:
+    """Whether a document was read by the present parser, and its file was there."""
+    gone = known.state in (DocumentState.MISSING, DocumentState.ARCHIVED)
+    return not gone and is_current(known.parser)
 
 
 def _rules(

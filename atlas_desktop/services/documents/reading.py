@@ -1,4 +1,4 @@
-"""Turns files into documents: reads, parses and splits them, several at a time, and stores them in batches."""
+"""Turns files into documents: reads, parses and splits them, several at a time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -11,7 +11,7 @@ from atlas_desktop.parsing.formats import media_type_of, parser_of
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.documents.files import FileContent, read_file
 from memory.documents.chunking import chunks
-from memory.documents.entities import DocumentError, FileFacts, NewDocument
+from memory.documents.entities import DocumentError, NewDocument
 
 AT_A_TIME = 16
 """Files that are read and parsed at the same time."""
@@ -21,8 +21,8 @@ PARTLY_PICTURES = "partly_pictures"
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A file to be read. `path` is as the user gave it; no link below `root` is followed. `document` is the id of
-    the document that it replaces."""
+    """A file to be read. `path` is as the user gave it; no link below `root` is followed. `document` is the
+    id of the document that it replaces."""
 
     path: str
     location: Path

@@ -297,7 +297,7 @@ class _Watches:
 
     def _watch(self, root: Path, identity: tuple[int, int]) -> bool:
         observers = (self._native_observer, self._polling_observer)
-        for observer_of in observers if has_events(root) else observers[1:]:
+        for observer_of in observers if has_events(root.resolve()) else observers[1:]:
             try:
                 observer = observer_of()
                 watch = self._schedule(observer, root)

@@ -1,7 +1,8 @@
 """Attachments of a conversation: files and other conversations."""
 
+import asyncio
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,15 +15,16 @@ from textual.widget import Widget
 
 from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.documents.texts import title_text
 from memory.attachments import NewAttachment
 from memory.entities import RoomKind
+from memory.errors import DocumentNotFound
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
+    from memory.documents.entities import Document
 
 GROUP = "tools"
 LONGEST_NAME = 28
@@ -107,13 +109,10 @@ class Chips(Widget):
 class AttachmentsController:
     """Attaches files to the conversation that is shown, and shows them as chips above the prompt."""
 
-    def __init__(
-        self, app: "BaseApp", view: ConversationView, chips: Chips, *, open_session: Callable[[str], None]
-    ) -> None:
+    def __init__(self, app: "BaseApp", view: ConversationView, chips: Chips) -> None:
         self._app = app
         self._view = view
         self._chips = chips
-        self._open_session = open_session
         self._read = ""
 
     # --- files ------------------------------------------------------------------------------------
@@ -134,9 +133,14 @@ class AttachmentsController:
         if shown.id is not None:
             stored = await self._view.room.attachments.attached(shown.id)
             chips = [Chip(one.id, one.name, _size(len(one.text))) for one in stored]
+            chips += [
+                Chip(one.id, title_text(one), _("document"))
+                for one in await self._view.room.store.documents.bound(shown.id)
+            ]
         known = {chip.name for chip in chips}
         waiting = [one for one in shown.attached if one.name not in known]
         chips += [Chip(one.name, one.name, _("read with next message")) for one in waiting]
+        chips += [Chip(one.id, title_text(one), _("used with next message")) for one in shown.documents]
         if shown is self._view.current and self._view.is_there:
             if not chips:
                 self._read = ""
@@ -157,9 +161,33 @@ class AttachmentsController:
             if not given or not given[field].strip():
                 return
             words = given[field]
-        await self._take_in(shown, await read_attachment(typed_path(words)))
+        path = typed_path(words)
+        if (document := await self._in_library(shown, path)) is not None:
+            await self.bind(shown, [document])
+            self._app.say(_("Used here: {title}.", title=title_text(document)))
+        else:
+            await self.take_in(shown, await read_attachment(path))
 
-    async def _take_in(self, shown: Conversation, new: NewAttachment) -> None:
+    async def _in_library(self, shown: Conversation, path: str) -> "Document | None":
+        """Returns the document of a path, if the library has it and it was read."""
+        try:
+            location = await asyncio.to_thread(lambda: str(Path(path).expanduser().absolute()))
+            found = await self._app.room_of(shown).store.documents.get(location)
+        except (DocumentNotFound, RuntimeError):
+            # It is not in the library; or there is no such home, which reading the file reports.
+            return None
+        return found if found.chunks else None
+
+    async def bind(self, shown: Conversation, documents: "Sequence[Document]") -> None:
+        """Makes a conversation be about documents of its room: now, or with its first message."""
+        if shown.id is None:
+            there = {one.id for one in shown.documents}
+            shown.documents += [one for one in documents if one.id not in there]
+        else:
+            await self._app.room_of(shown).store.documents.bind(shown.id, [one.id for one in documents])
+        self.refresh()
+
+    async def take_in(self, shown: Conversation, new: NewAttachment) -> None:
         """Attaches a file to the conversation that was shown when the user asked, because reading it takes a
         while."""
         if shown.id is None:
@@ -184,7 +212,7 @@ class AttachmentsController:
         text = "\n\n".join(said)
         if text:
             name = f"{clean_line(view.session.title) or _('Untitled')}.md"
-            await self._take_in(shown, NewAttachment(name, "text/markdown", len(text.encode()), text))
+            await self.take_in(shown, NewAttachment(name, "text/markdown", len(text.encode()), text))
 
     def offer_to_attach(self, path: Path) -> None:
         """Asks what to do with the path of a file that was pasted."""
@@ -211,11 +239,17 @@ class AttachmentsController:
     async def _take_out(self, ref: str) -> None:
         shown = self._view.current
         if shown.busy:
-            self._app.say(_("Stop the current reply first (Esc)."))
+            self._app.say_stop_first()
             return
         ref = ref or await self._which_attachment()
         waiting = [one for one in shown.attached if one.name.casefold() == ref.casefold()]
-        if waiting:
+        if ref and (document := await self._document_named(shown, ref)) is not None:
+            if document in shown.documents:
+                shown.documents.remove(document)
+            elif shown.id is not None:
+                await self._app.room_of(shown).store.documents.unbind(shown.id, document.id)
+            self._app.say(_("No longer used here: {title}.", title=title_text(document)))
+        elif waiting:
             shown.attached.remove(waiting[0])
             self._app.say(_("Removed: {name}.", name=clean_line(waiting[0].name)))
         elif shown.id is not None and ref:
@@ -224,6 +258,13 @@ class AttachmentsController:
             self._app.say(_("Removed: {name}. The model no longer sees it.", name=clean_line(gone.name)))
         self.refresh()
 
+    async def _document_named(self, shown: Conversation, ref: str) -> "Document | None":
+        """Returns the document of a conversation that has this id or title."""
+        found = list(shown.documents)
+        if shown.id is not None:
+            found += await self._app.room_of(shown).store.documents.bound(shown.id)
+        return next((one for one in found if ref == one.id or ref.casefold() == one.title.casefold()), None)
+
     async def _which_attachment(self) -> str:
         from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
 
@@ -231,45 +272,12 @@ class AttachmentsController:
         stored = await self._view.room.attachments.attached(shown.id) if shown.id is not None else []
         choices = [Choice(one.id, one.name, _size(len(one.text))) for one in stored]
         choices += [Choice(one.name, one.name, _size(len(one.text))) for one in shown.attached]
+        bound = await self._view.room.store.documents.bound(shown.id) if shown.id is not None else []
+        choices += [Choice(one.id, title_text(one), _("document")) for one in [*bound, *shown.documents]]
         if not choices:
             self._app.say(_("No attachments here."))
             return ""
         return await self._app.push_screen_wait(PickScreen(_("Remove which one?"), choices)) or ""
-
-    # --- all files of the room --------------------------------------------------------------------
-
-    def show_documents(self) -> None:
-        """Shows the files that are attached to conversations."""
-        self._app.attempt(self._show_documents(), group=GROUP)
-
-    async def _show_documents(self) -> None:
-        from atlas_desktop.tui.documents import DocumentsScreen
-
-        shown = self._view.current
-        screen = DocumentsScreen(self._app, self._view.room, shown.id)
-        chosen = await self._app.push_screen_wait(screen)
-        if screen.adding:
-            await self._attach_path("")
-        elif chosen is not None and screen.here:
-            session, attachment = chosen.document.places[0]
-            stored = await screen.room.attachments.attached(session)
-            text = next(one for one in stored if one.id == attachment)
-            await self._take_in(shown, NewAttachment(text.name, text.media_type, text.size, text.text))
-        elif chosen is not None and (session_id := await self._which_reader(screen.room, chosen.sessions)):
-            self._open_session(session_id)
-
-    async def _which_reader(self, room: "RoomServices", sessions: Sequence[str]) -> str:
-        from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
-
-        if len(sessions) == 1:
-            return sessions[0]
-        readers = [await room.store.get_session(session) for session in sessions]
-        now = self._app.now()
-        choices = [
-            Choice(one.id, clean_line(one.title) or _("Untitled"), long(one.updated_at, now))
-            for one in readers
-        ]
-        return await self._app.push_screen_wait(PickScreen(_("Which conversation?"), choices)) or ""
 
 
 def _size(characters: int) -> str:

@@ -10,6 +10,7 @@ from atlas_desktop.locale import N_, _
 from atlas_desktop.tui.actions import Action, Where
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.messages import MountedMessages
+from atlas_desktop.tui.keymap import Keymap, how_to
 from memory.entities import RoomKind
 from models.messages import Role
 
@@ -18,8 +19,8 @@ _WHY_NOT_TEXTS = {
     "no_other_room": N_("Atlas was started off the record, so no room is open. /keep opens one."),
     "open_already": N_("it is already in the open room."),
     "nothing_said_yet": N_("there are no messages yet."),
-    "reply_is_coming": N_("stop the current reply first (Esc)."),
-    "message_waits": N_("a message is queued. Enter sends it, Esc edits it."),
+    "reply_is_coming": N_("stop the current reply first ({stop})."),
+    "message_waits": N_("a message is queued. Enter sends it, {stop} edits it."),
     "reply_is_whole": N_("there is no incomplete reply to continue."),
     "forgotten": N_("your latest message was forgotten. Write a new one or replace it (/edit)."),
     "no_words": N_("this message has no stored text."),
@@ -167,10 +168,9 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "page_down": (_transcript_scrolls,),
     "show_history": (_room_is_open,),
     "show_insights": (_room_is_open,),
+    "show_documents": (_room_is_open,),
     "project": (_room_is_open,),
-    **dict.fromkeys(
-        ("attach", "detach", "documents", "persona", "instruct", "use_template", "resume"), (_room_is_open,)
-    ),
+    **dict.fromkeys(("attach", "detach", "persona", "instruct", "use_template", "resume"), (_room_is_open,)),
     "star": (_begun, _room_is_open),
     "tag": (_begun, _room_is_open),
     "make_private": _CHANGE,
@@ -190,6 +190,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "message_copy_code": (*_MESSAGE, _has_words(Role.ASSISTANT)),
     "message_important": (*_MESSAGE, _has_words(Role.USER)),
     "message_why": (*_MESSAGE, _has_words(Role.ASSISTANT)),
+    "message_support": (*_MESSAGE, _has_words(Role.ASSISTANT)),
 }
 _HIDDEN = frozenset(
     (
@@ -223,21 +224,23 @@ def is_hidden(run: str, reason: str) -> bool:
     return run in _HIDDEN or (run == "regenerate" and reason in ("nothing_said_yet", "forgotten"))
 
 
-def refused_key(action: Action, reason: str) -> str:
+def refused_key(action: Action, reason: str, keymap: Keymap) -> str:
     """Returns the notice for a key whose action is not available; empty if the reason is obvious."""
     return (
-        _("“{action}” is not available now: {why}", action=action.name, why=_words(reason)) if reason else ""
+        _("“{action}” is not available now: {why}", action=action.name, why=_words(reason, keymap))
+        if reason
+        else ""
     )
 
 
-def refused_command(action: Action, reason: str) -> str:
+def refused_command(action: Action, reason: str, keymap: Keymap) -> str:
     """Returns the notice for a typed command that is not available."""
     if action.where is Where.EVERYWHERE and action.run in ("lock", "demo"):
         reason = "no_door"
     if not reason:
         return _("{command} is not available now.", command=action.slash)
-    return _("{command} is not available now: {why}", command=action.slash, why=_words(reason))
+    return _("{command} is not available now: {why}", command=action.slash, why=_words(reason, keymap))
 
 
-def _words(reason: str) -> str:
-    return _(_WHY_NOT_TEXTS[reason])
+def _words(reason: str, keymap: Keymap) -> str:
+    return _(_WHY_NOT_TEXTS[reason], stop=how_to("chat.stop", keymap))

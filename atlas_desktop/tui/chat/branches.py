@@ -15,6 +15,7 @@ from textual.widgets.tree import TreeNode
 from atlas_desktop.locale import _, number
 from atlas_desktop.services.branches import Stretch
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.keymap import Keymap, how_to
 from atlas_desktop.tui.overlays import Covering
 from models.messages import Role
 
@@ -45,10 +46,11 @@ class BranchScreen(Covering, ModalScreen[str | None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Close"))]
 
-    def __init__(self, tree: Sequence[Stretch], messages: int) -> None:
+    def __init__(self, tree: Sequence[Stretch], messages: int, keymap: Keymap) -> None:
         super().__init__()
         self._stretches = tree
         self._messages = messages
+        self._keymap = keymap
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
@@ -61,9 +63,11 @@ class BranchScreen(Covering, ModalScreen[str | None]):
         ends = sum(_ends(stretch) for stretch in self._stretches)
         if ends <= 1:
             return _(
-                "{count} messages, no branches yet. To create one, edit a message (e) or regenerate a "
-                "reply (Ctrl+R).",
+                "{count} messages, no branches yet. To create one, edit a message ({edit}) or regenerate a "
+                "reply ({regenerate}).",
                 count=number(self._messages),
+                edit=how_to("message.edit", self._keymap),
+                regenerate=how_to("chat.regenerate", self._keymap),
             )
         return _(
             "{count} messages on {branches} branches. ● marks the current one.",

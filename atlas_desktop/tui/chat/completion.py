@@ -1,4 +1,7 @@
-"""Completes what is typed: commands after `/`; conversations, memories and attachments after `@`."""
+"""Completes what is typed: commands after `/`, names after `@`.
+
+These are documents, conversations, memories and attachments.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -14,10 +17,13 @@ from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import SLASH, Action
 from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.documents.texts import title_text
 from memory.entities import RoomKind
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
+    from memory.documents.entities import Document
 
 GROUP = "completion"
 _COMMAND = re.compile(r"/[\w-]*")
@@ -29,13 +35,17 @@ MOST = 40
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """`insert` replaces the word being typed; `whole` means that the result can be sent as it is."""
+    """`insert` replaces the word being typed; `whole` means that the result can be sent as it is.
+
+    `key` is the conversation to attach, `document` the document to use.
+    """
 
     insert: str
     label: str
     help: str = ""
     whole: bool = False
     key: str = ""
+    document: str = ""
 
 
 class CompletionMenu(OptionList):
@@ -124,6 +134,7 @@ class CompletionController:
         *,
         send: Callable[[str], None],
         attach_session: Callable[[str], None],
+        use_document: Callable[[str], None],
         can_run: Callable[[Action, tuple[str, ...]], bool],
     ) -> None:
         self._app = app
@@ -131,7 +142,10 @@ class CompletionController:
         self._menu = menu
         self._send = send
         self._attach_session = attach_session
+        self._use_document = use_document
         self._can_run = can_run
+        self._library: list[Document] | None = None
+        """The documents of the room, read once for each name that is typed."""
 
     def complete(self) -> None:
         """Offers completions for the text before the cursor."""
@@ -143,6 +157,7 @@ class CompletionController:
             self._app.attempt(self._mention(wanted), group=GROUP, exclusive=True)
         else:
             self._app.workers.cancel_group(self._app, GROUP)
+            self._library = None
             self._menu.offer(())
 
     def _commands(self, typed: str) -> list[Offer]:
@@ -163,6 +178,12 @@ class CompletionController:
             attached = await here.attachments.attached(self._view.current.id)
             names = [clean_line(one.name) for one in attached if wanted in one.name.casefold()]
             offers += [Offer(f"“{name}” ", name, _("attached here")) for name in names]
+        offers += [
+            Offer(
+                f"“{title_text(one)}” ", title_text(one)[:_SHORT], _("document: use it here"), document=one.id
+            )
+            for one in await self._documents(here, wanted)
+        ]
         for room in self._app.desk.open_rooms:
             # Private content is not offered in a conversation that is not private.
             if room is not here and room.store.room is not RoomKind.OPEN:
@@ -178,6 +199,15 @@ class CompletionController:
             offers.append(Offer(f"“{text}” ", short, _("memory")))
         if self._view.is_there:
             self._menu.offer(offers, typed)
+
+    async def _documents(self, room: "RoomServices", wanted: str) -> "list[Document]":
+        """Returns the documents whose title or path contains the words; none that could not be read."""
+        if self._library is None:
+            self._library = [one for one in await room.documents.list() if one.chunks]
+        found = [
+            one for one in self._library if wanted in one.title.casefold() or wanted in one.path.casefold()
+        ]
+        return found[:_OF_EACH]
 
     async def _memories(self, wanted: str) -> list[str]:
         from memory.memories.entities import MemoryFilter
@@ -212,5 +242,8 @@ class CompletionController:
         if (match := _MENTION.search(prompt.before_cursor)) is not None:
             prompt.replace_before_cursor(len(match.group(0)), offer.insert)
         self._menu.offer(())
+        self._library = None
         if offer.key:
             self._attach_session(offer.key)
+        elif offer.document:
+            self._use_document(offer.document)

@@ -10,6 +10,7 @@ from atlas_desktop.tui.actions import Action, typed
 from atlas_desktop.tui.chat.change_gate import ChangeGate
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.keymap import how_to
 from memory.entities import Message
 
 if TYPE_CHECKING:
@@ -139,7 +140,12 @@ class ComposerController:
         if self.editing is None:
             self._view.current.draft = self._view.prompt.text
         self.editing = message
-        self._view.prompt.edits(_("Editing an earlier message: Enter sends the new version, Esc cancels"))
+        self._view.prompt.edits(
+            _(
+                "Editing an earlier message: Enter sends the new version, {key} cancels",
+                key=how_to("chat.back", self._app.keys),
+            )
+        )
         self._view.prompt.put(message.content)
         self._view.prompt.focus()
         self._view.refresh()
@@ -155,7 +161,7 @@ class ComposerController:
         message = self.editing
         assert message is not None
         if self._view.current.busy:
-            self._app.warn(_("Stop the current reply first (Esc)."))
+            self._app.say_stop_first()
             return
         self.stop_editing()
         if text and text != message.content:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from textual.worker import Worker
 
     from memory.attachments import NewAttachment
+    from memory.documents.entities import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,11 @@ class TurnRequest:
 class Conversation:
     """A conversation of this run. `session` is None until its first message is stored.
 
-    Before that, `begins_in`, `mode`, `project` and `system` say how it is to begin. `draft` is what is typed,
-    `waiting` holds messages to send after the current turn, `parts` those parts of a long text that come
-    before them. `partial_text` is the text so far of the reply under way. `used` counts the tokens of the
-    prompt and of the newest reply, `speed` its tokens a second (0: unknown); `measured` keeps both for every
-    reply.
+    Before that, `begins_in`, `mode`, `project` and `system` say how it is to begin. `attached` and
+    `documents` become part of it with the next message. `draft` is what is typed, `waiting` holds messages to
+    send after the current turn, `parts` those parts of a long text that come before them. `partial_text` is
+    the text so far of the reply under way. `used` counts the tokens of the prompt and of the newest reply,
+    `speed` its tokens a second (0: unknown); `measured` keeps both for every reply.
     """
 
     session: Session | None = None
@@ -44,6 +45,7 @@ class Conversation:
     project: str | None = None
     system: str | None = None
     attached: "list[NewAttachment]" = field(default_factory=list)
+    documents: "list[Document]" = field(default_factory=list)
     draft: str = ""
     waiting: list[str] = field(default_factory=list)
     parts: list[TurnRequest] = field(default_factory=list)

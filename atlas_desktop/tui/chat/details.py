@@ -13,6 +13,8 @@ from atlas_desktop.locale import N_, _, formats, ngettext
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.documents.texts import title_text
+from atlas_desktop.tui.keymap import Keymap, how_to
 from memory.errors import RoomClosed
 from models.errors import ModelsError
 from models.messages import Role
@@ -90,9 +92,10 @@ class ContextController:
         if made.session_id == self._view.current.id and not self._app.leaving:
             number = formats().number
             text = _(
-                "Older messages summarised: {before} → {after} tokens. F5 shows the summaries.",
+                "Older messages summarised: {before} → {after} tokens. {key} shows the summaries.",
                 before=number(made.before),
                 after=number(made.after),
+                key=how_to("context.show", self._app.keys),
             )
             await self._view.note(text)
 
@@ -124,7 +127,7 @@ class Details:
 
     Tokens `used` of `limit` (0: unknown) and those of each tier by name. The memories that were `told` to the
     model for the newest reply, and the number of other passages. Those that were `learned` in the
-    conversation.
+    conversation. The titles of the `documents` that the conversation is about.
     """
 
     used: int = 0
@@ -133,6 +136,7 @@ class Details:
     told: tuple[str, ...] = ()
     passages: int = 0
     learned: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
 
 
 class DetailsPane(VerticalScroll, can_focus=False):
@@ -156,10 +160,10 @@ class DetailsPane(VerticalScroll, can_focus=False):
 
     def tell(self, known: Details) -> None:
         self.known = known
-        self.query_one(Static).update(words_of(known))
+        self.query_one(Static).update(words_of(known, getattr(self.app, "keys", {})))
 
 
-def words_of(known: Details) -> Content:
+def words_of(known: Details, keymap: Keymap) -> Content:
     """Returns the details as text."""
     number = formats().number
     parts: list[str | Content | tuple[str, str]] = [(_("Context"), "bold $accent"), "\n"]
@@ -176,6 +180,8 @@ def words_of(known: Details) -> Content:
         parts += [(f"{name:<20}{number(tokens):>10}\n", "$quiet") for name, tokens in known.tiers]
     else:
         parts += [(f"{_('No messages yet.')}\n", "$quiet")]
+    if known.documents:
+        parts += _listed(N_("Documents"), known.documents)
     told = list(known.told)
     if known.passages:
         told.append(
@@ -187,7 +193,12 @@ def words_of(known: Details) -> Content:
         )
     parts += _listed(N_("Used for the latest reply"), told)
     parts += _listed(N_("Learned in this conversation"), known.learned)
-    parts += ["\n", (_("F3 shows all memories, F5 the exact prompt."), "$quiet")]
+    hint = _(
+        "{memories} shows all memories, {context} the exact prompt.",
+        memories=how_to("memory.show", keymap),
+        context=how_to("context.show", keymap),
+    )
+    parts += ["\n", (hint, "$quiet")]
     return Content.assemble(*parts)
 
 
@@ -240,7 +251,7 @@ class DetailsController:
         learned = await room.knowledge.select(MemoryFilter(session=session_id), limit=_LEARNED)
         head = (await room.store.get_session(session_id)).head_id
         looked = [] if head is None else await room.store.context.considered(head)
-        told = [one for one in looked if one.fate is Outcome.TOLD]
+        told = [one for one in looked if one.outcome is Outcome.TOLD]
         memories = await room.store.memories.get_many([one.id for one in told if one.kind == "memory"])
         used = limit = 0
         tiers: tuple[tuple[str, int], ...] = ()
@@ -260,4 +271,5 @@ class DetailsController:
             tuple(one.text for one in memories),
             sum(one.kind != "memory" for one in told),
             tuple(one.text for one in learned),
+            tuple(title_text(one) for one in await room.store.documents.bound(session_id)),
         )

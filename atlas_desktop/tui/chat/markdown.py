@@ -10,12 +10,11 @@ from textual.geometry import Size
 from textual.highlight import HighlightTheme, highlight
 from textual.reactive import Reactive
 from textual.widgets import Markdown
-from textual.widgets._markdown import MarkdownBulletList, MarkdownOrderedList, MarkdownTable
-from textual.widgets.markdown import MarkdownBlock, MarkdownFence
+from textual.widgets.markdown import MarkdownFence
 
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.tui.chat.code_blocks import CodeHead, language_of
-from atlas_desktop.tui.textual_workarounds import let_go
+from atlas_desktop.tui.textual_workarounds import freeing_blocks
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -108,53 +107,13 @@ def load_highlighter() -> None:
     highlight("pass", language="python", theme=HighlightTheme)
 
 
-def _let_go_of_parts(blocks: Iterable[MarkdownBlock]) -> None:
-    """Frees items and cells: their list or table reads them, and they are never shown themselves."""
-    for block in blocks:
-        _let_go_of_parts(block._blocks)  # noqa: SLF001 - Textual has no other name for them
-        let_go(block)
-
-
-def _composed(items: Iterable[MarkdownBlock], made: ComposeResult) -> ComposeResult:
-    """Yields the widgets of a list and frees its items. The items are copied first: composing empties
-    `items`."""
-    items = [*items]
-    yield from made
-    for item in items:
-        let_go(item)
-
-
-class BulletList(MarkdownBulletList):
-    """A bullet list that frees its items, so that nothing of it stays after its removal."""
-
-    def compose(self) -> ComposeResult:
-        return _composed(self._blocks, super().compose())
-
-
-class OrderedList(MarkdownOrderedList):
-    """A numbered list that frees its items, so that nothing of it stays after its removal."""
-
-    def compose(self) -> ComposeResult:
-        return _composed(self._blocks, super().compose())
-
-
-class Table(MarkdownTable):
-    """A table that frees its cells, so that nothing of it stays after its removal."""
-
-    def compose(self) -> ComposeResult:
-        yield from super().compose()
-        _let_go_of_parts(self._blocks)
-
-
 class SafeMarkdown(Markdown):
     """Markdown without clickable links, hidden HTML or control characters."""
 
     virtual_size = UNSCROLLED
     BLOCKS = {  # noqa: RUF012
         **Markdown.BLOCKS,
-        "bullet_list_open": BulletList,
-        "ordered_list_open": OrderedList,
-        "table_open": Table,
+        **freeing_blocks(),
         "fence": CodeBlock,
         "code_block": CodeBlock,
     }

@@ -57,7 +57,7 @@ class MemoriesController:
     def forget(self, words: str = "") -> None:
         """Forgets `last` (the default), `this` or the item with an id."""
         if self._view.current.busy:
-            self._app.say(_("Stop the current reply first (Esc)."))
+            self._app.say_stop_first()
         elif len(words.split()) > 1:
             self._app.say(_("Use /forget last, /forget this or /forget ID."))
         else:

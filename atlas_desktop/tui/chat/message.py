@@ -10,15 +10,19 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from atlas_desktop.errors import Explained
 from atlas_desktop.locale import N_, _, formats, number
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long
+from atlas_desktop.tui.chat.citations import CitationLinks, has_sources, support_text
 from atlas_desktop.tui.chat.markdown import UNSCROLLED, SafeMarkdown
 from atlas_desktop.tui.chat.streaming_markdown import Growing
+from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.textual_workarounds import forget_painted
+from memory.documents.entities import CitedReply
 from memory.entities import Message, MessageStatus
 from models.messages import Role, StopReason
 
@@ -149,6 +153,7 @@ class MessageBlock(Vertical):
         .head { height: 1; color: $quiet; padding: 0 1; }
         .words { height: auto; padding: 0 1; }
         .end { height: auto; padding: 0 1; margin: 0 0 1 0; color: $warning; }
+        .support { height: auto; padding: 0 1; margin: 0 0 1 0; }
         &.mine { border-left: outer $mine; background: $surface; margin: 0; }
         &.-selected { border-left: outer $accent; background: $panel; }
         SafeMarkdown { padding: 0 1; height: auto; }
@@ -190,12 +195,19 @@ class MessageBlock(Vertical):
     def is_scrollable(self) -> bool:
         return super().is_scrollable and (self.near or self.streaming)
 
-    def __init__(self, message: Message, now: datetime, place: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self,
+        message: Message,
+        now: datetime,
+        place: tuple[int, int] | None = None,
+        cited: CitedReply | None = None,
+    ) -> None:
         """`place` is the number of the message among its variants, counted from 1, and the number of
-        variants."""
+        variants. `cited` is what a reply cites."""
         super().__init__(classes="mine" if message.role is Role.USER else "theirs")
         self.message = message
         self._now = now
+        self._cited = cited
         self._stream: PacedStream | None = None
         self._activity = ""
         self._early = ""
@@ -211,7 +223,7 @@ class MessageBlock(Vertical):
             yield SafeMarkdown(self._words())
         yield from self._end()
 
-    def _end(self) -> Iterator[Static]:
+    def _end(self) -> Iterator[Widget]:
         whole = len(self.message.content)
         if whole > SHOWN:
             words = _(
@@ -223,6 +235,25 @@ class MessageBlock(Vertical):
             yield Static(Content(words), classes="end")
         if words := ending(self.message):
             yield Static(Content(words), classes="end")
+        if self._cited is not None and has_sources(self._cited):
+            yield CitationLinks(self._cited)
+
+    @property
+    def sources(self) -> CitationLinks | None:
+        """The links to what the reply cites; None if it cites nothing."""
+        return next((one for one in self.query(CitationLinks).results() if one.can_focus), None)
+
+    @property
+    def cited(self) -> CitedReply | None:
+        """What the reply cites; None if it had no passages of documents."""
+        return self._cited
+
+    async def show_support(self) -> None:
+        """Shows the sentences without support, or hides them."""
+        if shown := self.query(".support"):
+            await shown.remove()
+        elif self._cited is not None:
+            await self.mount(Static(support_text(self.message, self._cited), classes="support", markup=False))
 
     @property
     def _wordless(self) -> bool:
@@ -230,10 +261,11 @@ class MessageBlock(Vertical):
 
     def _words(self) -> str:
         if self._wordless and self.message.status is MessageStatus.FAILED:
+            key = how_to("chat.regenerate", getattr(self.app, "keys", {}))
             return (
-                _("Stopped before the first word. Ctrl+R tries again.")
+                _("Stopped before the first word. {key} tries again.", key=key)
                 if _state(self.message) == "unbegun"
-                else _("No reply. Ctrl+R tries again.")
+                else _("No reply. {key} tries again.", key=key)
             )
         if self._wordless and self.message.status is MessageStatus.COMPLETE:
             return f"*{_('No text is stored here.')}*"
@@ -302,15 +334,16 @@ class MessageBlock(Vertical):
                 return
             growing = Growing(self.message.content, markdown.size.height)
             markdown.display = False
-            self.query(".end").remove()
+            self.query(".end, .support, CitationLinks").remove()
             self.mount(growing, after=markdown)
             self._stream = PacedStream(growing, frame_rate)
         text, self._early = self._early, ""
         self._stream.write(text)
 
-    async def finish(self, message: Message) -> None:
-        """Ends a reply: replaces the streamed text by Markdown widgets."""
+    async def finish(self, message: Message, cited: CitedReply | None = None) -> None:
+        """Ends a reply: replaces the streamed text by Markdown widgets, and shows what it cites."""
         self.message = message
+        self._cited = cited
         if self._stream is not None:
             self._stream.end()
             self._stream = None
@@ -321,7 +354,7 @@ class MessageBlock(Vertical):
             if words != markdown.source:
                 await markdown.update(words)
             markdown.display = True
-            await self.query("Growing, .end").remove()
+            await self.query("Growing, .end, .support, CitationLinks").remove()
             await self.mount_all(self._end())
         self._activity = ""
         self._tell_head()

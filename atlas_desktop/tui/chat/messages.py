@@ -5,16 +5,17 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import _, ngettext
-from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.chat.code_blocks import CopyCode
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.message import SHOWN, MessageBlock
-from atlas_desktop.tui.keymap import keys_of
-from memory.entities import Message, MessageStatus, RoomKind
+from atlas_desktop.tui.clipboard import copy_out
+from atlas_desktop.tui.keymap import how_to
+from memory.entities import Message, MessageStatus
 from models.messages import Role, StopReason
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
+    from atlas_desktop.tui.chat.citations import CitationReader
     from atlas_desktop.tui.chat.code_blocks import Code
     from atlas_desktop.tui.chat.composer import ComposerController
     from atlas_desktop.tui.chat.memories import MemoriesController
@@ -98,6 +99,7 @@ class MessagesController:
         sessions: "SessionsController",
         memories: "MemoriesController",
         navigation: "NavigationController",
+        citations: "CitationReader",
     ) -> None:
         self._app = app
         self._view = view
@@ -105,6 +107,7 @@ class MessagesController:
         self._sessions = sessions
         self._memories = memories
         self._navigation = navigation
+        self._citations = citations
         self.variants = 0
         """The number of variants of the newest reply; 0 until it is known."""
 
@@ -187,25 +190,7 @@ class MessagesController:
 
     async def _copy(self, text: str, done: str) -> None:
         """Copies a text to the terminal's clipboard. Outside the open room it asks first."""
-        if self._view.room.store.room is not RoomKind.OPEN and not await self._may_leave():
-            return
-        self._app.copy_to_clipboard(text)
-        self._app.say(done)
-
-    async def _may_leave(self) -> bool:
-        from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-
-        asked = ConfirmScreen(
-            _("Copy to the clipboard?"),
-            _(
-                "Other programs can read the clipboard, and some keep its history. What you copy leaves "
-                "this room."
-            ),
-            agree=_("Copy"),
-            refuse=_("Cancel"),
-        )
-        agreed: bool = await self._app.push_screen_wait(asked)
-        return agreed
+        await copy_out(self._app, self._view.room.store.room, text, done)
 
     def show_whole(self) -> None:
         """Shows a message in full, however long it is."""
@@ -236,7 +221,7 @@ class MessagesController:
             if marked.important
             else _("No longer marked as important.")
         )
-        key = key_words(keys_of(BY_ID["messages.select"], self._app.keys)) or BY_ID["messages.select"].slash
+        key = how_to("messages.select", self._app.keys)
         self._app.say(
             done if chosen else f"{done} {_('This is the latest one. {key} selects another.', key=key)}"
         )
@@ -254,6 +239,28 @@ class MessagesController:
             self._app.say(_("Nothing was learned from it, and nothing else mentions it."))
             return
         self._app.push_screen(WhyScreen(self._app, reasons), self._navigation.place_chosen)
+
+    # --- sources ----------------------------------------------------------------------------------
+
+    def go_to_sources(self) -> None:
+        """Moves the focus to the citations of the selected reply; without any, back to the prompt."""
+        block = self._view.transcript.selected_block
+        links = None if block is None else block.sources
+        (links or self._view.prompt).focus()
+
+    def leave_sources(self, *, onwards: bool) -> None:
+        (self._view.prompt if onwards else self._view.transcript).focus()
+
+    def show_support(self) -> None:
+        if (message := self._mounted.meant(Role.ASSISTANT)) is not None:
+            self._app.attempt(self._show_support(message), group=GROUP, exclusive=True)
+
+    async def _show_support(self, message: Message) -> None:
+        block = self._view.transcript.find(message.id)
+        if block is None or block.cited is None:
+            self._app.say(_("This reply had no passages of documents."))
+        else:
+            await block.show_support()
 
     def forget(self) -> None:
         if (message := self._mounted.meant()) is not None:
@@ -295,7 +302,9 @@ class MessagesController:
         assert session is not None
         nodes = await self._view.room.branches.nodes(session.id)
         head = (await self._view.room.store.get_session(session.id)).head_id
-        chosen = await self._app.push_screen_wait(BranchScreen(stretches(nodes, head), len(nodes)))
+        chosen = await self._app.push_screen_wait(
+            BranchScreen(stretches(nodes, head), len(nodes), self._app.keys)
+        )
         if chosen is not None:
             await self._sessions.go_to(session.id, chosen)
 
@@ -332,7 +341,8 @@ class MessagesController:
             if to != at:
                 self._view.current.session = await sessions.show_variant(session_id, variants[to].id)
                 self._view.transcript.replaced(block.message.id, variants[to].id)
-                await block.finish(variants[to])
+                await self._citations.read(self._view.room, [variants[to]])
+                await block.finish(variants[to], self._citations.known.get(variants[to].id))
                 self._view.current.shows(variants[to].id)
                 self._view.refresh()
             if len(variants) > 1 and block.is_mounted:

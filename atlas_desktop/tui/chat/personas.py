@@ -30,7 +30,7 @@ class PersonasController:
     async def _instruct_by_hand(self, words: str) -> None:
         shown = self._view.current
         if shown.busy:
-            self._app.say(_("Stop the current reply first (Esc)."))
+            self._app.say_stop_first()
             return
         if not words:
             from atlas_desktop.tui.dialogs.forms import TextEditScreen
@@ -76,7 +76,7 @@ class PersonasController:
 
         shown = self._view.current
         if shown.busy:
-            self._app.say(_("Stop the current reply first (Esc)."))
+            self._app.say_stop_first()
             return
         if words.casefold() == "none":
             await self._instruct(shown, None, _("Persona removed."))

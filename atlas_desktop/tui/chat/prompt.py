@@ -86,7 +86,7 @@ class Prompt(TextArea):
         self.text = text
         self.move_cursor(self.document.end)
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         # Textual calls the handler of the base class after this one, unless the default is prevented.
         if self.completing() and self._completed(event.key):
             event.stop()
@@ -98,7 +98,7 @@ class Prompt(TextArea):
         elif event.key in NEW_LINE_KEYS:
             event.stop()
             event.prevent_default()
-            self._replace_via_keyboard("\n", *self.selection)
+            self.replace("\n", *self.selection, maintain_selection_offset=False)
 
     def _completed(self, key: str) -> bool:
         """Passes a key on to the list of completions; returns whether it was meant for it."""
@@ -129,7 +129,7 @@ class Prompt(TextArea):
         self.border_title = title
         self.set_class(bool(title), "-editing")
 
-    async def _on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         """Cleans pasted text, because it comes from outside."""
         event.prevent_default()
         event.stop()
@@ -145,8 +145,8 @@ class Prompt(TextArea):
         cleaned = await asyncio.to_thread(clean, lines)
         for at in range(0, len(cleaned), PASTED_AT_A_TIME):
             piece = cleaned[at : at + PASTED_AT_A_TIME]
-            if result := self._replace_via_keyboard(piece, *self.selection):
-                self.move_cursor(result.end_location)
+            result = self.replace(piece, *self.selection, maintain_selection_offset=False)
+            self.move_cursor(result.end_location)
             if len(cleaned) > PASTED_AT_A_TIME:
                 # Let the screen update; keys that arrive meanwhile wait until all is inserted.
                 await asyncio.sleep(0)

@@ -7,6 +7,7 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.services.attachments import DOCUMENTS
 from atlas_desktop.services.summaries import KIND as TITLE
 from atlas_desktop.tui.chat.attachments import AttachmentsController
+from atlas_desktop.tui.chat.citations import CitationReader
 from atlas_desktop.tui.chat.composer import ComposerController
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
@@ -35,6 +36,7 @@ class ReplyController:
         sessions: SessionsController,
         attachments: AttachmentsController,
         messages: MessagesController,
+        citations: CitationReader,
     ) -> None:
         self._app = app
         self._view = view
@@ -42,6 +44,7 @@ class ReplyController:
         self._sessions = sessions
         self._attachments = attachments
         self._messages = messages
+        self._citations = citations
         self._live: MessageBlock | None = None
         self._drawn = 0
 
@@ -165,9 +168,10 @@ class ReplyController:
         if event.reply is not None:
             if self._live is not None:
                 self._draw(event.partial_text)
+            self._citations.learn(event.reply.id, None if event.replied is None else event.replied.cited)
             live, self._live = self._live or self._view.transcript.find(event.reply.id), None
             if live is not None:
-                await live.finish(_ended(event, event.reply))
+                await live.finish(_ended(event, event.reply), self._citations.known.get(event.reply.id))
         if event.error is not None:
             self._view.show_transcript()
             await self._view.transcript.note(ErrorNote(explain(event.error)))

@@ -73,7 +73,7 @@ class RoomsController:
             await self._app.drafts.keep_all()
             if conversation.busy:
                 # A message was sent after the key was pressed.
-                self._app.say(_("Stop the current reply first (Esc)."))
+                self._app.say_stop_first()
                 return
             await act()
         self._refresh()

@@ -21,12 +21,14 @@ from atlas_desktop.tui.chat.availability import (
     refused_command,
     refused_key,
 )
+from atlas_desktop.tui.chat.citations import CitationLinks, CitationReader
 from atlas_desktop.tui.chat.code_blocks import CopyCode
 from atlas_desktop.tui.chat.completion import CompletionController, CompletionMenu
 from atlas_desktop.tui.chat.composer import ComposerController
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.details import ContextController, DetailsController, DetailsPane
+from atlas_desktop.tui.chat.documents import DocumentsController
 from atlas_desktop.tui.chat.empty_page import EmptyPage
 from atlas_desktop.tui.chat.memories import MemoriesController
 from atlas_desktop.tui.chat.message import ErrorNote
@@ -122,15 +124,26 @@ class ChatScreen(Ground, ConversationScreen):
         )
         self.navigation = NavigationController(app, view, self.sessions)
         self.memories = MemoriesController(app, view, self.sessions)
+        self.citations = CitationReader()
+        self.transcript.cites(self.citations.known)
         self.messages = MessagesController(
             app,
             view,
+            citations=self.citations,
             composer=self.composer,
             sessions=self.sessions,
             memories=self.memories,
             navigation=self.navigation,
         )
-        self.attachments = AttachmentsController(app, view, self._chips, open_session=self.open_session)
+        self.attachments = AttachmentsController(app, view, self._chips)
+        self.documents = DocumentsController(
+            app,
+            view,
+            composer=self.composer,
+            sessions=self.sessions,
+            attachments=self.attachments,
+            navigation=self.navigation,
+        )
         self.personas = PersonasController(app, view)
         self.details = DetailsController(app, view, self.details_pane)
         self.completion = CompletionController(
@@ -139,6 +152,7 @@ class ChatScreen(Ground, ConversationScreen):
             self.menu,
             send=self.composer.send_typed,
             attach_session=self.attachments.attach_session,
+            use_document=self.documents.use,
             can_run=self._can_run,
         )
         self.reply = ReplyController(
@@ -148,6 +162,7 @@ class ChatScreen(Ground, ConversationScreen):
             sessions=self.sessions,
             attachments=self.attachments,
             messages=self.messages,
+            citations=self.citations,
         )
         app.turns.listener = self
 
@@ -269,12 +284,15 @@ class ChatScreen(Ground, ConversationScreen):
     ) -> None:
         messages = self.reply.detach(conversation, messages)
         self.details.clear()
+        self.citations.forget()
         if messages:
             self.add_class("-talking")
         if branch is None:
             await self.transcript.show(messages)
         else:
-            read = partial(self.atlas.room_of(conversation).branches.page, branch.session.id)
+            room = self.atlas.room_of(conversation)
+            await self.citations.read(room, messages)
+            read = partial(self.citations.page, room, branch.session.id)
             await self.transcript.show(messages, branch.ids, read, branch.places)
         if not messages:
             # Last, because every widget is restyled when the class of its screen changes.
@@ -328,7 +346,7 @@ class ChatScreen(Ground, ConversationScreen):
                 reason = disabled_reason(action.run, self.state)
                 if reason:
                     event.stop()
-                    self.atlas.warn(refused_key(action, reason))
+                    self.atlas.warn(refused_key(action, reason, self.atlas.keys))
                     return
 
     def _can_run(self, action: Action, given: tuple[str, ...]) -> bool:
@@ -342,7 +360,7 @@ class ChatScreen(Ground, ConversationScreen):
             await self.atlas.run_action(("", action.run, given), target)
         else:
             reason = disabled_reason(action.run, self.state, given)
-            self.atlas.warn(refused_command(action, reason or ""))
+            self.atlas.warn(refused_command(action, reason or "", self.atlas.keys))
 
     # --- events of widgets -----------------------------------------------------------------------
 
@@ -382,6 +400,12 @@ class ChatScreen(Ground, ConversationScreen):
     def on_chips_removed(self, event: Chips.Removed) -> None:
         self.attachments.detach(event.ref)
 
+    def on_citation_links_opened(self, event: CitationLinks.Opened) -> None:
+        self.documents.open_citation(event.citation)
+
+    def on_citation_links_left(self, event: CitationLinks.Left) -> None:
+        self.messages.leave_sources(onwards=event.onwards)
+
     def on_copy_code(self, event: CopyCode) -> None:
         self.messages.copy_block(event)
 
@@ -418,6 +442,7 @@ class ChatScreen(Ground, ConversationScreen):
         await self.reply.ended(event)
 
     async def on_job_moved(self, event: JobMoved) -> None:
+        self.documents.job_moved()
         await self.reply.job_moved(event)
 
     async def on_compacted(self, event: Compacted) -> None:
@@ -526,6 +551,9 @@ class ChatScreen(Ground, ConversationScreen):
     def action_show_insights(self) -> None:
         self.navigation.show_insights()
 
+    def action_show_documents(self) -> None:
+        self.documents.show()
+
     def action_export(self) -> None:
         self.navigation.export()
 
@@ -539,9 +567,6 @@ class ChatScreen(Ground, ConversationScreen):
 
     def action_detach(self, words: str = "") -> None:
         self.attachments.detach(words)
-
-    def action_documents(self) -> None:
-        self.attachments.show_documents()
 
     def action_persona(self, words: str = "") -> None:
         self.personas.choose_persona(words)
@@ -613,6 +638,12 @@ class ChatScreen(Ground, ConversationScreen):
 
     def action_message_why(self) -> None:
         self.messages.show_why()
+
+    def action_message_citation(self) -> None:
+        self.messages.go_to_sources()
+
+    def action_message_support(self) -> None:
+        self.messages.show_support()
 
     def action_message_forget(self) -> None:
         self.messages.forget()

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.chat.composer import ComposerController
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView, ShowConversation
 from atlas_desktop.tui.chat.empty_page import EmptyPage
 from atlas_desktop.tui.chat.sidebar import PAGE, Sidebar
 from atlas_desktop.tui.chat.virtual_transcript import PAGE as PAGE_OF_MESSAGES
-from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.widgets.change_bar import UndoBar
 from memory.entities import RoomKind, Session
 from memory.errors import QueryUnclear, SavedSearchNotFound, SessionNotFound
@@ -82,7 +81,7 @@ class SessionsController:
         replying = {c.id for c in self._app.turns.active if c.id}
         sidebar.show(found, self._app.now(), self._view.current.id, replying)
         first = not found and not wanted and self._app.can_demo
-        key = key_words(keys_of(BY_ID["app.demo"], self._app.keys)) or BY_ID["app.demo"].slash
+        key = how_to("app.demo", self._app.keys)
         self._empty_page.offer_samples(key if first else "")
 
     async def _recent(self, limit: int) -> list[Session]:

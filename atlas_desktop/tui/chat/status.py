@@ -17,10 +17,9 @@ from atlas_desktop.services.recall import KIND as EMBED
 from atlas_desktop.services.sessions import number_of
 from atlas_desktop.services.summaries import KIND as TITLE
 from atlas_desktop.services.tuning import KIND as TUNE
-from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.tui.keymap import Keymap, how_to, shown_keys
 from memory.jobs.runner import Held
 from memory.kinds import MemoryMode, RoomKind
 from memory.summaries.compaction import IMPROVE
@@ -250,17 +249,17 @@ class StatusController:
             )
         )
         self._waiting.set_class(bool(shown.waiting), "-some")
-        self._waiting.update(_waiting_words(shown))
+        self._waiting.update(_waiting_words(shown, self._app.keys))
 
     @property
     def _how_to_lock(self) -> str:
         if self._app.is_demo:
             return _("sample conversations, gone when you quit")
-        key = key_words(keys_of(BY_ID["app.lock"], self._app.keys))
+        key = shown_keys("app.lock", self._app.keys)
         return _("{key} locks", key=key) if key and self._app.can_lock else ""
 
 
-def _waiting_words(conversation: Conversation) -> Content:
+def _waiting_words(conversation: Conversation, keymap: Keymap) -> Content:
     """Returns the lines about queued messages."""
     waiting = conversation.waiting
     if not waiting:
@@ -268,6 +267,8 @@ def _waiting_words(conversation: Conversation) -> Content:
     first = " ".join(waiting[0].split())
     more = _(" (and {more} more)", more=len(waiting) - 1) if len(waiting) > 1 else ""
     how = (
-        _("sent after this reply · Up edits it") if conversation.busy else _("Enter sends it · Esc edits it")
+        _("sent after this reply · Up edits it")
+        if conversation.busy
+        else _("Enter sends it · {key} edits it", key=how_to("chat.stop", keymap))
     )
     return Content.assemble((_("Queued"), "bold"), f"{more}: {first}\n", (how, "$quiet italic"))

@@ -20,6 +20,7 @@ from atlas_desktop.tui.chat.markdown import UNSCROLLED
 from atlas_desktop.tui.chat.message import ErrorNote, MessageBlock
 from atlas_desktop.tui.chat.virtual_transcript import PAGE, Load, VirtualTranscript, nothing
 from atlas_desktop.tui.textual_workarounds import Ground
+from memory.documents.entities import CitedReply
 from memory.entities import Message
 from models.messages import Role
 
@@ -71,6 +72,10 @@ class Transcript(Ground, VirtualTranscript):
             yield self._top
         yield self._bottom
 
+    def cites(self, cited: Mapping[str, CitedReply]) -> None:
+        """Sets where it looks up what replies cite when it mounts them, by the ids of the replies."""
+        self._cited = cited
+
     # --- content ----------------------------------------------------------------------------------
 
     async def show(
@@ -109,7 +114,7 @@ class Transcript(Ground, VirtualTranscript):
         """Mounts a message at the end; if the end is not mounted, it is mounted first."""
         if not self.at_the_newest:
             await self._to_the_newest()
-        block = MessageBlock(message, self._now())
+        block = MessageBlock(message, self._now(), cited=self._cited.get(message.id))
         await self._messages.mount(block)
         self._window.add(message.id)
         return block

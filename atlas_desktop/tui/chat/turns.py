@@ -223,7 +223,11 @@ class Turns:
         room = self._room_of(conversation)
         options = part_options(await self._options(conversation), *wanted.part)
         if wanted.text is not None and wanted.edits is None:
-            options = replace(options, attachments=tuple(conversation.attached))
+            options = replace(
+                options,
+                attachments=tuple(conversation.attached),
+                documents=tuple(one.id for one in conversation.documents),
+            )
             return room.chat.turn(wanted.text, session=conversation.id, options=options)
         assert conversation.id is not None
         if wanted.text is not None and wanted.edits is not None:
@@ -268,6 +272,7 @@ class Turns:
                         conversation.partial_text = event.reply.content
                     elif wanted.edits is None:
                         del conversation.attached[: len(turn.options.attachments)]
+                        del conversation.documents[: len(turn.options.documents)]
                     again, further = wanted == TurnRequest(), wanted.continues is not None
                     post(TurnAccepted(conversation, event, again, wanted.edits, further, left))
                 elif isinstance(event, Delta):
@@ -297,6 +302,7 @@ class Turns:
         fresh = Conversation(turn=left.turn, worker=left.worker, stopping=left.stopping)
         fresh.waiting, left.waiting = left.waiting, []
         fresh.attached, left.attached = left.attached, []
+        fresh.documents, left.documents = left.documents, []
         left.turn = left.worker = None
         left.stopping = False
         self._running[self._running.index(left)] = fresh

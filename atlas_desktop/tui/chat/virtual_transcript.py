@@ -5,7 +5,7 @@ of the mounted messages can be selected.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,7 +21,8 @@ from textual.widgets import Static
 
 from atlas_desktop.locale import ngettext, plural
 from atlas_desktop.tui.chat.message import MessageBlock
-from atlas_desktop.tui.textual_workarounds import forget_what_is_gone
+from atlas_desktop.tui.textual_workarounds import arrange_anew, forget_what_is_gone
+from memory.documents.entities import CitedReply
 from memory.entities import Message
 from models.messages import Role
 
@@ -141,6 +142,7 @@ class VirtualTranscript(VerticalScroll):
         self._loading = False
         self._places: dict[str, tuple[int, int]] = {}
         self._known: list[Message] = []
+        self._cited: Mapping[str, CitedReply] = {}
         self._changing = asyncio.Lock()
         self._asked_for = 0
         self._layout = asyncio.Event()
@@ -175,7 +177,7 @@ class VirtualTranscript(VerticalScroll):
 
     def _made(self, messages: Sequence[Message]) -> list[MessageBlock]:
         now = self._now()
-        return [MessageBlock(m, now, self._places.get(m.id)) for m in messages]
+        return [MessageBlock(m, now, self._places.get(m.id), self._cited.get(m.id)) for m in messages]
 
     def _count(self) -> None:
         self._top.count(self._window.older)
@@ -415,7 +417,7 @@ class VirtualTranscript(VerticalScroll):
         or painted in the wrong place.
         """
         if self._arranged is not None:
-            self._clear_arrangement_cache()
+            arrange_anew(self)
         found = super().arrange(size, optimal)
         if self._arranged is not None and (more := found.total_region.bottom - self._arranged):
             self._arranged += more

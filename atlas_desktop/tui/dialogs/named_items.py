@@ -1,6 +1,6 @@
 """The base of windows that list named things, with keys to add, edit and remove them."""
 
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.message_pump import _MessagePumpMeta
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -37,11 +36,7 @@ class Kept(Protocol):
 T = TypeVar("T", bound=Kept)
 
 
-class _AbstractScreen(_MessagePumpMeta, ABCMeta):
-    """Combines the metaclass of Textual's classes with `ABCMeta`."""
-
-
-class NamedItemsScreen(Covering, ModalScreen[T | None], Generic[T], metaclass=_AbstractScreen):
+class NamedItemsScreen(Covering, ModalScreen[T | None], Generic[T]):
     """Dismissed with the chosen thing, or None."""
 
     DEFAULT_CSS = """

@@ -21,6 +21,7 @@ from atlas_desktop.services.search import FindingService
 from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, NamedLineScreen
 from atlas_desktop.tui.dialogs.named_items import NamedItemsScreen
+from atlas_desktop.tui.keymap import shown_keys
 from memory.errors import QueryUnclear
 from memory.organising.entities import MarksPatch
 from memory.search.entities import SavedSearch
@@ -164,7 +165,10 @@ async def chosen_filter(app: "BaseApp") -> str | None:
         for one in await projects_of(app)
     ]
     if not choices:
-        app.say(_("No tags, projects or saved searches yet. Press Ctrl+S to save this search."))
+        said = _("No tags, projects or saved searches yet.")
+        if key := shown_keys("history.save", app.keys):
+            said += " " + _("Press {key} to save this search.", key=key)
+        app.say(said)
         return None
     chosen: str | None = await app.push_screen_wait(PickScreen(_("Filters"), choices))
     return chosen

@@ -5,6 +5,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.locale import _, formats
+from atlas_desktop.phrases.insights import stored_text
 from atlas_desktop.tui.insights.texts import (
     ACTIVITY,
     MEMORIES,
@@ -13,7 +14,6 @@ from atlas_desktop.tui.insights.texts import (
     TOPICS,
     models_of,
     months_between,
-    stored_name,
     topic_name,
 )
 
@@ -96,7 +96,7 @@ def _storage(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
     kinds = [one for one in found.storage if one.bytes][:_LINES][::-1]
     if not kinds:
         return False
-    labels = [cut(stored_name(one.kind)) for one in kinds]
+    labels = [cut(stored_text(one.kind)) for one in kinds]
     values = [one.bytes / 1e6 for one in kinds]
     plt.bar(labels, values, orientation="h", color=colours[0], width=0.5, marker="sd")
     plt.title(_("Megabytes"))

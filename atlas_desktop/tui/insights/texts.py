@@ -8,27 +8,14 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from atlas_desktop.errors import size
-from atlas_desktop.locale import N_, _, formats, ngettext
+from atlas_desktop.locale import _, formats, ngettext
+from atlas_desktop.phrases.insights import TOPIC_KINDS, stored_text, topic_text
 from atlas_desktop.services.cleaning import clean_line
 from memory.insights import monday
 
 if TYPE_CHECKING:
     from atlas_desktop.services.insights import Insights
     from memory.insights import DayCount, Topic
-_KIND_TEXTS = {
-    "tag": N_("Tags"),
-    "project": N_("Projects"),
-    "category": N_("Categories"),
-    "cluster": N_("Found by meaning"),
-}
-_STORED_TEXTS = {
-    "messages": N_("messages"),
-    "full_text": N_("word index"),
-    "sessions": N_("conversations"),
-    "snapshots": N_("saved model states"),
-    "models": N_("models"),
-    "backups": N_("backups"),
-}
 
 ACTIVITY, TOPICS, MEMORIES, STORAGE, SPEED = TABS = ("activity", "topics", "memories", "storage", "speed")
 SHADES = ("·", "░", "▒", "▓", "█")
@@ -164,11 +151,11 @@ def _topics(found: "Insights") -> Iterable[Part]:
     if not found.topics:
         yield _("Nothing to show for this period.")
     first = True
-    for kind in ("tag", "project", "category", "cluster"):
+    for kind in TOPIC_KINDS:
         members = [one for one in found.topics if one.kind == kind]
         if not members:
             continue
-        yield ("" if first else "\n\n") + _(_KIND_TEXTS[kind]), "bold"
+        yield ("" if first else "\n\n") + topic_text(kind), "bold"
         first = False
         for one in members[:_TOPICS_TOLD]:
             yield f"\n{topic_name(one)}"
@@ -210,12 +197,8 @@ def _storage(found: "Insights") -> Iterable[Part]:
         if one.bytes:
             rows = "" if one.rows is None else f" · {ngettext('1 entry', '{count} entries', one.rows)}"
             yield f"\n{size(one.bytes):>10}  ", "bold"
-            yield stored_name(one.kind)
+            yield stored_text(one.kind)
             yield rows, "$quiet"
-
-
-def stored_name(kind: str) -> str:
-    return _(_STORED_TEXTS[kind]) if kind in _STORED_TEXTS else clean_line(kind).replace("_", " ")
 
 
 def _speed(found: "Insights") -> Iterable[Part]:

@@ -11,16 +11,14 @@ from textual.content import Content
 from atlas_desktop.locale import N_, _, formats, ngettext, plural
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long, short
-from atlas_desktop.tui.provenance.sources import Origins
+from atlas_desktop.tui.provenance.sources import STATE_TEXTS, Origins, source_text
 from memory.context.entities import Summary
 from memory.entities import Message
 from memory.memories.entities import FINDABLE, Memory, MemoryFilter, MemoryKind, MemoryOrigin, MemoryState
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
-_MEMORY_TEXTS = {
-    "source_at": N_("{when}, {title}, message {number}"),
-    "source": N_("{when}, {title}"),
+_HALF_LIFE_TEXTS = {
     "half_life": N_("half-life {days} d"),
     "fades": N_("If unused, its weight halves every {days} days (its half-life)."),
 }
@@ -34,7 +32,7 @@ _KIND_TEXTS = {
     "question": N_("open question"),
     "digest": N_("conversation digest"),
 }
-_MEMORY_HOURS_COUNTS = {
+_HALF_LIFE_COUNTS = {
     "half_life": plural("half-life {count} h", "half-life {count} h"),
     "fades": plural(
         "If unused, its weight halves every hour (its half-life).",
@@ -47,13 +45,6 @@ _TIER_TEXTS = {
     "episodic": N_("Lasts as long as its project"),
     "long_term": N_("Long-term"),
     "procedural": N_("How-to"),
-}
-_STATE_TEXTS = {
-    "inbox": N_("new in the inbox"),
-    "kept": N_("kept"),
-    "rejected": N_("rejected"),
-    "superseded": N_("replaced by a newer one"),
-    "archived": N_("archived"),
 }
 
 
@@ -175,11 +166,10 @@ def _source(entry: Entry, now: datetime, room: int) -> str:
     title = clean_line(entry.title)
     if entry.message is None:
         return _cut(title, room)
-    word = "source_at" if entry.number else "source"
     when = short(entry.message.created_at, now)
-    bare = cell_len(_(_MEMORY_TEXTS[word], title="", when=when, number=entry.number))
+    bare = cell_len(source_text("", when, entry.number))
     title = _cut(title or _("Untitled"), room - bare)
-    return _cut(_(_MEMORY_TEXTS[word], title=title, when=when, number=entry.number), room)
+    return _cut(source_text(title, when, entry.number), room)
 
 
 def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
@@ -214,9 +204,9 @@ def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
 def _half_life(entry: Entry, words: str) -> str:
     """Returns the half-life in days, or in hours if it is less than a day."""
     if entry.half_life_days < 1:
-        return ngettext(*_MEMORY_HOURS_COUNTS[words], max(round(24 * entry.half_life_days), 1))
+        return ngettext(*_HALF_LIFE_COUNTS[words], max(round(24 * entry.half_life_days), 1))
     days = formats().decimal(entry.half_life_days, 0 if entry.half_life_days >= _DAYS else 1)
-    return _(_MEMORY_TEXTS[words], days=days)
+    return _(_HALF_LIFE_TEXTS[words], days=days)
 
 
 def _cut(text: str, width: int) -> str:
@@ -236,7 +226,7 @@ def details(entry: Entry, now: datetime) -> Content:
     if memory is not None:
         until = memory.expires_at
         kept = _("until {time}", time=long(until, now)) if until else _("kept until you delete it")
-        held = _(_TIER_TEXTS[memory.tier]), _(_STATE_TEXTS[memory.state]), kept
+        held = _(_TIER_TEXTS[memory.tier]), _(STATE_TEXTS[memory.state]), kept
         about = [" · ".join(held), _half_life(entry, "fades")]
         about += [_subject(memory.subject)] if memory.subject else []
         about += [_("Project: {project}", project=clean_line(memory.project))] if memory.project else []
@@ -268,9 +258,11 @@ class EntryReader:
         if tab == SUMMARIES:
             return await self._summaries(containing, limit)
         if tab == FADING:
-            fates = await self._room.upkeep.fading()
-            fates = [fate for fate in fates if _holds(fate.memory.text, containing)][:limit]
-            return await self._described([fate.memory for fate in fates], [fate.why for fate in fates])
+            expiries = await self._room.upkeep.fading()
+            expiries = [expiry for expiry in expiries if _holds(expiry.memory.text, containing)][:limit]
+            return await self._described(
+                [expiry.memory for expiry in expiries], [expiry.why for expiry in expiries]
+            )
         if tab == PROFILE:
             told = await self._room.knowledge.profile()
             told = [one for one in told if _holds(one.text, containing)][:limit]

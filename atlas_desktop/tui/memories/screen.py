@@ -11,6 +11,7 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import _, ngettext
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.memories.actions import MemoryActions, allowed
 from atlas_desktop.tui.memories.entries import (
     FADING,
@@ -70,7 +71,11 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
     def compose(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
         yield Tabs(*[Tab(Content(name), id=key) for key, name in TABS.items()], active=self._tab)
-        yield CleanInput(placeholder=_("Search · Esc closes"), id="search", select_on_focus=False)
+        yield CleanInput(
+            placeholder=_("Search · {key} closes", key=how_to("memories.back", self.atlas.keys)),
+            id="search",
+            select_on_focus=False,
+        )
         with Container(id="columns"):
             with Container(id="left"):
                 yield self._list

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from atlas_desktop.locale import N_, _
 from models.errors import NoModel
 from models.library.files import Cancelled, Report
 
@@ -14,14 +13,6 @@ if TYPE_CHECKING:
     from atlas_desktop.services.models import ModelService
     from models.library.discovery import FoundModel
     from models.library.hardware import Recommendation
-
-
-_FIT_WORDS = {"fits": N_("fits"), "may be slow": N_("may be slow"), "won't fit": N_("won't fit")}
-
-
-def fit_word(fit: str) -> str:
-    """Returns how well a model fits this computer, in a word; the name of a program is returned unchanged."""
-    return _(_FIT_WORDS[fit]) if fit in _FIT_WORDS else fit
 
 
 FIT_STYLES = {"fits": "$success", "may be slow": "$warning", "won't fit": "$error"}

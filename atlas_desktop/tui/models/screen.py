@@ -16,12 +16,13 @@ from textual.widgets.option_list import Option
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import size
 from atlas_desktop.locale import N_, _, formats, ngettext
+from atlas_desktop.phrases.models import fit_text, stage_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.dialogs.choices import ChoiceScreen
 from atlas_desktop.tui.dialogs.forms import PathScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.models.onboarding import FIT_STYLES, fit_word
+from atlas_desktop.tui.models.onboarding import FIT_STYLES
 from atlas_desktop.tui.overlays import Covering, fit
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets.keyline import KeyLine
@@ -34,14 +35,6 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.models.switcher import ModelSwitcher
     from models.library.discovery import FoundModel
     from models.library.files import Progress
-_STAGE_TEXTS = {
-    "download": N_("downloading"),
-    "verify": N_("checking"),
-    "convert": N_("converting"),
-    "place": N_("installing"),
-    "bench": N_("measuring"),
-    "start": N_("starting"),
-}
 _FIT_TEXTS = {
     "fits": N_("Fits: needs about {needed} of memory and leaves enough for other programs."),
     "may be slow": N_(
@@ -136,13 +129,13 @@ def line(row: Row, work: "ModelJobs", width: int) -> Content:
     else:
         assert row.summary is not None
         name, fit, amount = clean_line(row.summary.name), str(row.summary.fit), size(row.summary.bytes)
-    state, style = fit_word(fit), FIT_STYLES.get(fit, "$quiet")
+    state, style = fit_text(fit), FIT_STYLES.get(fit, "$quiet")
     if now := under_way(row, work):
         state, style = now, "bold $accent"
     elif row.summary is not None and row.used:
         state, style = _("in use: {roles}", roles=_roles(row.summary.used_for)), "bold $success"
     elif row.recommended:
-        state = _("recommended, {fit}", fit=fit_word(fit))
+        state = _("recommended, {fit}", fit=fit_text(fit))
     room = width - cell_len(state) - 11 - 3
     if cell_len(name) > room:
         name = set_cell_size(name, max(room - 1, 1)).rstrip() + "…"
@@ -164,8 +157,8 @@ def under_way(row: Row, work: "ModelJobs") -> str:
 
 def _progress(progress: "Progress | None", otherwise: str) -> str:
     if progress is None:
-        return _(_STAGE_TEXTS[otherwise])
-    stage = _(_STAGE_TEXTS[progress.stage])
+        return stage_text(otherwise)
+    stage = stage_text(progress.stage)
     if progress.total:
         return f"{stage} {_('{done} of {total}', done=size(progress.done), total=size(progress.total))}"
     return f"{stage} {size(progress.done)}"

@@ -8,6 +8,7 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.keymap import how_to
 from models.errors import ModelFileMissing, NoModel, UnknownModel, WorkerCrashed
 
 if TYPE_CHECKING:
@@ -45,7 +46,11 @@ class ModelSwitcher:
         try:
             said = await self.use(name)
         except UnknownModel:
-            said = _("No model called {name} is installed. F6 lists all models.", name=clean_line(name))
+            said = _(
+                "No model called {name} is installed. {key} lists all models.",
+                name=clean_line(name),
+                key=how_to("models.show", self._app.keys),
+            )
         self._app.say(said)
 
     async def change_soon(self) -> bool:

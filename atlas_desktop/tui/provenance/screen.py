@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from atlas_desktop.locale import N_, _, formats, ngettext
+from atlas_desktop.phrases.provenance import hidden_text, outcome_text, part_text
 from atlas_desktop.services.context import tier_line
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.provenance.inspector import LongText
@@ -28,13 +29,6 @@ _TITLE_TEXTS = {
     "memory": N_("Why this memory?"),
     "message": N_("Related to this"),
 }
-_HIDDEN_TEXTS = {
-    "superseded": N_("A newer memory replaced it."),
-    "archived": N_("It is archived."),
-    "rejected": N_("You rejected it."),
-    "expired": N_("It has expired."),
-    "unapproved": N_("It needs your approval."),
-}
 _MADE_TEXTS = {
     "person": N_("You added it yourself."),
     "consolidation": N_("It was merged from similar memories."),
@@ -42,28 +36,6 @@ _MADE_TEXTS = {
     "model": N_("The messages it came from are no longer here."),
 }
 _KIND_TEXTS = {"memory": N_("Memory"), "message": N_("Message"), "summary": N_("Summary")}
-_FATE_TEXTS = {
-    "told": N_("in the prompt"),
-    "repeats": N_("left out: its source was already in the prompt"),
-    "echo": N_("left out: it adds nothing to your message"),
-    "too_far": N_("left out: not relevant enough"),
-    "no_room": N_("left out: no space left"),
-}
-_PART_TEXTS = {
-    "lexical": N_("same words"),
-    "semantic": N_("same meaning"),
-    "neighbour": N_("nearby messages"),
-    "session": N_("its conversation"),
-    "speaker": N_("who said it"),
-    "time": N_("time asked about"),
-    "dated": N_("has a date"),
-    "machine": N_("not your words (–)"),
-    "question": N_("only a question (–)"),
-    "stated": N_("a preference"),
-    "topic": N_("same topic"),
-    "recency": N_("how recent"),
-    "importance": N_("importance"),
-}
 
 
 class LinkRow(Static, can_focus=True):
@@ -147,7 +119,7 @@ class WhyScreen(Covering, ModalScreen[Chosen | None]):
         why = self._why
         yield Static(Content(excerpt(why.text)), classes="quiet", markup=False)
         if why.hidden:
-            yield Static(Content(_(_HIDDEN_TEXTS[why.hidden])), classes="words", markup=False)
+            yield Static(Content(hidden_text(why.hidden)), classes="words", markup=False)
         if why.memory is not None and not why.sources:
             # A memory without messages was made in one of these ways, or its messages were deleted.
             yield Static(Content(_(_MADE_TEXTS[why.memory.origin])), classes="words", markup=False)
@@ -236,17 +208,12 @@ def _words(lead: Lead) -> Content:
 def _considered(item: "Item", lead: Lead) -> Content:
     one = item.considered
     fits = _("score {score}/100", score=round(100 * one.score))
-    parts = {_reason(name): part for name, part in one.parts.items() if abs(part) >= _LEAST}
+    parts = {part_text(name): part for name, part in one.parts.items() if abs(part) >= _LEAST}
     wide = max(map(cell_len, parts), default=0)
     return Content.assemble(
         (f"{_(_KIND_TEXTS[one.kind])}: ", "bold"),
         lead.text,
         (f"\n{lead.origin}" if lead.origin else "", "$quiet"),
-        (f"\n{_(_FATE_TEXTS[one.fate])} · {fits}", "$quiet"),
+        (f"\n{outcome_text(one.outcome)} · {fits}", "$quiet"),
         *(f"\n{set_cell_size(name, wide)}  {bar(part)}" for name, part in parts.items()),
     )
-
-
-def _reason(name: str) -> str:
-    """Returns the name of a part of a score."""
-    return _(_PART_TEXTS[name]) if name in _PART_TEXTS else name

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from memory.context.entities import TierUse
     from memory.recall.entities import Hit
     from models.messages import ChatMessage
-_MEMORY_TEXTS = {"source_at": N_("{when}, {title}, message {number}"), "source": N_("{when}, {title}")}
-_STATE_TEXTS = {
+STATE_TEXTS = {
     "inbox": N_("new in the inbox"),
     "kept": N_("kept"),
     "rejected": N_("rejected"),
@@ -72,8 +71,14 @@ class Origins:
         """Returns when it was said, in which conversation, and in which message."""
         number = await self.number(session_id, message_id) if message_id is not None else 0
         title = clean_line(await self.title(session_id)) or _("Untitled")
-        word = "source_at" if number else "source"
-        return _(_MEMORY_TEXTS[word], title=title, when=short(when, now), number=number)
+        return source_text(title, short(when, now), number)
+
+
+def source_text(title: str, when: str, number: int) -> str:
+    """Returns when something was said, in which conversation, and in which message (0: unknown)."""
+    if number:
+        return _("{when}, {title}, message {number}", when=when, title=title, number=number)
+    return _("{when}, {title}", when=when, title=title)
 
 
 USES = 10
@@ -137,7 +142,7 @@ async def reasons_of(room: "RoomServices", ref: str, now: datetime) -> Reasons:
         (
             _("Learned from this"),
             [
-                Lead(f"{excerpt(one.text)} ({_(_STATE_TEXTS[one.state])})", "", Known(one.id))
+                Lead(f"{excerpt(one.text)} ({_(STATE_TEXTS[one.state])})", "", Known(one.id))
                 for one in why.memories
             ],
         ),

@@ -54,12 +54,12 @@ class KeyScreen(Covering, ModalScreen[str | None]):
 
     def __init__(self, name: str, check: Callable[[str], None]) -> None:
         super().__init__()
-        self._name = name
+        self._action_name = name
         self._check = check
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = _("Key for: {name}", name=self._name)
+            box.border_title = _("Key for: {name}", name=self._action_name)
             yield Static(_("Press the new key."), markup=False)
             yield Static("", classes="problem", markup=False)
             yield Static(_("Esc cancels · Backspace removes the key"), classes="hint", markup=False)

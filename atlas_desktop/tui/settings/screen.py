@@ -216,7 +216,11 @@ class SettingsScreen(Covering, SparingScreen[None]):
         names = [Option(_(_SECTION_TEXTS[one]), id=one) for one in sections()]
         self._names = OptionList(*names, id="sections", markup=False)
         self._list = OptionList(id="rows", markup=False)
-        self._search = CleanInput(placeholder=_("Search · Esc exits"), id="search", select_on_focus=False)
+        self._search = CleanInput(
+            placeholder=_("Search · {key} exits", key=keymap.how_to("settings.back", app.keys)),
+            id="search",
+            select_on_focus=False,
+        )
         self._field = CleanInput(id="value")
 
     def compose(self) -> ComposeResult:

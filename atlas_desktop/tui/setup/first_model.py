@@ -11,8 +11,10 @@ from textual.widgets.option_list import Option
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained, size
 from atlas_desktop.locale import _
+from atlas_desktop.phrases.models import fit_text, stage_text
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.tui.models.onboarding import FIT_STYLES, ModelOnboarding, Offer, fit_word
+from atlas_desktop.tui.keymap import how_to
+from atlas_desktop.tui.models.onboarding import FIT_STYLES, ModelOnboarding, Offer
 from atlas_desktop.tui.setup.page import Page
 from models.errors import DownloadCancelled, ModelsError
 from models.library.files import Progress
@@ -21,12 +23,6 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
 
-_STAGES = {
-    "download": _("Downloading"),
-    "verify": _("Checking"),
-    "convert": _("Converting"),
-    "place": _("Installing"),
-}
 _DRAW_S = 0.1
 
 
@@ -85,7 +81,7 @@ class ModelScreen(Page):
         title = Content.assemble(("◆ Atlas   ", "bold $primary"), (_("Choose a model"), "bold $foreground"))
         yield Static(title, classes="title")
         yield Static(
-            _("It runs on this computer and needs no network. You can add others and switch later (F6)."),
+            self._about,
             id="about",
             classes="words quiet",
             markup=False,
@@ -94,6 +90,13 @@ class ModelScreen(Page):
         yield Static("", id="progress", markup=False)
         yield ProgressBar(id="amount", show_eta=False)
         yield Static("", classes="problem", markup=False)
+
+    @property
+    def _about(self) -> str:
+        return _(
+            "It runs on this computer and needs no network. You can add others and switch later ({key}).",
+            key=how_to("models.show", self.atlas.keys),
+        )
 
     def on_mount(self) -> None:
         if self._because is not None:
@@ -109,15 +112,7 @@ class ModelScreen(Page):
                 "It comes with a small embedding model for search by meaning: {bytes}.",
                 bytes=size(self._companion.bytes),
             )
-            self.query_one("#about", Static).update(
-                Content(
-                    _(
-                        "It runs on this computer and needs no network. You can add others and "
-                        "switch later (F6)."
-                    )
-                    + f" {about}"
-                )
-            )
+            self.query_one("#about", Static).update(Content(f"{self._about} {about}"))
         listing = self.query_one("#offers", OptionList)
         best = next((one for one in self._offers[1:] if not one.program), None)
         for at, offer in enumerate(self._offers):
@@ -163,9 +158,10 @@ class ModelScreen(Page):
         except (ModelsError, OSError) as error:
             title = explain(error).title
             said = _(
-                "{title}. Search by meaning is not available yet: download {name} later (F6).",
+                "{title}. Search by meaning is not available yet: download {name} later ({key}).",
                 title=title,
                 name=clean_line(companion.name),
+                key=how_to("models.show", self.atlas.keys),
             )
             self.atlas.say(said, anywhere=True)
 
@@ -188,7 +184,8 @@ class ModelScreen(Page):
         amount = size(progress.done) + (
             _(" of {total}", total=size(progress.total)) if progress.total else ""
         )
-        words.update(Content(f"{_STAGES.get(progress.stage, progress.stage)} {name}: {amount}"))
+        stage = stage_text(progress.stage)
+        words.update(Content(f"{stage[0].upper()}{stage[1:]} {name}: {amount}"))
         bar.update(total=progress.total, progress=progress.done)
 
     def action_take(self) -> None:
@@ -227,6 +224,6 @@ def _line(offer: Offer, word: str) -> Content:
         (clean_line(offer.name), "bold"),
         (f"  {word}" if word else "", "bold $accent"),
         "\n",
-        (fit_word(fit), FIT_STYLES.get(fit, "$quiet")),
+        (fit_text(fit), FIT_STYLES.get(fit, "$quiet")),
         (" · ".join(part for part in about if part), "$quiet"),
     )

@@ -13,6 +13,8 @@ from textual.widgets import Static
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.actions import BY_ID, key_words
+from atlas_desktop.tui.keymap import keys_of
 
 UNDO_S = 10
 
@@ -36,7 +38,8 @@ class TakeBack(Horizontal, Generic[T]):
         #seconds { width: 6; text-align: right; color: $quiet; }
     }
     """
-    label: ClassVar[str]
+    action: ClassVar[str]
+    """The id of the action that undoes the change."""
 
     class Undone(Message):
         """The user clicked undo."""
@@ -49,7 +52,7 @@ class TakeBack(Horizontal, Generic[T]):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="done", markup=False)
-        yield Static(self.label, id="undo", markup=False)
+        yield Static("", id="undo", markup=False)
         yield Static("", id="seconds", markup=False)
 
     def offer(self, text: str, thing: T | None) -> None:
@@ -57,7 +60,10 @@ class TakeBack(Horizontal, Generic[T]):
         self.offered = thing
         self._left = UNDO_S
         self.query_one("#done", Static).update(Content(clean_line(text)))
-        self.query_one("#undo").display = thing is not None
+        undo = self.query_one("#undo", Static)
+        undo.display = thing is not None
+        keys = keys_of(BY_ID[self.action], getattr(self.app, "keys", {}))
+        undo.update(f"{_('Undo')} {key_words(keys.partition(',')[0])}")
         self.add_class("-shown")
         if self._timer is not None:
             self._timer.stop()
@@ -92,7 +98,7 @@ class TakeBack(Horizontal, Generic[T]):
 class ChangeBar(TakeBack[Undo]):
     """Offers to undo changes of conversations in the history."""
 
-    label = _("Undo U")
+    action = "history.undo"
 
     class Undone(TakeBack.Undone):
         """The user clicked undo."""
@@ -101,7 +107,7 @@ class ChangeBar(TakeBack[Undo]):
 class UndoBar(TakeBack[str]):
     """Offers to restore a deleted conversation, by its id; one deleted earlier stays in the bin."""
 
-    label = _("Undo Ctrl+Z")
+    action = "session.undo"
 
     class Undone(TakeBack.Undone):
         """The user clicked undo."""

@@ -30,7 +30,7 @@ class CleanInput(Input):
         Binding("shift+tab", "app.focus_previous", show=False, priority=True, system=True),
     ]
 
-    def _on_paste(self, event: events.Paste) -> None:
+    def on_paste(self, event: events.Paste) -> None:
         # Textual calls the handler of the base class, which inserts, after this one.
         event.text = clean(event.text) if self.password else clean_line(event.text)
 
@@ -38,10 +38,7 @@ class CleanInput(Input):
 class Tick(Checkbox):
     """A checkbox that is empty when off: Textual's shows the same sign in another colour."""
 
-    def _get_inner(self) -> str:
-        return "X" if self.value else " "
-
-    BUTTON_INNER = property(_get_inner)
+    BUTTON_INNER = property(lambda self: "X" if self.value else " ")
 
 
 def field_line(name: str, field: Input | Select[str], *, margin: bool = False) -> Horizontal:

@@ -21,6 +21,7 @@ from memory.storage.migrations import (
     m0011_vectors_in_rows,
     m0012_kept_in,
     m0013_documents,
+    m0014_pairs,
 )
 
 
@@ -47,6 +48,7 @@ ALL: tuple[Migration, ...] = (
     m0011_vectors_in_rows,
     m0012_kept_in,
     m0013_documents,
+    m0014_pairs,
 )
 LATEST = ALL[-1].VERSION
 

@@ -2,7 +2,7 @@
 
 `location` is the absolute path by which a file is known again; `path` is how the user gave it. `text` is the
 whole text; a chunk's `text` is the part from `begin` to `end`, and `context` is what is indexed and embedded
-with it: title, headings, header of a table. `key` is a digest of both, so an unchanged chunk keeps its vector.
+with it: title, headings, header of a table. `key` is a digest of both: an unchanged chunk keeps its vector.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
@@ -139,6 +139,7 @@ _TABLES = (
         first_line INTEGER NOT NULL,
         last_line INTEGER NOT NULL,
         heading TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(heading)),
+        header TEXT NOT NULL DEFAULT '',
         text TEXT NOT NULL,
         sha256 TEXT NOT NULL,
         PRIMARY KEY (session_id, marker),
@@ -179,13 +180,32 @@ _TABLES = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX unsupported_by_reply ON unsupported (session_id, reply_id)",
+    # Files of watched folders that a scan must not add again: their documents were removed or have left for
+    # another room. `digest`: of the file's place, or of its content, with a key.
+    "CREATE TABLE left_files (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID",
+    # Documents move like sessions.
+    "ALTER TABLE moves RENAME COLUMN session_id TO item_id",
+    """
+    ALTER TABLE moves ADD COLUMN kind TEXT NOT NULL DEFAULT 'session' CHECK (kind IN ('session', 'document'))
+    """,
 )
 
-# As for messages: see the first migration, and the fourth for scripts without spaces.
-_UNSPACED = (
-    "*[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff]*"
+# Scripts without spaces, and Hangul, whose words are joined to endings. The index takes every three
+# characters in a row; with two spaces after the text, one or two letters are found as their beginnings.
+_LETTERS = (
+    "*[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]*"
 )
+
+
+def _whole(row: str) -> str:
+    return f"{row}.context || char(10) || {row}.text || '  '"
+
+
+def _has_letters(row: str) -> str:
+    return f"{row}.context || {row}.text GLOB '{_LETTERS}'"
+
+
 _FULL_TEXT = (
     """
     CREATE VIRTUAL TABLE chunks_fts USING fts5 (
@@ -196,8 +216,7 @@ _FULL_TEXT = (
     "INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 1)",
     f"""
     CREATE VIEW unspaced_chunks AS
-    SELECT seq, context || char(10) || text AS content FROM chunks
-    WHERE context || text GLOB '{_UNSPACED}'
+    SELECT seq, {_whole("chunks")} AS content FROM chunks WHERE {_has_letters("chunks")}
     """,
     """
     CREATE VIRTUAL TABLE chunks_pieces USING fts5 (
@@ -210,7 +229,7 @@ _FULL_TEXT = (
     BEGIN
         INSERT INTO chunks_fts (rowid, context, text) VALUES (new.seq, new.context, new.text);
         INSERT INTO chunks_pieces (rowid, content)
-        SELECT new.seq, new.context || char(10) || new.text WHERE new.context || new.text GLOB '{_UNSPACED}';
+        SELECT new.seq, {_whole("new")} WHERE {_has_letters("new")};
     END
     """,
     f"""
@@ -219,8 +238,7 @@ _FULL_TEXT = (
         INSERT INTO chunks_fts (chunks_fts, rowid, context, text)
         VALUES ('delete', old.seq, old.context, old.text);
         INSERT INTO chunks_pieces (chunks_pieces, rowid, content)
-        SELECT 'delete', old.seq, old.context || char(10) || old.text
-        WHERE old.context || old.text GLOB '{_UNSPACED}';
+        SELECT 'delete', old.seq, {_whole("old")} WHERE {_has_letters("old")};
     END
     """,
     f"""
@@ -230,11 +248,10 @@ _FULL_TEXT = (
         INSERT INTO chunks_fts (chunks_fts, rowid, context, text)
         VALUES ('delete', old.seq, old.context, old.text);
         INSERT INTO chunks_pieces (chunks_pieces, rowid, content)
-        SELECT 'delete', old.seq, old.context || char(10) || old.text
-        WHERE old.context || old.text GLOB '{_UNSPACED}';
+        SELECT 'delete', old.seq, {_whole("old")} WHERE {_has_letters("old")};
         INSERT INTO chunks_fts (rowid, context, text) VALUES (new.seq, new.context, new.text);
         INSERT INTO chunks_pieces (rowid, content)
-        SELECT new.seq, new.context || char(10) || new.text WHERE new.context || new.text GLOB '{_UNSPACED}';
+        SELECT new.seq, {_whole("new")} WHERE {_has_letters("new")};
     END
     """,
 )

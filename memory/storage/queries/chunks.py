@@ -13,14 +13,14 @@ from memory.storage.words import is_unspaced
 from memory.vectors.entities import StoredVector, VectorPage
 
 _LISTED = "(SELECT value FROM json_each(?))"
-_PIECE = 3
+_PLACES_A_CHUNK = 4
+"""A letter in more places than this many for each chunk that a term may be in counts as too common."""
 
 # The vocabularies list where each stem and each piece occurs; they store nothing themselves.
 _VOCABULARIES = (
     "CREATE VIRTUAL TABLE temp.chunk_word_places USING fts5vocab(main, chunks_fts, instance)",
     "CREATE VIRTUAL TABLE temp.chunk_word_counts USING fts5vocab(main, chunks_fts, row)",
     "CREATE VIRTUAL TABLE temp.chunk_piece_places USING fts5vocab(main, chunks_pieces, instance)",
-    "CREATE VIRTUAL TABLE temp.chunk_piece_counts USING fts5vocab(main, chunks_pieces, row)",
 )
 
 
@@ -103,20 +103,20 @@ def posting(conn: Connection, term: str, at_most: int) -> ChunkPosting | None:
 
 
 def _piece_posting(conn: Connection, term: str, at_most: int) -> ChunkPosting | None:
-    if len(term) < _PIECE:
-        # Shorter than the pieces of the index: the few chunks in such scripts are searched.
-        rows = conn.execute(
-            "SELECT seq FROM unspaced_chunks WHERE instr(content, ?) LIMIT ?", (term, at_most + 1)
-        ).fetchall()
-        found = [row[0] for row in rows]
-        return ChunkPosting(term, found, []) if 0 < len(found) <= at_most else None
-    known = conn.execute("SELECT doc FROM temp.chunk_piece_counts WHERE term = ?", (term,)).fetchone()
-    if known is None or known[0] > at_most:
-        return None
+    # One or two letters are the beginning of pieces. Reading stops where it is clear that there are many.
+    limit = _PLACES_A_CHUNK * at_most
     (places,) = conn.execute(
-        "SELECT json_group_array(doc) FROM temp.chunk_piece_places WHERE term = ?", (term,)
+        """
+        SELECT json_group_array(doc) FROM (
+            SELECT doc FROM temp.chunk_piece_places WHERE term >= ?1 AND term < ?1 || char(0x10ffff) LIMIT ?2
+        )
+        """,
+        (term, limit + 1),
     ).fetchone()
-    return ChunkPosting(term, json.loads(places), [])
+    found = json.loads(places)
+    if not found or len(found) > limit or len(set(found)) > at_most:
+        return None
+    return ChunkPosting(term, found, [])
 
 
 # --- vectors ----------------------------------------------------------------------------------------

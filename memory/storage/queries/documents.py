@@ -3,12 +3,13 @@
 
 import hashlib
 import json
+import secrets
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
 from memory.clock import micros, moment
-from memory.documents.chunking import matched
+from memory.documents.diffing import matched
 from memory.documents.entities import (
     Chunk,
     CitedReply,
@@ -34,6 +35,7 @@ from memory.storage.queries import epochs, erasure_check, full_text, projects, s
 from memory.storage.values import id_range, new_id, one_line, storable
 
 _LISTED = "(SELECT value FROM json_each(?))"
+_DIGEST_KEY = "left_files_key"
 SEARCHED = ("indexed", "partial", "missing")
 """The states in which a document is searched."""
 
@@ -336,6 +338,9 @@ def put(conn: Connection, new: NewDocument, now: datetime) -> str:
         "indexed_at": micros(now),
     }
     document_id = new.document or new_id()
+    if new.folder is None:
+        # Added by hand: the user wants it here, whatever room it is in besides.
+        readmit(conn, facts.path, new.sha256)
     if new.document is None:
         names = ["id", *row, "added_at"]
         conn.execute(
@@ -457,17 +462,66 @@ def waiting(conn: Connection) -> tuple[int, int, int]:
     return int(row[0]), int(row[1]), int(row[2])
 
 
+# --- files of documents that have left -----------------------------------------------------------------
+
+
+def _digest(conn: Connection, name: str) -> bytes:
+    """Returns a digest, keyed so that lists of two rooms cannot be compared."""
+    return hashlib.blake2b(storable(name).encode(), key=_digest_key(conn), digest_size=16).digest()
+
+
+def _digest_key(conn: Connection) -> bytes:
+    row = conn.execute("SELECT value FROM meta WHERE key = ?", (_DIGEST_KEY,)).fetchone()
+    if row is not None:
+        return bytes.fromhex(row[0])
+    made = secrets.token_bytes(32)
+    conn.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (_DIGEST_KEY, made.hex()))
+    return made
+
+
+def exclude(conn: Connection, location: str, sha256: str) -> None:
+    """Records that scans must not add the file again: by its absolute path, and by its content, because it
+    may be renamed."""
+    conn.executemany(
+        "INSERT OR IGNORE INTO left_files (digest) VALUES (?)",
+        [(_digest(conn, location),), (_digest(conn, sha256),)],
+    )
+
+
+def readmit(conn: Connection, location: str, sha256: str) -> None:
+    """Lets scans add the file with this absolute path or content again."""
+    if conn.execute("SELECT EXISTS (SELECT 1 FROM left_files)").fetchone()[0]:
+        conn.executemany(
+            "DELETE FROM left_files WHERE digest = ?",
+            [(_digest(conn, location),), (_digest(conn, sha256),)],
+        )
+
+
+def excluded(conn: Connection, names: Collection[str]) -> frozenset[str]:
+    """Returns those of these absolute paths, or SHA-256 of contents, that scans must not add."""
+    left = {bytes(row[0]) for row in conn.execute("SELECT digest FROM left_files")}
+    return frozenset(one for one in names if _digest(conn, one) in left) if left else frozenset()
+
+
 # --- removal ----------------------------------------------------------------------------------------
 
 
-def erase(conn: Connection, document_ids: Collection[str]) -> ErasedDocuments:
+def erase(conn: Connection, document_ids: Collection[str], *, for_good: bool = False) -> ErasedDocuments:
     """Deletes documents and all that was made from them, then checks that nothing of them is left.
 
     Prefaces of prompts that contain passages of them are emptied, and the epochs that follow end. Messages
-    stay, also those that quote a document. Ids of no document are ignored.
+    stay, also those that quote a document. Ids of no document are ignored. `for_good`: scans of watched
+    folders do not add the files again.
     """
     listed = json.dumps(sorted(set(document_ids)))
-    ids = [row[0] for row in conn.execute(f"SELECT id FROM documents WHERE id IN {_LISTED}", (listed,))]
+    found = conn.execute(
+        f"SELECT id, folder_id, location, sha256 FROM documents WHERE id IN {_LISTED}", (listed,)
+    ).fetchall()
+    ids = [row[0] for row in found]
+    if for_good:
+        for _, folder_id, location, sha256 in found:
+            if folder_id is not None and location is not None:
+                exclude(conn, location, sha256)
     listed = json.dumps(ids)
     entries = conn.execute(
         f"SELECT seq, id, context || char(10) || text FROM chunks WHERE document_id IN {_LISTED}", (listed,)
@@ -497,6 +551,20 @@ def erase(conn: Connection, document_ids: Collection[str]) -> ErasedDocuments:
         recalled_in=recalled_in,
         verified=left == 0,
     )
+
+
+def told_in(conn: Connection, document_ids: Collection[str]) -> tuple[str, ...]:
+    """Returns the sessions whose prompts may contain text of these documents."""
+    listed = json.dumps(list(document_ids))
+    rows = conn.execute(
+        f"""
+        SELECT session_id FROM session_documents WHERE document_id IN {_LISTED}
+        UNION SELECT session_id FROM passages WHERE document_id IN {_LISTED}
+        """,
+        (listed, listed),
+    )
+    turns = epochs.turns_naming(conn, document_ids)
+    return tuple(dict.fromkeys([*(row[0] for row in rows), *(turn.session_id for turn in turns)]))
 
 
 def _drop_prefaces(conn: Connection, listed: str) -> None:
@@ -544,7 +612,7 @@ def bound(conn: Connection, session_id: str) -> list[Document]:
 
 _PASSAGE = (
     'p.marker, p.document_id, d.title, p.page, p.first_line, p.last_line, p.begin, p."end", p.heading, '
-    "p.text, p.sha256, p.message_id"
+    "p.text, p.sha256, p.message_id, p.header"
 )
 
 
@@ -561,6 +629,7 @@ def _passage(row: Any) -> StoredPassage:
         text=row[9],
         sha256=row[10],
         message=row[11],
+        header=row[12],
     )
 
 
@@ -583,8 +652,8 @@ def put_passages(conn: Connection, session_id: str, passages: Sequence[StoredPas
     conn.executemany(
         """
         INSERT OR REPLACE INTO passages (session_id, marker, message_id, document_id, begin, "end", page,
-            first_line, last_line, heading, text, sha256)
-        SELECT ?, ?, ?, id, ?, ?, ?, ?, ?, ?, ?, ? FROM documents WHERE id = ?
+            first_line, last_line, heading, header, text, sha256)
+        SELECT ?, ?, ?, id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM documents WHERE id = ?
         """,
         [
             (
@@ -596,6 +665,7 @@ def put_passages(conn: Connection, session_id: str, passages: Sequence[StoredPas
                 one.page,
                 *one.lines,
                 json.dumps(list(one.heading)),
+                storable(one.header),
                 storable(one.text),
                 one.sha256,
                 one.document,
@@ -617,8 +687,8 @@ def put_citations(
         conn.execute(f"DELETE FROM {table} WHERE reply_id = ?", (reply_id,))
     conn.executemany(
         """
-        INSERT INTO citations (session_id, reply_id, number, marker, document_id, begin, "end", page, first_line,
-            last_line, quote, verified, sha256)
+        INSERT INTO citations (session_id, reply_id, number, marker, document_id, begin, "end", page,
+            first_line, last_line, quote, verified, sha256)
         SELECT ?, ?, ?, ?, id, ?, ?, ?, ?, ?, ?, ?, ? FROM documents WHERE id = ?
         """,
         [
@@ -730,7 +800,8 @@ def unsummarised(conn: Connection, *, limit: int) -> list[tuple[str, int]]:
     first."""
     rows = conn.execute(
         """
-        SELECT d.id, length(d.text) FROM documents AS d LEFT JOIN document_summaries AS s ON s.document_id = d.id
+        SELECT d.id, length(d.text)
+        FROM documents AS d LEFT JOIN document_summaries AS s ON s.document_id = d.id
         WHERE d.text <> '' AND d.state IN ('indexed', 'partial') AND s.sha256 IS NOT d.sha256
         ORDER BY d.seq DESC LIMIT ?
         """,

@@ -188,7 +188,7 @@ def put_considered(conn: Connection, session_id: str, reply_id: str, found: Sequ
                 session_id,
                 one.kind,
                 one.id,
-                one.fate,
+                one.outcome,
                 one.score,
                 json.dumps({name: round(part, 6) for name, part in one.parts.items()}),
             )

@@ -19,10 +19,12 @@ _ASKS = """
     OR substr(CAST(rtrim(m.content, ?1) AS BLOB), -3) = x'efbc9f'
 """
 _FINISHED = "m.status <> 'streaming' AND m.role <> 'system' AND m.content <> ''"
+# Letters of scripts without spaces take three bytes. They are counted only in messages that have some.
+_LETTERS = "iif(p.id IS NULL, 0, (octet_length(m.content) - length(m.content)) / 2)"
 # FTS5 stores the length of a row as one variable-length number per column, and there is one column.
 _ENTRY = f"""
     SELECT m.seq, m.id, m.session_id, m.parent_id, m.speaker, {_MACHINE} AS machine, m.created_at,
-        m.important, {_ASKS} AS asks, hex(w.sz) AS words, hex(p.sz) AS pieces
+        m.important, {_ASKS} AS asks, hex(w.sz) AS words, {_LETTERS} AS letters
     FROM messages AS m
     LEFT JOIN messages_fts_docsize AS w ON w.id = m.seq
     LEFT JOIN messages_pieces_docsize AS p ON p.id = m.seq
@@ -30,21 +32,21 @@ _ENTRY = f"""
 """
 _ENTRY_COLUMNS = (
     "seq", "id", "session_id", "parent_id", "speaker", "machine", "created_at", "important", "asks",
-    "words", "pieces",
+    "words", "letters",
 )  # fmt: skip
-_PIECE = 3
-
-# The vocabularies list where each stem and each piece occurs, and how often; they store nothing themselves.
+# The vocabularies list where each stem and each piece of three characters occurs, and how often; they store
+# nothing themselves.
 _VOCABULARIES = (
     "CREATE VIRTUAL TABLE temp.word_places USING fts5vocab(main, messages_fts, instance)",
     "CREATE VIRTUAL TABLE temp.word_counts USING fts5vocab(main, messages_fts, row)",
     "CREATE VIRTUAL TABLE temp.piece_places USING fts5vocab(main, messages_pieces, instance)",
-    "CREATE VIRTUAL TABLE temp.piece_counts USING fts5vocab(main, messages_pieces, row)",
 )
+_PLACES_A_MESSAGE = 4
+"""A letter in more places than this many for each message that a term may be in counts as too common."""
 
 
 def know_vocabularies(conn: Connection) -> None:
-    """Lets the connection query the full-text indexes for single words."""
+    """Lets the connection query the full-text indexes for single words and letters."""
     for statement in _VOCABULARIES:
         conn.execute(statement)
 
@@ -86,25 +88,34 @@ def session_entries(conn: Connection, ids: Collection[str] | None) -> list[Sessi
 
 
 def posting(conn: Connection, term: str, at_most: int) -> Posting | None:
-    """Returns where a term occurs; None if that is nowhere, or in more than `at_most` messages."""
-    if is_unspaced(term) and len(term) < _PIECE:
-        # Shorter than the pieces of the index: the few messages in such scripts are searched.
-        rows = conn.execute(
-            "SELECT seq FROM unspaced WHERE instr(content, ?) LIMIT ?", (term, at_most + 1)
-        ).fetchall()
-        found = [seq for (seq,) in rows]
-        if len(found) > at_most:
-            return None
-    else:
-        kind = "piece" if is_unspaced(term) else "word"
-        known = conn.execute(f"SELECT doc FROM temp.{kind}_counts WHERE term = ?", (term,)).fetchone()
-        if known is None or known[0] > at_most:
-            return None
-        # One text with all places is read several times faster than one row for each.
+    """Returns where a term occurs, without places if it is in more than `at_most` messages; None if it is
+    nowhere."""
+    if is_unspaced(term):
+        # One or two letters are the beginning of pieces. Reading stops where it is clear that there are many.
+        limit = _PLACES_A_MESSAGE * at_most
         (places,) = conn.execute(
-            f"SELECT json_group_array(doc) FROM temp.{kind}_places WHERE term = ?", (term,)
+            """
+            SELECT json_group_array(doc) FROM (
+                SELECT doc FROM temp.piece_places WHERE term >= ?1 AND term < ?1 || char(0x10ffff) LIMIT ?2
+            )
+            """,
+            (term, limit + 1),
         ).fetchone()
         found = json.loads(places)
+        common = len(found) > limit or len(set(found)) > at_most
+    else:
+        known = conn.execute("SELECT doc FROM temp.word_counts WHERE term = ?", (term,)).fetchone()
+        if known is None:
+            return None
+        common = known[0] > at_most
+        if not common:
+            # One text with all places is read several times faster than one row for each.
+            (places,) = conn.execute(
+                "SELECT json_group_array(doc) FROM temp.word_places WHERE term = ?", (term,)
+            ).fetchone()
+            found = json.loads(places)
+    if common:
+        return Posting(term, (), common=True)
     return Posting(term, found) if found else None
 
 
@@ -134,9 +145,9 @@ def keep_fixed(conn: Connection, name: str, value: str) -> None:
 
 def _entries(conn: Connection, which: str, parameters: Sequence[object]) -> list[Entry]:
     found, _ = columns(conn, f"{_ENTRY} AND {which}", _ENTRY_COLUMNS, parameters)
-    seqs, ids, sessions, parents, speakers, machine, times, important, asks, words, pieces = found
-    length = {size: _number(size) for size in {*words, *pieces}}
-    lengths = [length[one] + length[other] for one, other in zip(words, pieces, strict=True)]
+    seqs, ids, sessions, parents, speakers, machine, times, important, asks, words, letters = found
+    length = {size: _number(size) for size in {*words}}
+    lengths = [length[size] + more for size, more in zip(words, letters, strict=True)]
     flags = [map(bool, column) for column in (machine, important, asks)]
     return list(
         map(Entry, seqs, map(intern, ids), sessions, parents, speakers, flags[0], times, *flags[1:], lengths)

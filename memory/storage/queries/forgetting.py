@@ -7,11 +7,20 @@ from dataclasses import dataclass, fields, replace
 
 from memory.clock import micros
 from memory.entities import Erased
-from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SessionNotFound
+from memory.errors import AmbiguousId, DocumentNotFound, MemoryNotFound, MessageNotFound, SessionNotFound
 from memory.forgetting import Affected, Excerpt, Target
 from memory.memories.wording import names, particulars, rests_on
 from memory.storage.connection import Connection
-from memory.storage.queries import epochs, erasure, last_change, lineage, memories, sessions, text_matches
+from memory.storage.queries import (
+    documents,
+    epochs,
+    erasure,
+    last_change,
+    lineage,
+    memories,
+    sessions,
+    text_matches,
+)
 from memory.storage.values import id_range, storable
 
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -24,6 +33,7 @@ class Chosen:
     sessions: tuple[str, ...]
     messages: tuple[str, ...]
     memories: tuple[str, ...]
+    documents: tuple[str, ...] = ()
 
 
 def choose(conn: Connection, target: Target) -> Chosen:
@@ -32,17 +42,19 @@ def choose(conn: Connection, target: Target) -> Chosen:
     Raises `SessionNotFound`, `MessageNotFound`, `MemoryNotFound`, `AmbiguousId`, `BadQuery`.
     """
     if target.everything:
-        return Chosen(_ids(conn, "sessions"), (), _ids(conn, "memories"))
+        return Chosen(_ids(conn, "sessions"), (), _ids(conn, "memories"), _ids(conn, "documents"))
     whole = [sessions.resolve(conn, ref) for ref in target.sessions]
     said = [_message(conn, ref) for ref in target.messages]
     known = [memories.resolve(conn, ref) for ref in target.memories]
+    read: list[str] = []
     for ref in target.ids:
-        _sort_in(conn, ref, known, said, whole)
+        _sort_in(conn, ref, known, said, whole, read)
     if target.by_criteria:
         if target.project is not None and not (target.about.strip() or target.since or target.before):
             whole += _of_project(conn, target.project)
         said += _fitting_messages(conn, target)
         known += _fitting_memories(conn, target)
+        read += _fitting_documents(conn, target)
     # What repeats a match is forgotten with it, however the match was found.
     said = with_repeats(conn, said, known)
     if target.by_criteria:
@@ -54,24 +66,29 @@ def choose(conn: Connection, target: Target) -> Chosen:
         )
     }
     messages = tuple(one for one in dict.fromkeys(said) if one not in inside)
-    return Chosen(tuple(dict.fromkeys(whole)), messages, tuple(dict.fromkeys(known)))
+    return Chosen(
+        tuple(dict.fromkeys(whole)), messages, tuple(dict.fromkeys(known)), tuple(dict.fromkeys(read))
+    )
 
 
 # --- by reference ----------------------------------------------------------------------------------
 
 
-def _sort_in(conn: Connection, ref: str, known: list[str], said: list[str], whole: list[str]) -> None:
+def _sort_in(
+    conn: Connection, ref: str, known: list[str], said: list[str], whole: list[str], read: list[str]
+) -> None:
     """Adds the item with this id or id prefix to its list. Raises `MemoryNotFound`, `AmbiguousId`."""
     kinds: Sequence[tuple[Callable[[Connection, str], str], list[str]]] = (
         (memories.resolve, known),
         (_message, said),
         (sessions.resolve, whole),
+        (documents.resolve, read),
     )
     found: list[tuple[str, list[str]]] = []
     for resolve, place in kinds:
         try:
             found.append((resolve(conn, ref), place))
-        except (MemoryNotFound, MessageNotFound, SessionNotFound):
+        except (MemoryNotFound, MessageNotFound, SessionNotFound, DocumentNotFound):
             continue
     if not found:
         raise MemoryNotFound(ref)
@@ -217,12 +234,29 @@ def _fitting_memories(conn: Connection, target: Target) -> list[str]:
     )
 
 
-def _in_time(target: Target, where: list[str], parameters: list[object]) -> None:
+def _fitting_documents(conn: Connection, target: Target) -> list[str]:
+    """Returns documents by what they contain, their project, and when they were added."""
+    where, parameters = ["1"], list[object]()
+    if target.project is not None:
+        where.append("project_id = (SELECT id FROM projects WHERE name = ?)")
+        parameters.append(storable(target.project))
+    _in_time(target, where, parameters, "added_at")
+    rows = conn.execute(f"SELECT id FROM documents WHERE {' AND '.join(where)} ORDER BY seq", parameters)
+    found = [row[0] for row in rows.fetchall()]
+    if not target.about.strip():
+        return found
+    holding = set(text_matches.documents(conn, target.about))
+    return [one for one in found if one in holding]
+
+
+def _in_time(
+    target: Target, where: list[str], parameters: list[object], column: str = "m.created_at"
+) -> None:
     if target.since is not None:
-        where.append("m.created_at >= ?")
+        where.append(f"{column} >= ?")
         parameters.append(micros(target.since))
     if target.before is not None:
-        where.append("m.created_at < ?")
+        where.append(f"{column} < ?")
         parameters.append(micros(target.before))
 
 
@@ -262,10 +296,11 @@ _EVERYTHING = (
     "session_tags",
     "tag_suggestions",
     "saved_searches",
-    "projects",
-    "attachments",
     "documents",
     "document_folders",
+    "left_files",
+    "projects",
+    "attachments",
     "personas",
     "templates",
 )
@@ -283,6 +318,7 @@ def forget(conn: Connection, target: Target) -> Affected:
         _excerpts(conn, "sessions", "title", chosen.sessions),
         _excerpts(conn, "messages", "content", chosen.messages),
         (),
+        _excerpts(conn, "documents", "title", chosen.documents),
         (*chosen.sessions, *(row[0] for row in held_in)),
     )
     last_change.drop(conn)
@@ -296,11 +332,13 @@ def forget(conn: Connection, target: Target) -> Affected:
         done.append(erasure.forget_messages(conn, chosen.messages))
     if chosen.memories:
         done.append(erasure.forget_memories(conn, chosen.memories))
+    if chosen.documents:
+        done.append(_without_documents(conn, chosen.documents))
     erased = combined(done)
     if target.about.strip():
         erased = _without_words(conn, target, erased)
     if target.project is not None:
-        _drop_project(conn, target.project)
+        _drop_project(conn, target)
     if target.everything:
         erased = _nothing_left(conn, erased)
     there = {row[0] for row in conn.execute("SELECT id FROM sessions")}
@@ -330,15 +368,39 @@ def _without_words(conn: Connection, target: Target, erased: Erased) -> Erased:
     )
 
 
-def _drop_project(conn: Connection, project: str) -> None:
-    """Deletes a project that has no sessions and memories any more."""
+def _without_documents(conn: Connection, document_ids: Collection[str]) -> Erased:
+    """Erases documents; no scan of a watched folder adds their files again."""
+    gone = documents.erase(conn, document_ids, for_good=True)
+    return replace(
+        NOTHING,
+        vectors=gone.vectors,
+        full_text=gone.chunks,
+        summaries=gone.summaries,
+        jobs=gone.jobs,
+        documents=gone.documents,
+        chunks=gone.chunks,
+        recalled_in=gone.recalled_in,
+        verified=gone.verified,
+    )
+
+
+def _drop_project(conn: Connection, target: Target) -> None:
+    """Deletes a project that nothing belongs to any more. A project that is forgotten as a whole watches no
+    folder either."""
+    if not (target.about.strip() or target.since or target.before):
+        conn.execute(
+            "DELETE FROM document_folders WHERE project_id = (SELECT id FROM projects WHERE name = ?)",
+            (target.project,),
+        )
     conn.execute(
         """
         DELETE FROM projects WHERE name = ?
             AND NOT EXISTS (SELECT 1 FROM sessions WHERE project_id = projects.id)
             AND NOT EXISTS (SELECT 1 FROM memories WHERE project_id = projects.id)
+            AND NOT EXISTS (SELECT 1 FROM documents WHERE project_id = projects.id)
+            AND NOT EXISTS (SELECT 1 FROM document_folders WHERE project_id = projects.id)
         """,
-        (project,),
+        (target.project,),
     )
 
 

@@ -1,4 +1,5 @@
 """Forks: new sessions that begin with a copy of another one's branch and of what was derived from it."""
+# ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -118,7 +119,17 @@ def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now
         epochs.put(conn, epoch)
     for turn in taken.turns:
         epochs.put_turn(conn, turn)
+    _copy_reading(conn, session_id, target, ids)
     return target
+
+
+# What belongs to messages of documents that were read: table, column of the message, all other columns.
+_PLACE = 'begin, "end", page, first_line, last_line, sha256'
+_READING = (
+    ("passages", "message_id", f"document_id, marker, heading, text, {_PLACE}"),
+    ("citations", "reply_id", f"document_id, number, marker, quote, verified, {_PLACE}"),
+    ("unsupported", "reply_id", 'begin, "end"'),
+)
 
 
 def _copy_session(conn: Connection, source: str, target: str, title: str | None, now: datetime) -> None:
@@ -167,6 +178,26 @@ def _copy_message(conn: Connection, message: Message, target: str, ids: Mapping[
             message.id,
         ),
     )
+
+
+def _copy_reading(conn: Connection, source: str, target: str, ids: Mapping[str, str]) -> None:
+    """Copies the documents that the session is about, and the branch's passages and citations."""
+    conn.execute(
+        """
+        INSERT INTO session_documents (session_id, document_id, added_at)
+        SELECT ?, document_id, added_at FROM session_documents WHERE session_id = ?
+        """,
+        (target, source),
+    )
+    for table, owner, columns in _READING:
+        conn.execute(
+            f"""
+            INSERT INTO {table} (session_id, {owner}, {columns})
+            SELECT ?1, c.value, {columns} FROM json_each(?2) AS c
+            JOIN {table} AS t ON t.session_id = ?3 AND t.{owner} = c.key
+            """,
+            (target, json.dumps(dict(ids)), source),
+        )
 
 
 def _copy_sources(conn: Connection, target: str, ids: Mapping[str, str]) -> None:

@@ -60,7 +60,7 @@ class Many:
         conn.executemany(
             """
             INSERT INTO messages_pieces (rowid, content)
-            SELECT seq, content FROM messages WHERE session_id = ? AND id = ?
+            SELECT seq, content || '  ' FROM messages WHERE session_id = ? AND id = ?
             """,
             self._unspaced,
         )

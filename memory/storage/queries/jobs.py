@@ -87,7 +87,7 @@ def add(
     return _job(row)
 
 
-def claim(conn: Connection, now: datetime, kinds: Collection[str] | None) -> Job | None:
+def claim(conn: Connection, now: datetime, kinds: Collection[str] | None) -> Job | datetime | None:
     row = conn.execute(
         f"""
         UPDATE jobs SET state = 'running', attempts = attempts + 1, updated_at = :now
@@ -100,7 +100,7 @@ def claim(conn: Connection, now: datetime, kinds: Collection[str] | None) -> Job
         """,
         {"now": micros(now), "ahead": micros(now + CLOCK_WAS_AHEAD), "kinds": _list_of(kinds)},
     ).fetchone()
-    return None if row is None else _job(row)
+    return next_at(conn, kinds, now) if row is None else _job(row)
 
 
 _OF_KINDS = "(:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))"
@@ -110,11 +110,12 @@ def _list_of(kinds: Collection[str] | None) -> str | None:
     return None if kinds is None else json.dumps(sorted(kinds))
 
 
-def finish(conn: Connection, job_id: str, now: datetime) -> None:
+def finish(conn: Connection, job_id: str, now: datetime, kinds: Collection[str] | None) -> datetime | None:
     conn.execute("DELETE FROM jobs WHERE id = ? AND state = 'running' AND again = 0", (job_id,))
     # Behind its equals: a job that is added again and again must not keep the others waiting.
     again = "state = 'queued', attempts = 0, error = NULL, created_at = :now"
     _end_run(conn, job_id, again, now, {})
+    return next_at(conn, kinds, now)
 
 
 def put_back(conn: Connection, job_id: str, not_before: datetime | None, now: datetime) -> None:

@@ -471,19 +471,22 @@ def unlearned(conn: Connection, limit: int, session: str | None) -> list[Unlearn
     """Returns the unlearned messages of sessions, the latest used session first."""
     places = conn.execute(
         """
-        SELECT s.id, coalesce(l.seq, 0) FROM sessions AS s LEFT JOIN learned AS l ON l.session_id = s.id
+        SELECT s.id, p.name, coalesce(l.seq, 0)
+        FROM sessions AS s
+        LEFT JOIN learned AS l ON l.session_id = s.id
+        LEFT JOIN projects AS p ON p.id = s.project_id
         WHERE s.memory_mode = 'normal' AND s.deleted_at IS NULL AND (?1 IS NULL OR s.id = ?1)
         ORDER BY s.updated_at DESC, s.id DESC
         """,
         (session,),
     ).fetchall()
     found: list[Unlearned] = []
-    for session_id, seq in places:
+    for session_id, project, seq in places:
         if len(found) >= limit:
             break
         said = conn.execute(f"{_SAID_SINCE} ORDER BY m.seq", (session_id, seq)).fetchall()
         if said:
-            found.append(Unlearned(session_id, said[-1][0], tuple(row[1] for row in said)))
+            found.append(Unlearned(session_id, project, said[-1][0], tuple(row[1] for row in said)))
     return found
 
 

@@ -27,8 +27,9 @@ _KEY = "merged:"
 class MergeNote:
     """Ids of what a session gave away.
 
-    These are its messages in order, those without a parent, its head and its attachments. `tags` are digests,
-    not the text, of the tags that the other session received with it.
+    These are its messages in order, those without a parent, its head and its attachments. `tags` and
+    `documents` are digests, not texts and ids, of the tags and documents that the other session received with
+    it.
     """
 
     into: str
@@ -37,6 +38,7 @@ class MergeNote:
     head: str | None
     attachments: tuple[str, ...]
     tags: tuple[str, ...]
+    documents: tuple[str, ...] = ()
 
 
 def digest(tag: str) -> str:
@@ -62,8 +64,10 @@ def look_at_note(conn: Connection, session_id: str) -> MergeNote | None:
     if row is None:
         return None
     read: dict[str, Any] = json.loads(row[0])
-    lists = ("messages", "roots", "attachments", "tags")
-    return MergeNote(into=read["into"], head=read["head"], **{name: tuple(read[name]) for name in lists})
+    lists = ("messages", "roots", "attachments", "tags", "documents")
+    return MergeNote(
+        into=read["into"], head=read["head"], **{name: tuple(read.get(name, ())) for name in lists}
+    )
 
 
 def now_in(conn: Connection, session_id: str) -> str:
@@ -182,6 +186,13 @@ def _take_out(conn: Connection, session_id: str, source: str, note: MergeNote) -
         "DELETE FROM session_tags WHERE session_id = ? AND tag = ?",
         [(source, tag) for (tag,) in own_tags if digest(tag) in note.tags],
     )
+    about = conn.execute(
+        "SELECT document_id FROM session_documents WHERE session_id = ?", (session_id,)
+    ).fetchall()
+    conn.executemany(
+        "DELETE FROM session_documents WHERE session_id = ? AND document_id = ?",
+        [(source, one) for (one,) in about if digest(one) in note.documents],
+    )
     # A stored result may be based on messages of both sessions.
     conn.execute("DELETE FROM job_results WHERE session_id = ? AND kind <> ?", (source, TIMING))
     for one in (session_id, source):
@@ -287,7 +298,7 @@ def _renamed(
 
 _STAYS = frozenset(
     {"messages", "session_tags", "tag_suggestions", "learned", "drafts", "left_open", "vectors", "epochs"}
-    | {"jobs", "moves"}
+    | {"jobs", "session_documents"}
 )
 """Tables that are handled one by one, or whose rows stay with the emptied session."""
 
@@ -330,6 +341,8 @@ def _take_in(conn: Connection, target: str, other: str, now: datetime) -> int:
     head, tags = _ends(conn, target, other)
     (end,) = conn.execute("SELECT head_id FROM sessions WHERE id = ?", (other,)).fetchone()
     held = [row[0] for row in conn.execute("SELECT id FROM attachments WHERE session_id = ?", (other,))]
+    about = _documents(conn, target, other)
+    _renumber_passages(conn, target, other)
     _learned(conn, target, other, [row[0] for row in said])
     _renumber(conn, target, other, said, head)
     for name, table in tables(conn).items():
@@ -347,6 +360,7 @@ def _take_in(conn: Connection, target: str, other: str, now: datetime) -> int:
         head=end,
         attachments=tuple(held),
         tags=tuple(map(digest, tags)),
+        documents=tuple(map(digest, about)),
     )
     keep_note(conn, other, note)
     return len(said)
@@ -366,6 +380,44 @@ def _ends(conn: Connection, target: str, other: str) -> tuple[str | None, list[s
         "INSERT INTO session_tags (session_id, tag) VALUES (?, ?)", [(target, tag) for (tag,) in tags]
     )
     return head, [tag for (tag,) in tags]
+
+
+def _documents(conn: Connection, target: str, other: str) -> list[str]:
+    """Makes the receiving session be about the documents of the other one, too; returns the new ones."""
+    found = conn.execute(
+        """
+        SELECT document_id FROM session_documents WHERE session_id = ?1
+            AND document_id NOT IN (SELECT document_id FROM session_documents WHERE session_id = ?2)
+        """,
+        (other, target),
+    ).fetchall()
+    conn.execute(
+        """
+        INSERT OR IGNORE INTO session_documents (session_id, document_id, added_at)
+        SELECT ?, document_id, added_at FROM session_documents WHERE session_id = ?
+        """,
+        (target, other),
+    )
+    return [row[0] for row in found]
+
+
+def _renumber_passages(conn: Connection, target: str, other: str) -> None:
+    """Gives the other session's passages numbers that the receiving one has not used.
+
+    The prefaces that contain them under their old numbers are emptied: a reply could cite the wrong one.
+    """
+    (last,) = conn.execute(
+        "SELECT coalesce(max(marker), 0) FROM passages WHERE session_id IN (?, ?)", (target, other)
+    ).fetchone()
+    conn.execute(
+        """
+        UPDATE messages SET preface = '' WHERE session_id = ?1 AND id IN (
+            SELECT message_id FROM passages WHERE session_id = ?1
+        )
+        """,
+        (other,),
+    )
+    conn.execute("UPDATE passages SET marker = marker + ? WHERE session_id = ?", (last, other))
 
 
 def _renumber(

@@ -1,4 +1,4 @@
-"""Moves sessions between rooms as parcels: packed, stored until they have arrived, unpacked."""
+"""Moves sessions and documents between rooms as parcels: packed, stored until they have arrived, unpacked."""
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
 import json
@@ -12,11 +12,13 @@ import msgspec
 
 from memory.clock import micros, moment
 from memory.context.entities import TOLD, TierUse
+from memory.documents.entities import ErasedDocuments
 from memory.entities import Erased, RoomKind
-from memory.errors import SessionNotFound
+from memory.errors import DocumentNotFound, SessionNotFound
+from memory.kinds import MovedKind
 from memory.room_moves import KEY_BYTES, Move
 from memory.storage.connection import Connection
-from memory.storage.queries import erasure, projects
+from memory.storage.queries import documents, erasure, projects
 from memory.storage.queries.epochs import pack_parts, unpack_parts
 from memory.storage.queries.forgetting import combined
 from memory.storage.queries.table_ownership import ForeignKey, Lineage, Table, tables
@@ -37,29 +39,31 @@ def sealing_key(conn: Connection) -> bytes:
     return made
 
 
-def begin(conn: Connection, session_id: str, destination: RoomKind, parcel: bytes, now: datetime) -> Move:
+def begin(
+    conn: Connection, item_id: str, destination: RoomKind, parcel: bytes, now: datetime, kind: MovedKind
+) -> Move:
     conn.execute(
-        "INSERT INTO moves (session_id, destination, begun_at, parcel) VALUES (?, ?, ?, ?)",
-        (session_id, destination.value, micros(now), parcel),
+        "INSERT INTO moves (item_id, destination, begun_at, parcel, kind) VALUES (?, ?, ?, ?, ?)",
+        (item_id, destination.value, micros(now), parcel, kind.value),
     )
-    return Move(session_id, destination, moment(micros(now)))
+    return Move(item_id, destination, moment(micros(now)), kind)
 
 
 def waiting(conn: Connection) -> list[Move]:
-    rows = conn.execute("SELECT session_id, destination, begun_at FROM moves ORDER BY begun_at, session_id")
-    return [Move(row[0], RoomKind(row[1]), moment(row[2])) for row in rows]
+    rows = conn.execute("SELECT item_id, destination, begun_at, kind FROM moves ORDER BY begun_at, item_id")
+    return [Move(row[0], RoomKind(row[1]), moment(row[2]), MovedKind(row[3])) for row in rows]
 
 
-def parcel(conn: Connection, session_id: str) -> bytes:
-    """Returns the sealed parcel of a session. Raises `SessionNotFound`."""
-    row = conn.execute("SELECT parcel FROM moves WHERE session_id = ?", (session_id,)).fetchone()
+def parcel(conn: Connection, item_id: str) -> bytes:
+    """Returns the sealed parcel of a session or document. Raises `SessionNotFound`."""
+    row = conn.execute("SELECT parcel FROM moves WHERE item_id = ?", (item_id,)).fetchone()
     if row is None:
-        raise SessionNotFound(session_id)
+        raise SessionNotFound(item_id)
     return bytes(row[0])
 
 
-def end(conn: Connection, session_id: str) -> None:
-    conn.execute("DELETE FROM moves WHERE session_id = ?", (session_id,))
+def end(conn: Connection, item_id: str) -> None:
+    conn.execute("DELETE FROM moves WHERE item_id = ?", (item_id,))
 
 
 Row = dict[str, Any]
@@ -72,9 +76,11 @@ class Parcel(msgspec.Struct, frozen=True):
     `learned_from` is the newest message that was learned from: each room numbers its messages itself.
     """
 
-    session_id: str
+    # Parcels of earlier versions, which may still wait, have this name for it.
+    item_id: str = msgspec.field(name="session_id")
     tables: dict[str, list[Row]]
     learned_from: str | None
+    kind: MovedKind = MovedKind.SESSION
 
     def rows(self, table: str) -> list[Row]:
         return self.tables.get(table, [])
@@ -112,6 +118,33 @@ def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
     _cut_what_points_out(rows, known)
     _drop_empty_projects(conn, known, projects)
     return Parcel(session_id, {name: found for name, found in rows.items() if found}, learned), erased
+
+
+def pack_document(conn: Connection, document_id: str) -> tuple[Parcel, ErasedDocuments]:
+    """Takes a document with all that was made from it out of the room. Raises `DocumentNotFound`.
+
+    Sessions stay, and lose its passages and citations. A document of a watched folder leaves the folder; no
+    scan will add the file again.
+    """
+    known = tables(conn)
+    rows = {
+        table.name: _select(conn, table, '"document_id" = ?', document_id)
+        for table in known.values()
+        if table.lineage is Lineage.DOCUMENT and table.name != "documents"
+    }
+    rows["documents"] = _select(conn, known["documents"], "id = ?", document_id)
+    if not rows["documents"]:
+        raise DocumentNotFound(document_id)
+    (document,) = rows["documents"]
+    folder = document["folder_id"]
+    rows["projects"] = _projects(conn, rows)
+    erased = documents.erase(conn, [document_id], for_good=True)
+    _cut_what_points_out(rows, known)
+    # A document that is taken back is in its folder again.
+    rows["documents"] = [{**row, "folder_id": folder} for row in rows["documents"]]
+    _drop_empty_projects(conn, known, rows["projects"])
+    held = {name: found for name, found in rows.items() if found}
+    return Parcel(document_id, held, None, MovedKind.DOCUMENT), erased
 
 
 def _session_rows(conn: Connection, known: dict[str, Table], session_id: str) -> dict[str, list[Row]]:
@@ -227,7 +260,8 @@ def _keep_own_words(rows: dict[str, list[Row]]) -> None:
     owners = ("sessions", "messages", "summaries", "memories", "attachments")
     own = {row["id"] for name in owners for row in rows.get(name, [])}
     asked = {row["id"]: row["parent_id"] for row in rows["messages"]}
-    emptied: set[str | None] = set()
+    # What is cited from a document stays with the document, also where no turn was recorded.
+    emptied: set[str | None] = {row["message_id"] for row in rows["passages"]}
     for turn in rows["turns"]:
         parts = unpack_parts(turn["parts"])
         if any(part.tier in TOLD and not own.issuperset(part.ids) for part in parts):
@@ -284,8 +318,8 @@ _EITHER = ("jobs", "job_results")
 
 
 def unpack(conn: Connection, parcel: Parcel) -> bool:
-    """Stores a parcel. Returns False, and stores nothing, if the session is already here."""
-    if conn.execute("SELECT 1 FROM sessions WHERE id = ?", (parcel.session_id,)).fetchone() is not None:
+    """Stores a parcel. Returns False, and stores nothing, if the session or document is already here."""
+    if conn.execute(f"SELECT 1 FROM {parcel.kind}s WHERE id = ?", (parcel.item_id,)).fetchone() is not None:
         return False
     known = tables(conn)
     projects = {row["id"]: _project(conn, known["projects"], row) for row in parcel.rows("projects")}
@@ -297,21 +331,38 @@ def unpack(conn: Connection, parcel: Parcel) -> bool:
     )
     for name, rows in parcel.tables.items():
         if name not in ("sessions", "projects") and name in known:
-            _insert(conn, known[name], [_settled(name, row) for row in rows], projects)
+            _insert(conn, known[name], [_settled(conn, name, row) for row in rows], projects)
     if parcel.learned_from is not None:
         conn.execute(
             """
             INSERT INTO learned (session_id, seq) SELECT session_id, seq FROM messages
             WHERE session_id = ? AND id = ?
             """,
-            (parcel.session_id, parcel.learned_from),
+            (parcel.item_id, parcel.learned_from),
         )
     return True
 
 
-def _settled(name: str, row: Row) -> Row:
+def _settled(conn: Connection, name: str, row: Row) -> Row:
     """Returns the row to store: a job that was running when its session left is queued again."""
-    return {**row, "state": "queued"} if name == "jobs" and row["state"] == "running" else row
+    if name == "jobs" and row["state"] == "running":
+        return {**row, "state": "queued"}
+    return _placed(conn, row) if name == "documents" else row
+
+
+def _placed(conn: Connection, row: Row) -> Row:
+    """Returns the row of an arriving document.
+
+    If another document of this room belongs to its file, that one keeps following the file, and this one
+    keeps its text.
+    """
+    location, folder = row["location"], row["folder_id"]
+    if location is not None:
+        documents.readmit(conn, location, row["sha256"])
+        taken = conn.execute("SELECT 1 FROM documents WHERE location = ?", (location,)).fetchone()
+        location = location if taken is None else None
+    known = conn.execute("SELECT id FROM document_folders WHERE id = ?", (folder,)).fetchone()
+    return {**row, "location": location, "folder_id": None if known is None else known[0]}
 
 
 def _project(conn: Connection, table: Table, row: Row) -> str:

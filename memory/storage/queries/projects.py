@@ -1,4 +1,5 @@
 """Projects as rows, and what moves with a session that changes its project."""
+# ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
 from datetime import datetime
@@ -149,6 +150,8 @@ def delete(conn: Connection, ref: str, room: RoomKind, now: datetime, *, binned:
     memories = conn.execute(
         "UPDATE memories SET project_id = NULL, updated_at = ? WHERE project_id = ?", (micros(now), own)
     ).rowcount
+    for table in ("documents", "document_folders"):
+        conn.execute(f"UPDATE {table} SET project_id = NULL WHERE project_id = ?", (own,))
     _drop_days(conn, own)
     last_change.drop(conn)
     conn.execute("DELETE FROM projects WHERE id = ?", (own,))

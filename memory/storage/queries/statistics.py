@@ -206,7 +206,8 @@ _ESTIMATED = (
     *(
         # An index lists the pages that contain its words.
         ("full_text", f"SELECT count(*) FROM {index}_idx", "length(block)", f"{index}_data")
-        for index in ("messages_fts", "messages_pieces", "memories_fts", "memories_pieces")
+        for owner in ("messages", "memories", "chunks")
+        for index in (f"{owner}_fts", f"{owner}_pieces")
     ),
 )
 _KINDS = (
@@ -221,6 +222,20 @@ _KINDS = (
         """,
     ),
     ("attachments", "SELECT coalesce(sum(octet_length(text) + 150), 0), count(*) FROM attachments"),
+    # A text is stored twice: as a whole and in pieces.
+    (
+        "documents",
+        """
+        SELECT coalesce(sum(
+            octet_length(text) + coalesce(length(content), 0) + octet_length(headings) + 600
+        ), 0), count(*) FROM documents
+        UNION ALL SELECT coalesce(sum(octet_length(text) + octet_length(context) + 250), 0), 0 FROM chunks
+        UNION ALL SELECT coalesce(sum(octet_length(text) + 120), 0), 0 FROM document_summaries
+        UNION ALL SELECT coalesce(sum(octet_length(text) + 120), 0), 0 FROM document_summary_parts
+        UNION ALL SELECT coalesce(sum(octet_length(text) + 250), 0), 0 FROM passages
+        UNION ALL SELECT coalesce(sum(octet_length(quote) + 250), 0), 0 FROM citations
+        """,
+    ),
     ("sessions", "SELECT count(*) * 300, count(*) FROM sessions"),
 )
 _SAMPLE = 300
@@ -264,7 +279,10 @@ def _vectors(conn: Connection, messages: int) -> tuple[int, int]:
     ).fetchone()
     row = conn.execute("SELECT length(data), length(model) FROM vectors LIMIT 1").fetchone()
     count = round(passages * messages) + others
-    return round(count * (0 if row is None else _with_keys(*row))), count
+    size = 0 if row is None else _with_keys(*row)
+    row = conn.execute("SELECT length(data), length(model) FROM chunk_vectors LIMIT 1").fetchone()
+    (chunks,) = conn.execute("SELECT count(*) FROM chunk_vectors").fetchone()
+    return round(count * size + chunks * (0 if row is None else _with_keys(*row))), count + chunks
 
 
 def _with_keys(data: int, model: int) -> float:

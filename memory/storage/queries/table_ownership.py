@@ -36,6 +36,8 @@ _NAMED = {
     "saved_searches": Lineage.ROOM,
     # A folder is watched for the room that it was added to.
     "document_folders": Lineage.ROOM,
+    # Files that this room must not add again.
+    "left_files": Lineage.ROOM,
     "personas": Lineage.ROOM,
     "templates": Lineage.ROOM,
     # A change is undone where it was made: it names memories and projects that stay.

@@ -177,14 +177,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "SELECT id, name, text FROM attachments",
         f"DELETE FROM attachments WHERE id IN {_LISTED}",
     ),
-    (
-        "document",
-        """
-        SELECT id, title, author, created, path, coalesce(location, ''), headings, text FROM documents
-        """,
-        f"DELETE FROM documents WHERE id IN {_LISTED}",
-    ),
-    # What was made of a document that is deleted is gone by now; the rest was made of earlier versions.
+    # Documents with the words are erased before; what is left was made of earlier versions of others.
     (
         "",
         "SELECT id, context, heading, header, text FROM chunks",
@@ -208,7 +201,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     ),
     (
         "",
-        "SELECT DISTINCT text, text, heading FROM passages",
+        "SELECT DISTINCT text, text, heading, header FROM passages",
         f"DELETE FROM passages WHERE text IN {_LISTED}",
     ),
     (
@@ -262,7 +255,7 @@ _CHOICES = {
     "memory_changes": "action",
     "memory_uses": "how",
     "messages": "role status stop_reason",
-    "moves": "destination",
+    "moves": "destination kind",
     "sessions": "category_source memory_mode title_source",
     "summaries": "state",
     "vectors": "kind",
@@ -287,7 +280,7 @@ _IDS = {
     "memory_uses": "memory_id reply_id session_id",
     "memory_versions": "memory_id",
     "messages": "id parent_id session_id",
-    "moves": "session_id",
+    "moves": "item_id",
     "personas": "id",
     "projects": "id",
     "saved_searches": "id",
@@ -360,6 +353,7 @@ WORDLESS: Mapping[str, str] = {
     "documents.pages": "places in the text",
     "documents.parser": "the name and version of a parser of this program",
     "documents.sha256": "a digest",
+    "left_files.digest": "a digest",
     "passages.sha256": "a digest",
 }
 """Columns of text and bytes, by table and name, that contain no text of a user or a reply, and why not.
@@ -378,6 +372,16 @@ _COLUMNS = """
 def columns(conn: Connection) -> list[tuple[str, str]]:
     """Returns table and name of each column that can contain text; full-text indexes are made from them."""
     return [(table, column) for table, column in conn.execute(_COLUMNS)]
+
+
+def documents(conn: Connection, text: str) -> list[str]:
+    """Returns the documents that contain the words."""
+    rows = conn.execute(
+        """
+        SELECT id, title, author, created, path, coalesce(location, ''), headings, text FROM documents
+        """
+    )
+    return holding(conn, rows, text)
 
 
 def still_in(conn: Connection, text: str) -> list[str]:
@@ -402,7 +406,7 @@ def clear(conn: Connection, text: str) -> Cleared:
     """Clears all texts with the words that are neither messages nor memories.
 
     These are titles (also the user's own), summaries, tags, categories, names of projects, saved searches,
-    attachments, personas, templates, drafts, and earlier versions of memories.
+    attachments, watched folders, personas, templates, drafts, and earlier versions of memories.
     """
 
     def found(query: str) -> list[str]:

@@ -2,16 +2,25 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memory.clock import micros, moment
+from memory.documents.entities import CitedReply
 from memory.entities import MemoryMode, MessageStatus, RoomKind, TitleSource
 from memory.errors import SessionNotFound
 from memory.learning.entities import found
 from memory.memories.entities import MemoryOrigin, MemorySource, NewMemory
 from memory.storage.connection import Connection
-from memory.storage.queries import attachments, full_text, memories, merging, projects, sessions
+from memory.storage.queries import (
+    attachments,
+    documents,
+    full_text,
+    memories,
+    merging,
+    projects,
+    sessions,
+)
 from memory.storage.values import new_id, one_line, storable
 from memory.summaries.evidence import fold
 from memory.transfer import (
@@ -153,12 +162,7 @@ def give(conn: Connection, session_id: str, room: RoomKind) -> TravellingSession
         """,
         (session_id,),
     ).fetchall()
-    names: dict[str, str] = {}
-    taken: set[str] = set()
-    for own, *_, external, _meta in rows:
-        # Two sessions that were merged may have given their messages the same ids.
-        names[own] = own if external is None or external in taken else external
-        taken.add(names[own])
+    names = _names((row[0], row[10]) for row in rows)
     messages = tuple(
         TravellingMessage(
             id=names[own],
@@ -197,6 +201,38 @@ def give(conn: Connection, session_id: str, room: RoomKind) -> TravellingSession
         category=session.category,
         category_source=session.category_source,
     )
+
+
+def _names(messages: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    """Returns the ids that messages travel under, by their own; given are these and those of their origin."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for own, external in messages:
+        # Two sessions that were merged may have given their messages the same ids.
+        names[own] = own if external is None or external in taken else external
+        taken.add(names[own])
+    return names
+
+
+def cited(conn: Connection, session_id: str) -> dict[str, CitedReply]:
+    """Returns what the replies of a session cite, by the ids that they travel under."""
+    replies = conn.execute(
+        """
+        SELECT reply_id FROM citations WHERE session_id = ?1
+        UNION SELECT reply_id FROM unsupported WHERE session_id = ?1
+        """,
+        (session_id,),
+    ).fetchall()
+    if not replies:
+        return {}
+    rows = conn.execute(
+        """
+        SELECT id, external_id FROM messages WHERE session_id = ? AND status <> 'streaming' ORDER BY seq
+        """,
+        (session_id,),
+    )
+    names = _names(rows.fetchall())
+    return {names[one]: documents.cited(conn, one) for (one,) in replies if one in names}
 
 
 def unknown_memories(conn: Connection, given: Sequence[TravellingMemory]) -> list[bool]:

@@ -99,7 +99,7 @@ class Gatherer:
 
         A larger result begins with the smaller one.
         """
-        stream, left = stream_of(self.parts)
+        stream, left = stream_of(self._conn, self.parts)
         if stream is None or self._few():
             return self._walked(max(least, min(want, _READ_CLOSELY)))
         close = (*left, *self.parts.close)

@@ -127,10 +127,15 @@ class Stream:
 
     @property
     def _place(self) -> str:
-        return "d.id" if " AS d " in self.sql else "rowid"
+        return next((place for place in ("d.id", "d.doc") if f" {place} " in self.sql), "rowid")
 
 
-def stream_of(parts: Parts) -> tuple[Stream | None, tuple[Condition, ...]]:
+def is_short(part: Condition) -> bool:
+    """Whether the condition is about fewer letters than a piece of the index has."""
+    return isinstance(part, Words) and is_unspaced(part.text) and len(part.text) < LETTERS_A_PIECE
+
+
+def stream_of(conn: Connection, parts: Parts) -> tuple[Stream | None, tuple[Condition, ...]]:
     """Returns the stream that answers most of the words, and the words that it does not answer."""
     if parts.indexed:
         wanted = expression(All(parts.indexed) if len(parts.indexed) > 1 else parts.indexed[0])
@@ -140,19 +145,29 @@ def stream_of(parts: Parts) -> tuple[Stream | None, tuple[Condition, ...]]:
     if parts.unspaced:
         longest = max(parts.unspaced, key=lambda one: len(one.text))
         left = tuple(one for one in parts.unspaced if one is not longest)
-        if len(longest.text) >= LETTERS_A_PIECE:
-            return _full_text("messages_pieces", f'"{storable(longest.text)}"'), left
-        return (
-            Stream(
-                """
-                SELECT d.id FROM messages_pieces_docsize AS d CROSS JOIN messages AS c ON c.seq = d.id
-                WHERE instr(c.content, ?) > 0 {allowed} ORDER BY d.id DESC LIMIT ?
-                """,
-                (storable(longest.text),),
-            ),
-            left,
-        )
+        text = storable(longest.text)
+        if not is_short(longest):
+            return _full_text("messages_pieces", f'"{text}"'), left
+        return Stream(_FROM_INDEX if _is_rare(conn, text) else _FROM_TEXTS, (text,)), left
     return None, ()
+
+
+# Pieces that begin with the letters are all read before the first place is returned.
+_PIECES = "temp.piece_places AS d WHERE d.term >= ?1 AND d.term < ?1 || char(0x10ffff)"
+_FROM_INDEX = f"SELECT DISTINCT d.doc FROM {_PIECES} {{allowed}} ORDER BY d.doc DESC LIMIT ?"
+_FROM_TEXTS = """
+    SELECT d.id FROM messages_pieces_docsize AS d CROSS JOIN messages AS c ON c.seq = d.id
+    WHERE instr(c.content, ?) > 0 {allowed} ORDER BY d.id DESC LIMIT ?
+"""
+
+
+def _is_rare(conn: Connection, letters: str) -> bool:
+    """Whether one or two letters are in so few places that the index is fast. Where they are in many, reading
+    the texts soon finds some."""
+    (places,) = conn.execute(
+        f"SELECT count(*) FROM (SELECT 1 FROM {_PIECES} LIMIT {_CHEAP + 1})", (letters,)
+    ).fetchone()
+    return bool(places <= _CHEAP)
 
 
 def _full_text(table: str, wanted: str) -> Stream:

@@ -66,7 +66,9 @@ def plain(text: str) -> str:
     if text.isascii():
         return text.lower()
     spread = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(char for char in spread if not unicodedata.combining(char))
+    bare = "".join(char for char in spread if not unicodedata.combining(char))
+    # Parts of Hangul syllables are letters of their own: left apart, one syllable would be found in another.
+    return unicodedata.normalize("NFC", bare)
 
 
 def surface(words: Sequence[str], *, prefix: bool, unspaced: bool = False) -> Surface:

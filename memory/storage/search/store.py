@@ -9,10 +9,13 @@ from memory.clock import Clock, micros, moment
 from memory.entities import RoomKind
 from memory.errors import SavedSearchNotFound
 from memory.search.entities import MessageHit, Order, Page, Query, SavedSearch, SessionHit
+from memory.search.language import conditions
 from memory.storage.connection import Connection, fold
 from memory.storage.database import Database
+from memory.storage.queries.evidence import know_vocabularies
 from memory.storage.search import messages
 from memory.storage.search.match_locator import Lens
+from memory.storage.search.plan import is_short
 from memory.storage.search.sessions import SessionSearch
 from memory.storage.values import new_id, storable
 
@@ -53,6 +56,8 @@ class Reads(Protocol):
 
     async def read(self, work: Callable[[Connection], T]) -> T: ...
 
+    async def prepare(self, work: Callable[[Connection], object]) -> None: ...
+
 
 class FindStore:
     """Search in one room. Raises the errors of `Store`.
@@ -67,6 +72,7 @@ class FindStore:
         self._room = room
         self._clock = clock
         self._local = threading.local()
+        self._ready = False
 
     async def sessions(
         self,
@@ -93,12 +99,14 @@ class FindStore:
                 limit=limit, offset=offset, order=order, snippets=snippets, exhaustive=exhaustive
             )
 
+        await self._know_letters(query)
         return await self._reads.read(work)
 
     async def messages(
         self, query: Query, *, limit: int = 20, offset: int = 0, order: Order = Order.BEST
     ) -> Page[MessageHit]:
         """Returns the finished messages that match, of sessions that are not in the bin."""
+        await self._know_letters(query)
         return await self._reads.read(
             lambda conn: messages.find(
                 conn, self._lens(), self._room, query, limit=limit, offset=offset, order=order
@@ -123,6 +131,11 @@ class FindStore:
     async def remove_saved(self, name: str) -> None:
         """Raises `SavedSearchNotFound`."""
         await self._database.write(lambda conn: remove_search(conn, name))
+
+    async def _know_letters(self, query: Query) -> None:
+        if not self._ready and any(is_short(one) for one in conditions(query.where)):
+            await self._reads.prepare(know_vocabularies)
+            self._ready = True
 
     def _lens(self) -> Lens:
         """Returns the lens of the calling thread."""

@@ -7,7 +7,7 @@ from tests.security.scenarios.importing import Importing
 from tests.security.scenarios.migrating import Migrating
 from tests.security.scenarios.rekeying import Rekeying
 from tests.security.scenarios.rewriting import Rewriting
-from tests.security.scenarios.rooms import Moving
+from tests.security.scenarios.rooms import Moving, MovingDocuments
 from tests.security.scenarios.secrets import ChangingPassphrase
 from tests.security.scenarios.states import KeepingStates
 from tests.security.scenarios.summarising import Summarising
@@ -24,5 +24,6 @@ SCENARIOS: tuple[type[Scenario], ...] = (
     Working,
     KeepingStates,
     Moving,
+    MovingDocuments,
     Rekeying,
 )

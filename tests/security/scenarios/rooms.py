@@ -1,15 +1,17 @@
 """Moves between rooms: a session is whole, in one of them."""
 
+import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from memory.entities import NewMessage, NewSession, RoomKind
-from memory.errors import SessionNotFound
+from memory.errors import DocumentNotFound, SessionNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.storage.room import open_room
 from memory.storage.store import Store
 from models.messages import Role
+from tests.contract.reading import MODEL, asked_about, read, shelved
 from tests.fakes.clock import FakeClock
 from tests.security.crash import Said, Say, Scenario
 from tests.security.scenarios.forgetting import tables_with
@@ -78,7 +80,7 @@ class Moving(Scenario):
         last = {words[1]: (words[0], words[2]) for words in said if len(words) == 3}
         pair = await Pair.open(self.place)
         opened, private = pair.stores[RoomKind.OPEN], pair.stores[RoomKind.PRIVATE]
-        waiting = {move.session_id for store in (opened, private) for move in await store.moves.waiting()}
+        waiting = {move.item_id for store in (opened, private) for move in await store.moves.waiting()}
         assert len(waiting) <= 1
         for word, (_, session_id) in last.items():
             held = await pair.holders(session_id)
@@ -102,3 +104,71 @@ class Moving(Scenario):
             for session in await store.list_sessions():
                 await store.erase_session(session.id)
         await pair.two.desk.close()
+
+
+class MovingDocuments(Scenario):
+    """As for sessions; the session that cites the document stays in the open room, without its text."""
+
+    name = "move documents"
+    steps = 4
+    moment_s = 0.02
+
+    async def act(self, given: str, say: Say) -> None:
+        pair = await Pair.open(self.place)
+        await pair.two.both()
+        store = pair.stores[RoomKind.OPEN]
+        folder = await store.documents.watch("~", "/home/me")
+        say("open")
+        for n in range(10_000):
+            # The room remembers the places of files that left it, also after a kill: each has its own.
+            word = f"zeppelin{secrets.token_hex(4)}x"
+            place = f"/home/me/{word}.txt"
+            new = read(place, f"It is {word}.", "More.", folder=folder.id, content=word.encode())
+            document = await shelved(store, new, summary=f"About {word}.")
+            await asked_about(store, document)
+            say("stored", word, document)
+            await pair.two.rooms.move_document(document, RoomKind.PRIVATE)
+            say("private", word, document)
+            if n % 2:
+                await pair.two.rooms.move_document(document, RoomKind.OPEN)
+                say("back", word, document)
+
+    async def look(self, said: Sequence[Said]) -> None:
+        last = {words[1]: (words[0], words[2]) for words in said if len(words) == 3}
+        pair = await Pair.open(self.place)
+        opened, private = pair.stores[RoomKind.OPEN], pair.stores[RoomKind.PRIVATE]
+        waiting = {move.item_id for store in (opened, private) for move in await store.moves.waiting()}
+        assert len(waiting) <= 1
+        for word, (_, document) in last.items():
+            held = await self._holders(pair, document)
+            if RoomKind.OPEN not in held:
+                assert await tables_with(opened, word) == set()
+            assert len(held) == 1 or document in waiting
+        await pair.two.both()
+        newest = next(reversed(last), "")
+        for word, (state, document) in last.items():
+            (room,) = await self._holders(pair, document)
+            store = pair.stores[room]
+            # The blow may have fallen when the next move had been made and not been told of.
+            assert word == newest or room is _ROOM_AFTER[state]
+            assert await store.documents.text(document) == f"It is {word}.\nMore."
+            assert await store.documents.content(document) == word.encode()
+            assert len(await store.documents.vectors.of(MODEL, sessions=[document])) == 2
+            place = f"/home/me/{word}.txt"
+            left = await opened.documents.excluded([place])
+            assert left == (frozenset() if room is RoomKind.OPEN else {place})
+        for store in (opened, private):
+            assert await store.moves.waiting() == []
+            assert (await store.verify()).problems == ()
+            await store.documents.erase([one.id for one in await store.documents.list()])
+        for session in await opened.list_sessions():
+            await opened.erase_session(session.id)
+        await pair.two.desk.close()
+
+    async def _holders(self, pair: Pair, document: str) -> list[RoomKind]:
+        found = []
+        for room, store in pair.stores.items():
+            with suppress(DocumentNotFound):
+                await store.documents.get(document)
+                found.append(room)
+        return found

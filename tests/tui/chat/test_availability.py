@@ -63,8 +63,8 @@ def test_every_reason_has_words_or_is_obvious(action: Action, state: ChatState) 
     run = action.run
     reason = disabled_reason(run, state)
     if reason:
-        assert refused_key(BY_ID["chat.stop"], reason)
-        assert refused_command(BY_ID["chat.regenerate"], reason).endswith(".")
+        assert refused_key(BY_ID["chat.stop"], reason, {})
+        assert refused_command(BY_ID["chat.regenerate"], reason, {}).endswith(".")
 
 
 @pytest.mark.parametrize("action", ON_SCREEN, ids=lambda one: one.id)
@@ -135,7 +135,7 @@ def test_the_footer_dims_what_waiting_makes_possible_and_leaves_out_the_rest() -
 
 
 def test_lock_and_demo_say_that_there_is_nothing_to_open_again() -> None:
-    assert "nothing to lock here" in refused_command(BY_ID["app.lock"], OBVIOUS)
+    assert "nothing to lock here" in refused_command(BY_ID["app.lock"], OBVIOUS, {})
 
 
 def test_what_an_action_is_about_when_no_message_is_selected() -> None:

@@ -42,6 +42,7 @@ class FakeApp:
     turned: list[tuple[str, ...]] = field(default_factory=list)
     work: list[asyncio.Task[Any]] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    keys: dict[str, str] = field(default_factory=dict)
 
     @property
     def turns(self) -> "FakeApp":
@@ -64,6 +65,9 @@ class FakeApp:
         self.told.append(text)
 
     warn = say
+
+    def say_stop_first(self) -> None:
+        self.say("Stop the reply first")
 
     def attempt(self, work: Callable[[], Coroutine[Any, Any, Any]], *, group: str) -> None:
         self.work.append(asyncio.ensure_future(work()))

@@ -195,10 +195,10 @@ async def test_files_are_attached_shown_and_taken_out(make: Make, tmp_path: Path
         assert [one.name for one in await place.store.attachments.attached(session.id)] == ["a note.md"]
 
         prompt = chat(place.app).prompt
-        await prompt._on_paste(paste("one\rtwo\r\nthree\n"))
+        await prompt.on_paste(paste("one\rtwo\r\nthree\n"))
         assert prompt.text == "one\ntwo\nthree\n"
         prompt.put("")
-        await prompt._on_paste(paste(str(note)))
+        await prompt.on_paste(paste(str(note)))
         await assert_until(pilot, lambda: on(place.app, PickScreen))
         await pilot.press("escape")
         chips = place.app.screen.query_one(Chips)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from atlas_desktop.tui.chat.citations import CitationReader
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.reply import ReplyController
@@ -36,7 +37,13 @@ def reply_of(shown: Conversation) -> tuple[ReplyController, Neighbours]:
     view = ConversationView(others, others, others, refresh=nothing, refresh_list=nothing)
     view.current = shown
     controller = ReplyController(
-        others, view, composer=others, sessions=others, attachments=others, messages=others
+        others,
+        view,
+        composer=others,
+        sessions=others,
+        attachments=others,
+        messages=others,
+        citations=CitationReader(),
     )
     return controller, others
 

@@ -24,7 +24,7 @@ def test_everything_that_was_found_has_a_fate() -> None:
     echo = found("d")
     everything = [told, crowded, far, echo, repeats]
     fates = considered(everything, [told, crowded, far, repeats], everything[:4], [told, crowded], [told])
-    assert [(one.id, one.fate) for one in fates] == [
+    assert [(one.id, one.outcome) for one in fates] == [
         ("a", Outcome.TOLD),
         ("b", Outcome.NO_ROOM),
         ("c", Outcome.TOO_FAR),

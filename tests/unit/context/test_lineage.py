@@ -93,7 +93,7 @@ async def test_why_says_the_same_of_a_reply_that_was_made_again() -> None:
     again = events[-1]
     assert isinstance(again, Replied)
     considered = await scene.store.context.considered(again.message.id)
-    assert [(one.id, one.fate) for one in considered] == [(message.id, Outcome.TOLD)]
+    assert [(one.id, one.outcome) for one in considered] == [(message.id, Outcome.TOLD)]
     assert considered == await scene.store.context.considered(first.message.id)
 
 
@@ -108,7 +108,7 @@ async def test_what_was_dropped_for_lack_of_room_is_not_said_to_be_told() -> Non
             prepared = await scene.engine.prepare(session, said.id, reply=20)
             break
     assert (prepared.recalled, prepared.said.preface) == ((), "")
-    assert [(one.id, one.fate) for one in prepared.considered] == [(message.id, Outcome.NO_ROOM)]
+    assert [(one.id, one.outcome) for one in prepared.considered] == [(message.id, Outcome.NO_ROOM)]
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -163,7 +163,7 @@ async def test_only_what_is_worth_it_stands_in_the_prompt() -> None:
     brought = await preface_for(ASKED, Asked(far, close))
     assert brought.hits == (close,)
     assert "9 May" in brought.text
-    assert [(one.id, one.fate) for one in brought.considered] == [
+    assert [(one.id, one.outcome) for one in brought.considered] == [
         (far.id, Outcome.TOO_FAR),
         (close.id, Outcome.TOLD),
     ]

@@ -31,6 +31,7 @@ def rules(text: str, folder: str = "") -> IgnoreRules:
         ("deep/a.log", "x/deep/a.log", False),
         ("**/deep/a.log", "x/deep/a.log", True),
         ("build/", "build", False),
+        ("build\n!build/", "deep/build/a.log", False),
         ("*.log\n!keep.log", "keep.log", False),
         ("!keep.log\n*.log", "keep.log", True),
         ("# *.log\n\n   \n/", "a.log", False),

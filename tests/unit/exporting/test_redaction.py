@@ -1,15 +1,19 @@
 """What is taken for personal data, what is not, and what stands in its place."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from datetime import datetime
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas_desktop.exporting import personal_data
+from atlas_desktop.exporting.document import MemoryRecord
 from atlas_desktop.exporting.redaction import KINDS, Redaction, Redactor, kinds_of, pattern_of
-from tests.unit.exporting.talks import MEMORY, TEXTS, said
+from memory.transfer import TravellingSession
+from tests.unit.exporting.talks import MEMORY, TEXTS, THEN, said
 
 EVERYTHING = Redaction(frozenset(KINDS))
 
@@ -198,3 +202,63 @@ def test_one_wrong_digit_is_no_card(number: int) -> None:
     digits = [int(char) for char in str(number)]
     checked = next([*digits, last] for last in range(10) if personal_data.luhn([*digits, last]))
     assert not personal_data.luhn([*checked[:-1], (checked[-1] + 1) % 10])
+
+
+WORDLESS = {
+    "TravellingMessage.role": "one of a few names",
+    "TravellingMessage.status": "one of a few names",
+    "TravellingMessage.stop_reason": "one of a few names",
+    "TravellingMessage.model": "the name of a model",
+    "TravellingSession.title_source": "one of a few names",
+    "TravellingSession.memory_mode": "one of a few names",
+    "TravellingSession.category_source": "one of a few names",
+    "TravellingSession.model": "the name of a model",
+    "TravellingSession.attachments": "only for arrivals: an export has them in `meta`",
+    "MemoryRecord.id": "an id that the program made",
+    "MemoryRecord.kind": "one of a few names",
+    "MemoryRecord.state": "one of a few names",
+}
+"""Fields of an export that are not redacted, and why not. Numbers, dates and switches hold no words."""
+
+ADDRESS = "zoe.pelin@example.org"
+
+
+def planted(cls: Any) -> Any:
+    """An object with the address in every field that can hold words."""
+    return cls(**{name: with_address(name, hint) for name, hint in get_type_hints(cls).items()})
+
+
+def with_address(name: str, hint: Any) -> Any:
+    kinds = get_args(hint) or (hint,)
+    if name == "meta":
+        return json.dumps({"said": [ADDRESS], ADDRESS: 1})
+    if get_origin(hint) is tuple:
+        return (planted(kinds[0]) if is_dataclass(kinds[0]) else ADDRESS,)
+    if datetime in kinds:
+        return THEN
+    # What should be one of a few names is planted too: it is in `WORDLESS`.
+    return False if hint is bool else 0.5 if hint in (int, float) else ADDRESS
+
+
+def unredacted(one: Any) -> set[str]:
+    """The fields that have the address, by the names of class and field."""
+    found: set[str] = set()
+    for part in fields(one):
+        value = getattr(one, part.name)
+        parts = value if isinstance(value, tuple) else (value,)
+        if (name := f"{type(one).__name__}.{part.name}") in WORDLESS or not any(map(is_dataclass, parts)):
+            found |= {name} if ADDRESS in repr(value) or ADDRESS in str(value) else set()
+        else:
+            found = found.union(*map(unredacted, parts))
+    return found
+
+
+def test_every_field_of_an_export_is_redacted_or_holds_no_words() -> None:
+    """A new field has to be replaced by `Redactor`, or named in `WORDLESS` with a reason."""
+    session, memory = planted(TravellingSession), planted(MemoryRecord)
+    every = unredacted(session) | unredacted(memory)
+    assert {"TravellingSession.title", "TravellingMessage.content", "TravellingEvidence.quote"} < every
+    redactor = Redactor(EVERYTHING)
+    redactor.learn(session)
+    left = unredacted(redactor.session(session)) | unredacted(redactor.memory(memory))
+    assert left == set(WORDLESS)

@@ -1,6 +1,8 @@
 """Jobs that are cancelled, rooms that are closed, disks that are full."""
 
 import asyncio
+from collections.abc import Collection
+from datetime import datetime
 
 import pytest
 
@@ -64,10 +66,10 @@ async def test_a_full_disk_is_waited_out(bench: Bench, monkeypatch: pytest.Monke
     finish = bench.store.finish
     full = True
 
-    async def finish_if_there_is_room(job: Job) -> None:
+    async def finish_if_there_is_room(job: Job, *, kinds: Collection[str]) -> datetime | None:
         if full:
             raise StorageFull
-        await finish(job)
+        return await finish(job, kinds=kinds)
 
     monkeypatch.setattr(bench.store, "finish", finish_if_there_is_room)
     await bench.store.add("note", "k")

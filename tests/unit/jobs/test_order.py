@@ -1,5 +1,6 @@
 """In what order jobs are done, and what becomes of those that fail."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -150,3 +151,24 @@ async def test_what_is_added_is_begun_at_once_when_the_runner_is_told(bench: Ben
     bench.runner.wake()
     await quiet()
     assert bench.done == ["k"]
+
+
+async def test_after_the_last_job_the_queue_is_not_asked_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = bench.store.claim
+    asked = 0
+
+    async def counted(now: datetime, *, kinds: Collection[str]) -> Job | datetime | None:
+        nonlocal asked
+        asked += 1
+        return await claim(now, kinds=kinds)
+
+    monkeypatch.setattr(bench.store, "claim", counted)
+    await bench.store.add("note", "a")
+    await bench.store.add("note", "b")
+    await bench.store.add("note", "later", not_before=bench.time.now() + timedelta(seconds=5))
+    await bench.start()
+    assert (bench.done, asked) == (["a", "b"], 2)
+    await bench.time.passes(5)
+    assert (bench.done, asked) == (["a", "b", "later"], 3)

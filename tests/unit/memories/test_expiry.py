@@ -32,7 +32,7 @@ def test_a_plan_takes_each_memory_at_most_once_and_no_pinned_one(
     given_: Sequence[Memory], weight: float, mentions: int
 ) -> None:
     made = plan(given_, NOW, RULES, lambda _: weight, lambda _: mentions)
-    taken = [fate.memory for fate in (*made.archive, *made.prolong, *made.erase)]
+    taken = [expiry.memory for expiry in (*made.archive, *made.prolong, *made.erase)]
     assert len({id(memory) for memory in taken}) == len(taken)
     assert not any(memory.pinned for memory in taken)
     assert all(memory.state in FINDABLE for memory in taken)
@@ -64,8 +64,8 @@ def test_fading_comes_before_archiving() -> None:
     assert fading(soon, NOW, 1.0, RULES) is Why.EXPIRES_SOON
     assert plan([soon], NOW, RULES, lambda _: 1.0).archive == ()
     over = replace(soon, expires_at=NOW)
-    (fate,) = plan([over], NOW, RULES, lambda _: 1.0).archive
-    assert fate.why is Why.EXPIRED
+    (expiry,) = plan([over], NOW, RULES, lambda _: 1.0).archive
+    assert expiry.why is Why.EXPIRED
     faint = known(tier=MemoryTier.EPISODIC)
     assert fading(faint, NOW, 0.009, RULES) is Why.FADING
     assert plan([faint], NOW, RULES, lambda _: 0.009).archive == ()

@@ -20,6 +20,12 @@ def test_a_memory_is_cited_when_the_reply_says_what_it_adds(reply: str, used: bo
     assert cited(memory, {"where", "is", "my", "boat"}, set(reply.split())) is used
 
 
+def test_single_letters_are_no_citation() -> None:
+    memory = ["我", "的", "书", "绿", "绿书"]
+    assert not cited(memory, set(), {"我", "的", "书"})
+    assert cited(memory, set(), {"绿书"})
+
+
 def test_what_the_question_said_already_is_no_citation() -> None:
     assert not cited(["the", "boat"], {"boat"}, {"boat"})
     assert cited(["the", "boat", "green"], {"boat"}, {"green"})

@@ -309,3 +309,17 @@ async def test_the_wording_of_messages_is_read_for_the_questions_that_need_it(
     assert [hit.text for hit in second if hit.parts["dated"]] == ["I saw the tower last week."]
     await engine.warm_wordings()
     assert len(read) == 3
+
+
+async def test_each_sentence_of_a_question_finds_its_answer(store: Store) -> None:
+    said = [f"The {thing} was on page {number}." for number, thing in enumerate(["map", "boat", "lake"])]
+    await say(store, "My boss works in a bank.", *said, "The fair is in Leeds, a big fair.", *said)
+    found = await by_words(store).recall(RecallQuery("Where does my boss work? And where is the fair?", k=2))
+    assert set(texts(found)) == {"My boss works in a bank.", "The fair is in Leeds, a big fair."}
+
+
+async def test_korean_words_are_found_with_other_endings(store: Store) -> None:
+    await say(store, "어제 학교에서 친구를 만났어요.", "오늘은 비가 와요.", "내일 병원에 가요.")
+    assert texts(await by_words(store).recall(RecallQuery("학교는 어디야?", k=1))) == [
+        "어제 학교에서 친구를 만났어요."
+    ]

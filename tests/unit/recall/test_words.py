@@ -27,6 +27,7 @@ def test_speakers_are_found_by_whole_or_first_name() -> None:
     assert named("What did Caroline say to Jon?", SPEAKERS) == {2, 3}
     assert named("Jonathan's carolines", SPEAKERS) == frozenset()
     assert named("", SPEAKERS) == frozenset()
+    assert named("张伟喜欢什么？", ["张伟", "李", "赵雅琳"]) == {0}
 
 
 def test_names_leave_the_question_but_never_nothing() -> None:

@@ -42,6 +42,12 @@ def test_marks_are_those_of_the_index_s_own_tokenizer() -> None:
     assert [text[a:b] for a, b in marks] == ["Running", "ran the", "run", "runs", "rúns", "東京"]
 
 
+def test_any_part_of_a_korean_word_is_marked() -> None:
+    text = "학교에서, 학교는"
+    (marks,) = Lens().marks([text], [Words("학교"), Words("는")])
+    assert [text[a:b] for a, b in marks] == ["학교", "학교는"]
+
+
 def test_words_that_are_many_in_a_short_text_or_stand_together_count_more() -> None:
     fox, dog = Sought(surface(["fox"], prefix=False)), Sought(surface(["dog"], prefix=False))
     texts = ["fox and dog", "fox dog", "fox fox dog", "fox and dog " + "and more " * 50]

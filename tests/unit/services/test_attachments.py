@@ -14,7 +14,7 @@ from atlas_desktop.services.pdf_child import read
 
 def pdf(*pages: str, password: str = "") -> bytes:
     from pypdf import PdfReader, PdfWriter
-    from reportlab.pdfgen import canvas  # type: ignore[import-untyped]
+    from reportlab.pdfgen import canvas
 
     made = io.BytesIO()
     drawing = canvas.Canvas(made)

@@ -197,7 +197,7 @@ async def test_the_overview_tells_of_jobs_and_duties(place: Place) -> None:
 async def test_what_was_given_up_can_be_queued_again(place: Place) -> None:
     job = await place.background.add("note", "k", payload={"n": 1}, priority=3)
     claimed = await place.store.jobs.claim(job.not_before)
-    assert claimed is not None
+    assert isinstance(claimed, Job)
     await place.store.jobs.fail(claimed, "NoModel")
     assert await place.background.queue_failed() == 1
     (again,) = await place.store.jobs.list()

@@ -135,7 +135,7 @@ async def test_reject_pin_and_rescue() -> None:
     assert not (await place.knowledge.pin([key], pinned=False))[0].pinned
     end = place.clock.now() - timedelta(hours=1)
     going = await learned(place, "Going", tier=MemoryTier.SHORT_TERM, expires_at=end)
-    assert [fate.why for fate in await place.upkeep.fading()] == [Why.EXPIRED]
+    assert [expiry.why for expiry in await place.upkeep.fading()] == [Why.EXPIRED]
     await place.upkeep.collect()
     (again,) = await place.knowledge.accept([going])
     assert again.expires_at is not None

@@ -233,7 +233,7 @@ async def test_a_parcel_that_nothing_opens_keeps_nobody_out(two: TwoRooms) -> No
     await two.rooms.leave_private()
     private = await two.rooms.enter_private(PASSPHRASE)
     assert two.rooms.stuck == 1
-    assert [one.session_id for one in await opened.store.moves.waiting()] == [session.id]
+    assert [one.item_id for one in await opened.store.moves.waiting()] == [session.id]
     assert await private.store.list_sessions() == []
 
 

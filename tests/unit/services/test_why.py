@@ -73,7 +73,7 @@ async def test_a_memory_tells_its_words_its_uses_and_where_else_it_is_mentioned(
     ((source, said),) = found.sources
     assert (source.quote, said) == ("boat lies in Brest", scene.said)
     assert [(use.reply_id, use.how) for use in found.uses] == [(scene.reply.id, "cited")]
-    assert [(one.reply, one.considered.fate) for one in found.looked] == [(scene.reply.id, "told")]
+    assert [(one.reply, one.considered.outcome) for one in found.looked] == [(scene.reply.id, "told")]
     assert sessions(found) == [scene.other.id]
     assert as_json(found)["sources"][0]["message"] == scene.said.id
     assert "“boat lies in Brest”" in described(found)
@@ -82,7 +82,7 @@ async def test_a_memory_tells_its_words_its_uses_and_where_else_it_is_mentioned(
 async def test_a_message_leads_to_what_was_learned_from_it(scene: Scene) -> None:
     found = await scene.service.why(scene.said.id)
     assert (found.kind, [one.id for one in found.memories]) == ("message", [scene.memory.id])
-    assert [one.considered.fate for one in found.looked] == ["too_far"]
+    assert [one.considered.outcome for one in found.looked] == ["too_far"]
     assert sessions(found) == [scene.other.id]
     assert as_json(found)["memories"][0]["id"] == scene.memory.id
 
@@ -92,7 +92,9 @@ async def test_a_reply_tells_what_it_was_given_and_what_lost(scene: Scene) -> No
     assert found == await scene.service.why(scene.reply.id)
     assert (found.kind, found.shown) == ("reply", 1)
     assert [(item.considered.id, item.text) for item in found.told] == [(scene.memory.id, scene.memory.text)]
-    assert [(item.considered.fate, item.text) for item in found.left_out] == [("too_far", scene.said.content)]
+    assert [(item.considered.outcome, item.text) for item in found.left_out] == [
+        ("too_far", scene.said.content)
+    ]
     assert [(item.session, item.said) for item in (*found.told, *found.left_out)] == [
         (scene.session.id, scene.said),
         (scene.session.id, scene.said),
@@ -103,14 +105,14 @@ async def test_a_reply_tells_what_it_was_given_and_what_lost(scene: Scene) -> No
     assert shape["considered"][0]["fate"] == "too_far"
     assert [one["id"] for one in shape["profile"]] == [scene.memory.id]
     assert "From your profile" in described(found)
-    assert "not close enough" in described(found)
+    assert "not relevant enough" in described(found)
 
 
 async def test_what_is_not_found_any_more_says_why(scene: Scene) -> None:
     await scene.store.memories.change(scene.memory.id, MemoryPatch(state=MemoryState.ARCHIVED))
     found = await scene.service.why(scene.memory.id)
     assert (found.hidden, as_json(found)["hidden"]) == ("archived", "archived")
-    assert "Archived" in described(found)
+    assert "It is archived." in described(found)
 
 
 async def test_nothing_of_that_id(scene: Scene) -> None:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from models.llamacpp.chat_runtime import TASK_BATCH, UNINTERRUPTED_BATCH, ChatRuntimes
+from models.llamacpp.chat_runtime import TASK_BATCH, UNINTERRUPTED_BATCH, ChatRuntime
 from models.llamacpp.jobs import LEAST_BATCH, TRIAL_BATCH
 from models.llamacpp.native import Context, Model
 from models.llamacpp.prompts import PromptBuilder
@@ -53,13 +53,13 @@ class FakeContext:
         self.closed = True
 
 
-def speakers(made: list[tuple[int, bool]], *, length: int = 6000, whole: bool = False) -> ChatRuntimes:
+def chat_runtime(made: list[tuple[int, bool]], *, length: int = 6000, whole: bool = False) -> ChatRuntime:
     def new_context(wanted: int, interruptible: bool) -> Context:
         made.append((wanted, interruptible))
         return cast("Context", FakeContext(wanted, whole=whole))
 
     model: Any = SimpleNamespace(keeps_whole_state=whole)
-    return ChatRuntimes(
+    return ChatRuntime(
         cast("Model", model),
         cast("PromptBuilder", None),
         cast("Context", FakeContext(length, whole=whole)),
@@ -72,32 +72,32 @@ def speakers(made: list[tuple[int, bool]], *, length: int = 6000, whole: bool = 
 
 def test_the_task_gets_a_context_of_the_length_it_needs() -> None:
     made: list[tuple[int, bool]] = []
-    all_of_them = speakers(made)
-    first = all_of_them.task(100)
-    assert all_of_them.task(1000) is first
-    second = all_of_them.task(1025)
+    used = chat_runtime(made)
+    first = used.task(100)
+    assert used.task(1000) is first
+    second = used.task(1025)
     assert cast("FakeContext", first.context).closed
     assert second is not first
-    assert all_of_them.task(50) is second
-    assert all_of_them.task(70_000).context.length == 6000
+    assert used.task(50) is second
+    assert used.task(70_000).context.length == 6000
     assert made == [(1024, True), (2048, True), (6000, True)]
     assert second.batch == TASK_BATCH
 
 
 def test_a_model_that_would_lose_everything_is_not_interrupted() -> None:
     made: list[tuple[int, bool]] = []
-    task = speakers(made, whole=True).task(100)
+    task = chat_runtime(made, whole=True).task(100)
     assert made == [(1024, False)]
     assert task.batch == UNINTERRUPTED_BATCH
 
 
 @pytest.mark.parametrize("lost", [0, 3, 12])
 def test_a_batch_that_is_lost_is_followed_by_smaller_ones(lost: int) -> None:
-    speaker = speakers([]).task(500)
+    runner = chat_runtime([]).task(500)
     losses = iter([True] * lost)
     context = FakeContext(1024, aborts=lambda: next(losses, False))
-    speaker.context = cast("Context", context)
-    for _ in speaker._read(list(range(500)), 0, lambda: False):
+    runner.context = cast("Context", context)
+    for _ in runner._read(list(range(500)), 0, lambda: False):
         pass
     assert context.tokens == list(range(500))
     halved = [max(LEAST_BATCH, TASK_BATCH >> n) for n in range(lost + 1)]
@@ -106,39 +106,39 @@ def test_a_batch_that_is_lost_is_followed_by_smaller_ones(lost: int) -> None:
 
 
 def test_where_others_were_at_work_a_little_is_read_first() -> None:
-    speaker = speakers([]).task(500)
+    runner = chat_runtime([]).task(500)
     context = FakeContext(1024)
     context.others_were_at_work = True
-    speaker.context = cast("Context", context)
-    for _ in speaker._read(list(range(500)), 0, lambda: False):
+    runner.context = cast("Context", context)
+    for _ in runner._read(list(range(500)), 0, lambda: False):
         pass
     assert context.asked[0] == TRIAL_BATCH < TASK_BATCH
     assert max(context.asked) == TASK_BATCH
 
 
 def test_what_was_told_of_the_chat_is_found_again_when_it_has_gone_on() -> None:
-    all_of_them = speakers([])
-    context = all_of_them.chat.context
+    used = chat_runtime([])
+    context = used.chat.context
     context.tokens = [1, 2, 3]
-    all_of_them.remember_chat()
+    used.remember_chat()
     told = hash_tokens([1, 2, 3])
     context.tokens = [1, 2, 3, 4]
-    assert all_of_them.chat_holds(told)
-    assert all_of_them.chat_holds(hash_tokens(context.tokens))
+    assert used.chat_holds(told)
+    assert used.chat_holds(hash_tokens(context.tokens))
     context.tokens = [1, 2, 9, 4]
-    assert not all_of_them.chat_holds(told)
+    assert not used.chat_holds(told)
     for number in range(40):
         context.tokens = [number, number]
-        all_of_them.remember_chat()
-    assert all_of_them.length_of(told) == 0
-    all_of_them.drop_states()
+        used.remember_chat()
+    assert used.length_of(told) == 0
+    used.drop_states()
     assert context.tokens == []
 
 
 def test_what_the_chat_holds_is_not_read_again() -> None:
-    all_of_them = speakers([])
-    all_of_them.chat.context.tokens = [1, 2, 3]
+    used = chat_runtime([])
+    used.chat.context.tokens = [1, 2, 3]
     sent: list[protocol.AnyAnswer] = []
-    for _ in all_of_them.prefill(protocol.Prefill(7, []), [1, 2, 3], sent.append, lambda: False):
+    for _ in used.prefill(protocol.Prefill(7, []), [1, 2, 3], sent.append, lambda: False):
         pass
     assert sent == [protocol.Prefilled(7, 3, 0, hash_tokens([1, 2, 3]))]

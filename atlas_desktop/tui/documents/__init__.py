@@ -1,0 +1,1 @@
+"""The Documents view: the library of a room, and the reader."""

@@ -1,0 +1,394 @@
+"""Windows of the Documents view: which file to add, which folder to watch."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.timer import Timer
+from textual.widgets import Button, Input, OptionList, Select, Static
+from textual.widgets.option_list import Option
+
+from atlas_desktop.errors import size
+from atlas_desktop.locale import _, ngettext, number
+from atlas_desktop.phrases.documents import scan_reason
+from atlas_desktop.services.attachments import typed_path
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.documents.texts import on_missing_text
+from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.tui.widgets.inputs import CleanInput, Tick
+from memory.documents.entities import OnMissing
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.documents.scanning import FolderScan
+    from atlas_desktop.services.room import RoomServices
+    from atlas_desktop.tui.base import BaseApp
+
+_OFFERED = 6
+_LISTED = 300
+"""Files of a folder that are listed before it is watched."""
+_PAUSE_S = 0.3
+
+_CSS = """
+{name} {{
+    align: center middle;
+    background: $background 70%;
+    .box {{
+        width: 84; max-width: 96%; height: auto; max-height: 96%; padding: 0 2;
+        background: $surface; border: round $primary;
+        border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
+        scrollbar-size-vertical: 1;
+    }}
+    .name {{ height: 1; padding-left: 1; }}
+    .hint {{ color: $quiet; height: auto; padding: 0 1; }}
+    .problem {{ color: $error; height: auto; padding: 0 1; display: none; }}
+    .problem.-shown {{ display: block; }}
+    .pair {{ height: auto; }}
+    .pair > Vertical {{ width: 1fr; height: auto; }}
+    .buttons {{ height: auto; align-horizontal: right; }}
+    Button {{ margin-left: 2; min-width: 10; }}
+    Tick {{ padding: 0 1; }}
+    Select {{ height: auto; padding: 0 1; }}
+}}
+"""
+
+
+def completions(typed: str, *, folders_only: bool = False) -> list[str]:
+    """Returns the paths that begin with what is typed, at most a few; folders end with a separator.
+
+    Accesses the disk.
+    """
+    if not typed:
+        return []
+    head, tail = os.path.split(typed)
+    try:
+        folder = Path(head or ".").expanduser()
+        with os.scandir(folder) as found:
+            entries = [
+                (entry.name, entry.is_dir())
+                for entry in found
+                if entry.name.startswith(tail) and (tail.startswith(".") or not entry.name.startswith("."))
+            ]
+    except (OSError, RuntimeError, ValueError):
+        # There is no such folder, or it cannot be read: there is nothing to complete.
+        return []
+    names = sorted(
+        name + os.sep if is_folder else name for name, is_folder in entries if is_folder or not folders_only
+    )
+    return [os.path.join(head, name) for name in names[:_OFFERED]]  # noqa: PTH118 - keeps ~ and ./ as typed
+
+
+class PathField(Vertical):
+    """A field for a path. Below it are the paths that complete it: Tab takes the first, a click any."""
+
+    DEFAULT_CSS = """
+    PathField {
+        height: auto;
+        OptionList {
+            height: auto; max-height: 6; margin: 0 1; padding: 0; border: none; background: $panel;
+            display: none; scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
+        }
+        OptionList.-some { display: block; }
+    }
+    """
+
+    class Field(CleanInput):
+        """Tab completes the path while there is something to complete."""
+
+        BINDINGS: ClassVar[list[BindingType]] = [
+            Binding("tab", "complete", show=False, priority=True, system=True),
+            Binding("down", "offers", show=False),
+        ]
+
+        def action_complete(self) -> None:
+            field = self.parent
+            if not isinstance(field, PathField) or not field.complete():
+                self.screen.focus_next()
+
+        def action_offers(self) -> None:
+            self.screen.focus_next()
+
+    def __init__(self, app: "BaseApp", *, placeholder: str, folders_only: bool = False) -> None:
+        super().__init__()
+        self._app = app
+        self._folders_only = folders_only
+        self._input = self.Field(placeholder=placeholder, id="path", select_on_focus=False)
+        self._offers = OptionList(markup=False)
+        self._found: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield self._input
+        yield self._offers
+
+    @property
+    def path(self) -> str:
+        return typed_path(self._input.value)
+
+    def complete(self) -> bool:
+        """Completes the path as far as all offers agree, or else to the first; returns whether it changed."""
+        if not self._found:
+            return False
+        first, last = min(self._found), max(self._found)
+        same = next((at for at, sign in enumerate(first) if sign != last[at : at + 1]), len(first))
+        self._put(first[:same] if same > len(self._input.value) else self._found[0])
+        return True
+
+    def _put(self, path: str) -> None:
+        self._input.value = path
+        self._input.cursor_position = len(path)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._app.attempt(partial(self._look, event.value), group="path", exclusive=True)
+
+    async def _look(self, typed: str) -> None:
+        found = await asyncio.to_thread(completions, typed, folders_only=self._folders_only)
+        if not self.is_attached or typed != self._input.value:
+            return
+        self._found = [one for one in found if one != typed]
+        self._offers.clear_options()
+        self._offers.add_options([Option(clean_line(one)) for one in self._found])
+        self._offers.set_class(bool(self._found), "-some")
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self._put(self._found[event.option_index])
+        self._input.focus()
+
+
+@dataclass(frozen=True, slots=True)
+class ToAdd:
+    """A file or folder to add, and whether the room keeps a copy."""
+
+    path: str
+    copy: bool
+
+
+class AddScreen(Covering, ModalScreen[ToAdd | None]):
+    """Dismissed with what to add, or None."""
+
+    DEFAULT_CSS = _CSS.format(name="AddScreen")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Cancel"))]
+
+    def __init__(self, app: "BaseApp") -> None:
+        super().__init__()
+        self._path = PathField(app, placeholder=_("Path of a file or a folder"))
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = _("Add documents")
+            box.border_subtitle = _("Enter adds · Tab completes · Esc cancels")
+            yield Static(
+                _("A file, or everything below a folder, once. The files stay where they are."),
+                classes="hint",
+                markup=False,
+            )
+            yield self._path
+            yield Tick(_("Also keep a copy of each file in the room"), id="copy")
+            yield Static(_("There is no such file or folder."), classes="problem", markup=False)
+            with Horizontal(classes="buttons"):
+                yield Button(_("Cancel"), id="no", compact=True)
+                yield Button(_("Add"), id="yes", variant="primary", compact=True)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._submit()
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        if event.button.id == "yes":
+            self._submit()
+        else:
+            self.dismiss(None)
+
+    def _submit(self) -> None:
+        path = self._path.path
+        if path and _exists(path):
+            self.dismiss(ToAdd(path, self.query_one(Tick).value))
+        else:
+            self.query_one(".problem").add_class("-shown")
+            self._path.query_one(Input).focus()
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+@dataclass(frozen=True, slots=True)
+class ToWatch:
+    """A folder to watch, and its rules."""
+
+    path: str
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    on_missing: OnMissing
+
+
+class WatchScreen(Covering, ModalScreen[ToWatch | None]):
+    """Dismissed with the folder to watch, or None. It shows what would be read before anything is."""
+
+    DEFAULT_CSS = (
+        _CSS.format(name="WatchScreen")
+        + """
+    WatchScreen {
+        #preview {
+            height: 7; border: round $border-blurred; padding: 0 1; background: $surface;
+            scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
+            &:focus { border: round $border; background-tint: transparent; }
+        }
+        #counts { height: 1; padding: 0 1; }
+    }
+    """
+    )
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Cancel"))]
+
+    def __init__(self, app: "BaseApp", room: "RoomServices") -> None:
+        super().__init__()
+        self.atlas = app
+        self._room = room
+        self._timer: Timer | None = None
+        self._path = PathField(app, placeholder=_("Path of a folder"), folders_only=True)
+
+    def compose(self) -> ComposeResult:
+        choices = [(on_missing_text(one), one.value) for one in OnMissing]
+        with VerticalScroll(classes="box", can_focus=False) as box:
+            box.border_title = _("Watch a folder")
+            box.border_subtitle = _("Enter watches · Tab completes · Esc cancels")
+            yield self._path
+            with Horizontal(classes="pair"):
+                with Vertical():
+                    yield Static(_("Only files like (empty: all)"), classes="name", markup=False)
+                    yield CleanInput(placeholder="*.md, papers/**", id="include", select_on_focus=False)
+                with Vertical():
+                    yield Static(_("Not files like"), classes="name", markup=False)
+                    yield CleanInput(placeholder="drafts/, *.log", id="exclude", select_on_focus=False)
+            yield Static(_("If a file is gone"), classes="name", markup=False)
+            yield Select(choices, value=OnMissing.KEEP.value, allow_blank=False, id="missing", compact=True)
+            yield Static(_("Type a path to see what would be read."), id="counts", markup=False)
+            yield OptionList(id="preview", markup=False)
+            with Horizontal(classes="buttons"):
+                yield Button(_("Cancel"), id="no", compact=True)
+                yield Button(_("Watch"), id="yes", variant="primary", compact=True)
+
+    @property
+    def _chosen(self) -> ToWatch:
+        missing = self.query_one("#missing", Select)
+        return ToWatch(
+            self._path.path,
+            _patterns(self.query_one("#include", Input).value),
+            _patterns(self.query_one("#exclude", Input).value),
+            OnMissing(str(missing.value)),
+        )
+
+    def on_input_changed(self, _event: Input.Changed) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(_PAUSE_S, self._look)
+
+    def _look(self) -> None:
+        if self.is_attached:
+            self.atlas.attempt(self._preview, group="preview", exclusive=True)
+
+    async def _preview(self) -> None:
+        chosen = self._chosen
+        if not chosen.path or not await asyncio.to_thread(_is_folder, chosen.path):
+            words = (
+                _("There is no such folder.") if chosen.path else _("Type a path to see what would be read.")
+            )
+            self._show(words, [])
+            return
+        found = await self._room.documents.preview(
+            chosen.path, include=chosen.include, exclude=chosen.exclude
+        )
+        if self.is_attached and chosen.path == self._path.path:
+            self._show(_counts(found), _lines(found))
+
+    def _show(self, words: str, lines: Sequence[Content]) -> None:
+        if not self.is_attached:
+            return
+        self.query_one("#counts", Static).update(Content(words))
+        listing = self.query_one("#preview", OptionList)
+        listing.clear_options()
+        listing.add_options([Option(line) for line in lines])
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._submit()
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        if event.button.id == "yes":
+            self._submit()
+        else:
+            self.dismiss(None)
+
+    def _submit(self) -> None:
+        chosen = self._chosen
+        if chosen.path and _is_folder(chosen.path):
+            self.dismiss(chosen)
+        else:
+            self._show(_("There is no such folder."), [])
+            self._path.query_one(Input).focus()
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "ctrl+s":
+            event.stop()
+            self._submit()
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+def _patterns(text: str) -> tuple[str, ...]:
+    return tuple(one.strip() for one in text.split(",") if one.strip())
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, RuntimeError, ValueError):
+        return False
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).expanduser().is_dir()
+    except (OSError, RuntimeError, ValueError):
+        return False
+
+
+def _counts(found: "FolderScan") -> str:
+    taken = ngettext(
+        "{count} file would be read ({bytes})",
+        "{count} files would be read ({bytes})",
+        len(found.files),
+        bytes=size(sum(one.facts.size for one in found.files)),
+    )
+    return f"{taken} · {ngettext('{count} skipped', '{count} skipped', len(found.skipped))}"
+
+
+def _lines(found: "FolderScan") -> list[Content]:
+    """Returns what would be skipped, with reasons, after what would be read."""
+    lines = [
+        Content.assemble(
+            ("✓ ", "$success"), clean_line(one.relative), (f"  {size(one.facts.size)}", "$quiet")
+        )
+        for one in found.files[:_LISTED]
+    ]
+    if len(found.files) > _LISTED:
+        lines.append(Content(_("… and {count} more", count=number(len(found.files) - _LISTED))))
+    lines += [
+        Content.assemble(
+            ("✗ ", "$warning"), clean_line(one.where), (f"  {scan_reason(one.reason)}", "$quiet")
+        )
+        for one in found.skipped[:_LISTED]
+    ]
+    if len(found.skipped) > _LISTED:
+        lines.append(Content(_("… and {count} more", count=number(len(found.skipped) - _LISTED))))
+    return lines
