@@ -83,7 +83,7 @@ def gather(
     import numpy as np
 
     n = len(columns)
-    lexical, window, title = np.zeros(n), np.zeros(n + 1), np.zeros(n)
+    lexical, window, title = np.zeros(n), np.zeros(n), np.zeros(n)
     pages, documents = np.zeros(len(columns.page_words)), np.zeros(len(columns.document_words))
     before, after = columns.before, columns.after
     # NOBODY is the last element of an array that is one longer.
@@ -98,35 +98,39 @@ def gather(
         int(np.count_nonzero(lengths)) for lengths in (words[:-1], page_words, document_words)
     )
     whole = 0.0
+    # Used for every word, and emptied after it: clearing 100,000 rows for each would take most of the time.
+    counts, touched = np.zeros(n + 1), np.zeros(n + 1, np.bool_)
     for one in postings:
-        text = np.bincount(columns.rows_of(np.asarray(one.text, np.int64)), minlength=n)
-        context = np.bincount(columns.rows_of(np.asarray(one.context, np.int64)), minlength=n)
-        counts = np.where(allowed, text + CONTEXT * context, 0.0)
-        at = np.flatnonzero(counts)
+        text, context = (_found(columns, allowed, seqs) for seqs in (one.text, one.context))
+        touched[text] = touched[context] = True
+        at = np.flatnonzero(touched[:-1])
         rarity = one.weight * _rarity(size, len(at))
         whole += rarity
         if not len(at):
             continue
-        lexical[at] += rarity * _saturated(counts[at], norm[at])
-        title[at] += np.where(context[at] > 0, rarity, 0.0)
-        counts = np.append(counts, 0.0)
-        touched = np.zeros(n + 1, np.bool_)
-        touched[at] = touched[before[at]] = touched[after[at]] = True
+        np.add.at(counts, text, 1.0)
+        np.add.at(counts, context, CONTEXT)
+        own = counts[at]
+        lexical[at] += rarity * _saturated(own, norm[at])
+        title[np.unique(context)] += rarity
+        touched[before[at]] = touched[after[at]] = True
         near = np.flatnonzero(touched[:-1] & allowed)
         total = counts[near] + counts[before[near]] + counts[after[near]]
         window[near] += one.weight * _rarity(size, len(near)) * _saturated(total, window_norm[near])
+        touched[:] = False
+        counts[at] = 0.0
         for into, of, of_norm, of_size in (
             (pages, columns.page, page_norm, page_size),
             (documents, columns.document, document_norm, document_size),
         ):
-            total = _summed(of[at], counts[at], len(into))
+            total = _summed(of[at], own, len(into))
             holders = np.flatnonzero(total)
             into[holders] += (
                 one.weight * _rarity(of_size, len(holders)) * _saturated(total[holders], of_norm[holders])
             )
     beside = None
     if cosine is not None:
-        known = np.append(cosine, np.nan)
+        known = np.append(np.where(allowed, cosine, np.nan), np.nan)
         both = np.stack([known[before], known[after]])
         there = ~np.isnan(both)
         held = there.sum(0)
@@ -134,13 +138,21 @@ def gather(
     return Evidence(
         allowed=allowed,
         lexical=lexical,
-        window=window[:-1],
+        window=window,
         title=title / whole if whole > 0 else title,
         page=pages[columns.page],
         document=documents[columns.document],
         semantic=cosine,
         neighbour=beside,
     )
+
+
+def _found(columns: ChunkColumns, allowed: "NDArray[np.bool_]", seqs: Sequence[int]) -> "NDArray[np.int64]":
+    """Returns the rows of chunks that may be found, as often as they are listed."""
+    import numpy as np
+
+    rows = columns.rows_of(np.asarray(seqs, np.int64))
+    return np.asarray(rows[allowed[rows]])
 
 
 def _norm(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -163,8 +175,8 @@ def everywhere(
     pages = len(np.unique(columns.page[allowed]))
     found = set()
     for one in postings:
-        rows = columns.rows_of(np.asarray([*one.text, *one.context], np.int64))
-        if 2 * len(np.unique(columns.page[rows[allowed[rows]]])) > pages:
+        rows = _found(columns, allowed, [*one.text, *one.context])
+        if 2 * len(np.unique(columns.page[rows])) > pages:
             found.add(one.term)
     return frozenset(found)
 

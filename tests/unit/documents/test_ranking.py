@@ -162,6 +162,12 @@ def test_rows_that_are_not_allowed_are_neither_found_nor_counted() -> None:
     assert set(found(pieces, "tax debt", allowed=allowed)) == {0, 1}
 
 
+def test_the_meaning_of_rows_that_are_not_allowed_does_not_count() -> None:
+    pieces = [Piece("x"), Piece("x"), Piece("x"), Piece("x", "b")]
+    _, scores = ranked(pieces, "tax", allowed=[True, True, False, True], cosine=[0.1, 0.3, 0.9, 0.2])
+    assert scores.parts["neighbour"] == pytest.approx([1.0, 0.0, 0.0, 0.0])
+
+
 def test_meaning_finds_what_has_none_of_the_words() -> None:
     pieces = [Piece("levies", "a"), Piece("weather", "b"), Piece("music", "c")]
     assert found(pieces, "tax", cosine=[0.7, 0.1, 0.2])[0] == 0
