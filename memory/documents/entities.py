@@ -359,6 +359,10 @@ class DocumentEntry:
     searched: bool
 
 
+ALL_CHUNKS = (0, 2**62)
+"""The first and last `seq` that a chunk can have."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkPosting:
     """Where a stem or a phrase occurs: the `seq` of chunks, once for each time; in their texts, and in their

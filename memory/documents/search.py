@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memory.documents.catalogue import ChunkColumns, Library
-from memory.documents.entities import DocumentHit, DocumentQuery, Grain
-from memory.documents.ranking import Scores, Weights, best, score
+from memory.documents.entities import ALL_CHUNKS, ChunkPosting, DocumentHit, DocumentQuery, Grain
+from memory.documents.question import LINES_AMONG, looked_for, names, subject
+from memory.documents.ranking import Scores, Weights, best, everywhere, score
 from memory.recall.entities import QueryVectors
-from memory.recall.words import content_words
+from memory.recall.words import carries_meaning, content_words, without_names
 from memory.storage.store import Store
 from memory.vectors.entities import Scope
 from memory.vectors.indexing import IndexMirror
@@ -27,6 +28,16 @@ FEW = 1_000
 common to look up."""
 NEAREST = 1_000
 """Chunks compared by meaning: the nearest ones; the others count as the farthest of these."""
+
+
+def _within(query: DocumentQuery, columns: ChunkColumns, allowed: "NDArray[np.bool_]") -> tuple[int, int]:
+    """Returns which chunks are read, by `seq`: all of them, unless documents are named."""
+    return ALL_CHUNKS if query.documents is None else _span(columns, allowed)
+
+
+def _span(columns: ChunkColumns, allowed: "NDArray[np.bool_]") -> tuple[int, int]:
+    seqs = columns.seq[allowed]
+    return (int(seqs.min()), int(seqs.max())) if len(seqs) else (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +107,63 @@ class DocumentSearch:
         self._version = version
 
     async def _answer(self, query: DocumentQuery) -> tuple[tuple[DocumentHit, ...], bool]:
-        embedding = asyncio.ensure_future(self._embedded(query.text))
+        # Among all documents, the question is embedded while words are looked up. Within some, it is first
+        # looked which names stand everywhere in them.
+        apart = query.documents is None
+        embedding = asyncio.ensure_future(self._embedded(query.text)) if apart else None
         try:
             await self.follow()
             columns = self._library.columns
             if not len(columns):
                 return (), False
-            stems = content_words(await self._store.evidence.stems(query.text))
-            most = min(COMMON, max(FEW, round(COMMON_SHARE * len(columns))))
-            postings = await self._store.documents.evidence.postings(stems, at_most=most)
+            allowed = self._allowed(query, columns)
+            postings = await self._postings(query, columns, allowed)
+            if embedding is None:
+                text = await self._without_common_names(query.text, columns, allowed)
+                embedding = asyncio.ensure_future(self._embedded(text))
             vector = await embedding
         finally:
-            embedding.cancel()
-        allowed = self._allowed(query, columns)
+            if embedding is not None:
+                embedding.cancel()
         cosine = None if vector is None else await self._cosine(query, columns, vector)
         scores = await asyncio.to_thread(score, columns, allowed, postings, cosine, self._weights)
         rows = best(columns, scores, query.grain, query.k)
         return await self._hits(columns, scores, rows, query.grain), cosine is not None
+
+    async def _postings(
+        self, query: DocumentQuery, columns: ChunkColumns, allowed: "NDArray[np.bool_]"
+    ) -> list[ChunkPosting]:
+        """Returns where the words of the question occur, two of them together, and what statements call what
+        it asks for."""
+        stems = content_words(await self._store.evidence.stems(subject(query.text)))
+        most = min(COMMON, max(FEW, round(COMMON_SHARE * len(columns))))
+        lines = int(allowed.sum()) <= LINES_AMONG
+        return await self._store.documents.evidence.postings(
+            list(dict.fromkeys(stems)),
+            at_most=most,
+            within=_within(query, columns, allowed),
+            phrases=looked_for(query.text, stems, lines=lines),
+        )
+
+    async def _without_common_names(
+        self, text: str, columns: ChunkColumns, allowed: "NDArray[np.bool_]"
+    ) -> str:
+        """Returns a question without the names that the documents have everywhere: all of their passages are
+        as near to these."""
+        found = names(text)
+        stems = [content_words(own) for own in await self._store.evidence.stems_of(found)]
+        different = list(dict.fromkeys(stem for own in stems for stem in own))
+        if not different:
+            return text
+        span = _span(columns, allowed)
+        postings = await self._store.documents.evidence.postings(different, at_most=COMMON, within=span)
+        common = everywhere(columns, allowed, postings)
+        gone = [
+            name
+            for name, own in zip(found, stems, strict=True)
+            if carries_meaning(own) and common.issuperset(own)
+        ]
+        return without_names(text, gone)
 
     def _allowed(self, query: DocumentQuery, columns: ChunkColumns) -> "NDArray[np.bool_]":
         import numpy as np

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 from memory.clock import Clock
 from memory.documents.entities import (
+    ALL_CHUNKS,
     Chunk,
     ChunkEntry,
     ChunkPosting,
@@ -25,6 +26,7 @@ from memory.documents.entities import (
     UnembeddedChunk,
     WatchedFolder,
 )
+from memory.documents.question import Looked
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.database import Database
@@ -279,12 +281,23 @@ class ChunkEvidenceStore:
         """Returns the entries of these documents, or of all."""
         return await self._database.read(lambda conn: chunks.documents(conn, ids))
 
-    async def postings(self, terms: Sequence[str], *, at_most: int) -> list[ChunkPosting]:
-        """Returns where each of these stems occurs, without those in more than `at_most` chunks."""
+    async def postings(
+        self,
+        terms: Sequence[str],
+        *,
+        at_most: int,
+        within: tuple[int, int] = ALL_CHUNKS,
+        phrases: Sequence[Looked] = (),
+    ) -> list[ChunkPosting]:
+        """Returns where each of these stems and phrases occurs, without stems in more than `at_most` chunks.
+
+        `within` are the first and last `seq` of the chunks that are read; then no stem is too common.
+        """
         await self._database.prepare(chunks.know_vocabularies)
 
         def work(conn: Connection) -> list[ChunkPosting]:
-            found = (chunks.posting(conn, term, at_most) for term in terms)
+            found = [chunks.posting(conn, term, at_most, within) for term in terms]
+            found += [chunks.matching(conn, one.match, one.phrases[0], one.weight, within) for one in phrases]
             return [one for one in found if one is not None]
 
         return await self._database.read(work)

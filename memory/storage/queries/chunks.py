@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection, Sequence
 from sys import intern
 
-from memory.documents.entities import ChunkEntry, ChunkPosting, DocumentEntry, UnembeddedChunk
+from memory.documents.entities import ALL_CHUNKS, ChunkEntry, ChunkPosting, DocumentEntry, UnembeddedChunk
 from memory.storage.connection import Connection
 from memory.storage.connection import columns as columns_of
 from memory.storage.queries.documents import SEARCHED
@@ -85,21 +85,49 @@ def documents(conn: Connection, ids: Collection[str] | None) -> list[DocumentEnt
     ]
 
 
-def posting(conn: Connection, term: str, at_most: int) -> ChunkPosting | None:
-    """Returns where a term occurs; None if that is nowhere, or in more than `at_most` chunks."""
+def posting(
+    conn: Connection, term: str, at_most: int, within: tuple[int, int] = ALL_CHUNKS
+) -> ChunkPosting | None:
+    """Returns where a term occurs; None if that is nowhere, or in more than `at_most` chunks.
+
+    `within` bounds the `seq` of the chunks that are read; such a bound lifts the one of their number.
+    """
     if is_unspaced(term):
         return _piece_posting(conn, term, at_most)
-    known = conn.execute("SELECT doc FROM temp.chunk_word_counts WHERE term = ?", (term,)).fetchone()
-    if known is None or known[0] > at_most:
-        return None
+    if within == ALL_CHUNKS:
+        known = conn.execute("SELECT doc FROM temp.chunk_word_counts WHERE term = ?", (term,)).fetchone()
+        if known is None or known[0] > at_most:
+            return None
     # One text with all places is read several times faster than one row for each.
     found = dict(
         conn.execute(
-            "SELECT col, json_group_array(doc) FROM temp.chunk_word_places WHERE term = ? GROUP BY col",
-            (term,),
+            """
+            SELECT col, json_group_array(doc) FROM temp.chunk_word_places
+            WHERE term = ? AND doc BETWEEN ? AND ? GROUP BY col
+            """,
+            (term, *within),
         ).fetchall()
     )
+    if not found:
+        return None
     return ChunkPosting(term, json.loads(found.get("text", "[]")), json.loads(found.get("context", "[]")))
+
+
+def matching(
+    conn: Connection, match: str, name: str, weight: float, within: tuple[int, int]
+) -> ChunkPosting | None:
+    """Returns the chunks that match an FTS5 expression (`memory.documents.question.Looked`), as a posting of
+    that name and weight; None if there are none."""
+    (rows,) = conn.execute(
+        """
+        SELECT json_group_array(rowid) FROM (
+            SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid BETWEEN ? AND ?
+        )
+        """,
+        (match, *within),
+    ).fetchone()
+    found = json.loads(rows)
+    return ChunkPosting(name, found, [], weight) if found else None
 
 
 def _piece_posting(conn: Connection, term: str, at_most: int) -> ChunkPosting | None:
