@@ -61,6 +61,7 @@ _HELP = {
     "/resume": N_("/resume ID|last: continue an earlier session."),
     "/rename": N_("/rename TITLE: name this session."),
     "/fork": N_("/fork [TITLE]: continue in a copy of this session; the original stays unchanged."),
+    "/document": N_("/document: make a document of this session: decisions, facts, code and open questions."),
     "/regenerate": N_("/regenerate: get a new reply to your latest message; the earlier reply is kept."),
     "/continue": N_("/continue: continue the latest reply from its last word, if it was stopped or cut off."),
     "/edit": N_("/edit TEXT: replace your latest message with this; the old message and its reply are kept."),
@@ -503,6 +504,7 @@ class ChatCommands:
             "/edit": self.edit,
             "/continue": self.go_on,
             "/fork": self.fork,
+            "/document": self.document,
             "/split": self.split,
             "/context": self.context,
             "/summarise": self.summarise,
@@ -546,6 +548,10 @@ class ChatCommands:
         session = await self._talk.room.sessions.fork(self._talk.begun(), title=rest)
         self._talk.session = session.id
         self._talk.tell("forked", _titled(session.title, session.message_count))
+
+    async def document(self, _rest: str) -> None:
+        made = await self._talk.room.documents.from_session(self._talk.begun())
+        self._talk.tell("document", _("Made the document {id}.", id=made.id))
 
     # --- turns ------------------------------------------------------------------------------------
 

@@ -166,6 +166,17 @@ _CONVERSATION: tuple[Action, ...] = (
         ),
     ),
     Action(
+        "session.document",
+        Where.CHAT,
+        "make_document",
+        slash="/document",
+        name=_("Make a document of the conversation"),
+        help=_(
+            "Make a document of this conversation: its decisions, facts, code and open questions, each with "
+            "a link to its message. `e` in the Documents view edits it."
+        ),
+    ),
+    Action(
         "session.import",
         Where.CHAT,
         "import_conversations",
@@ -1193,6 +1204,16 @@ _DOCUMENTS: tuple[Action, ...] = (
         name=_("Summarise"),
         label=_("Summary"),
         help=_("Make the summary of the document, or make it again."),
+    ),
+    Action(
+        "documents.edit",
+        Where.DOCUMENTS,
+        "documents_edit",
+        "e",
+        in_palette=False,
+        name=_("Edit"),
+        label=_("Edit"),
+        help=_("Edit a document that was made from a conversation."),
     ),
     Action(
         "documents.use_here",

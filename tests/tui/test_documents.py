@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, OptionList
+from textual.widgets import Input, OptionList, TextArea
 
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.choices import PickScreen
-from atlas_desktop.tui.dialogs.forms import FieldsScreen
+from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.documents.dialogs import AddScreen, WatchScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
@@ -464,3 +464,25 @@ async def test_documents_of_a_begun_conversation_are_bound_at_once_and_shown_bes
         await say(pilot, "/detach Tides")
         await assert_until(pilot, lambda: "Tides · document" not in shown(place))
         assert list(await store.documents.bound(session.id)) == []
+
+
+async def test_a_conversation_becomes_a_document_that_can_be_edited(make: Make) -> None:
+    place = make(model=NamedModel(["Understood."]))
+    async with place.app.run_test(size=(140, 45)) as pilot:
+        await settle(pilot)
+        await say(pilot, "I live in Reine. We decided to take the night train.")
+        await assert_until(pilot, lambda: "Understood." in shown(place))
+        await type_text(pilot, "/document")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, ReaderScreen) and "night train" in shown(place))
+        await pilot.press("escape")
+        await look(pilot, place, "I live in Reine")
+        (document,) = await place.store.documents.list()
+        await mark(pilot, place, f"document {document.id}")
+        await pilot.press("e")
+        await assert_until(pilot, lambda: on(place.app, TextEditScreen))
+        place.app.screen.query_one(TextArea).text = "# Travel\n\nWe take the ferry."
+        await pilot.press("ctrl+s")
+        await assert_until(pilot, lambda: on(place.app, DocumentsScreen))
+        await assert_until(pilot, lambda: "Travel" in shown(place))
+    assert await place.store.documents.text(document.id) == "# Travel\n\nWe take the ferry."

@@ -155,6 +155,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "regenerate": (_begun, _not_forgotten, _idle, _nothing_waits),
     "rename": (_has_target,),
     "export": (_has_target,),
+    "make_document": (_begun,),
     "delete": (_exists,),
     "delete_marked": (_is_marked,),
     "undo": (_can_undo,),

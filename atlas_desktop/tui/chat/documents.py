@@ -87,6 +87,18 @@ class DocumentsController:
             await self._attachments.take_in(self._view.current, new)
         await self._bind(wanted.documents)
 
+    def make(self) -> None:
+        """Makes a document of the conversation that is shown, and opens it."""
+        if self._view.current.id is not None:
+            self._app.attempt(self._make(self._view.current.id), group=GROUP, exclusive=True)
+
+    async def _make(self, session_id: str) -> None:
+        from atlas_desktop.tui.documents.reader import ReaderScreen
+
+        room = self._view.room
+        made = await room.documents.from_session(session_id)
+        self._app.push_screen(ReaderScreen(self._app, room, made.id), self._left)
+
     def use(self, document_id: str) -> None:
         """Makes the conversation that is shown be about a document of its room, too."""
         self._app.attempt(self._use(document_id), group=GROUP)

@@ -557,6 +557,9 @@ class ChatScreen(Ground, ConversationScreen):
     def action_export(self) -> None:
         self.navigation.export()
 
+    def action_make_document(self) -> None:
+        self.documents.make()
+
     def action_import_conversations(self, words: str = "") -> None:
         self.navigation.import_conversations(words)
 

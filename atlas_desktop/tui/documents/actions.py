@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.locale import _, ngettext, number
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
+from atlas_desktop.tui.dialogs.forms import TextEditScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.documents.dialogs import AddScreen, WatchScreen
 from atlas_desktop.tui.documents.rows import Row
 from atlas_desktop.tui.documents.texts import short_path, title_text
+from memory.errors import DocumentHasFile
 
 if TYPE_CHECKING:
     from atlas_desktop.services.documents.library import AddReport
@@ -196,6 +198,21 @@ class DocumentActions:
         if (chat := self._app.chat) is not None:
             chat.tell_attachments()
         self._reload()
+
+    def edit(self) -> None:
+        """Edits the text of the marked document, if it was made from a conversation."""
+        row = self._marked()
+        if row is not None and row.document is not None:
+            self._do(partial(self._edit, row.document))
+
+    async def _edit(self, document: "Document") -> None:
+        if document.path:
+            raise DocumentHasFile(document.id)
+        text = await self._room.store.documents.text(document.id) or ""
+        new = await self._app.push_screen_wait(TextEditScreen(title_text(document), text))
+        if new and new != text:
+            await self._room.documents.edit(document.id, new)
+            self._reload()
 
     def summarise(self) -> None:
         """Makes the summaries of the chosen documents, or makes them again."""

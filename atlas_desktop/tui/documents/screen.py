@@ -497,6 +497,9 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
     def action_documents_unwatch(self) -> None:
         self.changes.unwatch()
 
+    def action_documents_edit(self) -> None:
+        self.changes.edit()
+
     def action_documents_summarise(self) -> None:
         self.changes.summarise()
 
