@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from memory.documents.entities import Document, DocumentError
 
 
+_REFUSALS = frozenset(one.value for one in Refusal)
+
+
 def document_error(document: "Document") -> Explained:
     """Returns why a document could not be read, in full or in part. It must have an error."""
     if document.error is None:
@@ -42,4 +45,6 @@ def scan_reason(reason: "SkipReason | str") -> str:
 
 
 def refusal_text(name: str, error: "DocumentError") -> Explained:
-    return explain(DocumentRefused(name, Refusal(error.reason), error.limit))
+    # A newer version of Atlas may have stored a reason that this one does not know.
+    reason = Refusal(error.reason) if error.reason in _REFUSALS else Refusal.UNREADABLE
+    return explain(DocumentRefused(name, reason, error.limit))
