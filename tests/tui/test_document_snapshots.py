@@ -170,7 +170,7 @@ def test_a_folder_is_watched(snap_compare: Snap, size: tuple[int, int], papers: 
         await pilot.press("w")
         await assert_until(pilot, lambda: on(place.app, WatchScreen))
         place.app.screen.query_one("#path", Input).value = "papers"
-        await assert_until(pilot, lambda: "would be read" in shown(place))
+        await assert_until(pilot, lambda: "2 files would be read" in shown(place))
 
     assert papers.is_dir()
     assert taken(snap_compare, stage(HOME, clock=FakeClock(NOW)), size, steps, alone=True)
