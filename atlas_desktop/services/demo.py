@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from atlas_desktop.parsing.client import DocumentParser
 from atlas_desktop.paths import Paths
+from atlas_desktop.services.documents.reading import Incoming, read_all
 from memory.clock import Clock
+from memory.documents.entities import NewDocument
 from memory.entities import NewMessage, NewSession, TitleSource
 from memory.learning.learner import Learner
 from memory.learning.memory_writer import MemoryWriter
@@ -67,10 +70,14 @@ def demo_passphrase() -> str:
     return secrets.token_urlsafe(24)
 
 
-def sample_conversations() -> list[Sample]:
+def _samples() -> Path:
+    """Returns the folder of the samples, in an installed package or in the source tree."""
     here = Path(__file__).parents[1] / "assets" / "demo"
-    folder = here if here.is_dir() else Path(__file__).parents[2] / "assets" / "demo"
-    lines = (folder / "conversations.jsonl").read_text(encoding="utf-8").splitlines()
+    return here if here.is_dir() else Path(__file__).parents[2] / "assets" / "demo"
+
+
+def sample_conversations() -> list[Sample]:
+    lines = (_samples() / "conversations.jsonl").read_text(encoding="utf-8").splitlines()
     return [_sample(json.loads(line)) for line in lines]
 
 
@@ -82,6 +89,17 @@ def _sample(line: dict[str, object]) -> Sample:
         days_ago=int(str(line["days_ago"])),
         turns=tuple(Turn(turn["say"], turn["reply"]) for turn in turns),
     )
+
+
+async def _fill_library(store: Store) -> None:
+    """Adds the sample documents; their files stay where they are."""
+    files = sorted((_samples() / "library").iterdir())
+    parser = DocumentParser()
+    try:
+        read = [new async for _, new in read_all([Incoming(str(one), one) for one in files], parser)]
+    finally:
+        await parser.close()
+    await store.documents.put([new for new in read if isinstance(new, NewDocument)])
 
 
 async def fill(open_store: Callable[[Clock], Awaitable[Store]], now: datetime) -> int:
@@ -104,6 +122,8 @@ async def fill(open_store: Callable[[Clock], Awaitable[Store]], now: datetime) -
             if sample.days_ago >= _LOOKED_AT_DAYS:
                 for memory in learned:
                     await store.memories.change(memory.id, MemoryPatch(state=MemoryState.KEPT))
+        clock.moment = now
+        await _fill_library(store)
     finally:
         await store.close()
     return len(samples)

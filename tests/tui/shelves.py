@@ -101,9 +101,7 @@ async def library(store: InMemoryStore) -> dict[str, str]:
             folder=folder.id,
             summary=DocumentSummary("When the ferries to the islands go.", fallback=True, model=None),
         ),
-        "scan": await shelve(
-            store, f"{PAPERS}/scan.pdf", folder=folder.id, error=DocumentError("pictures")
-        ),
+        "scan": await shelve(store, f"{PAPERS}/scan.pdf", folder=folder.id, error=DocumentError("pictures")),
         "tides": await shelve(
             store, "/home/ada/tides.pdf", TIDES, title="Tides", pages=(0, TIDES.index("At new moon"))
         ),

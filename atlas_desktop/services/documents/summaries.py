@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.events import Replied
 from memory.documents.entities import Document, DocumentSummary
 from memory.documents.summarising import DocumentSummariser
 from memory.errors import DocumentEmpty, DocumentNotFound
@@ -31,12 +32,19 @@ class DocumentSummaries:
         self._summariser = summariser
         self._background = background
         background.register(KIND, self._work)
+        background.register_hook(self.after_reply)
 
     async def queue(self) -> None:
         """Queues the summaries that are missing or out of date."""
         await self._background.add(KIND, ALL, priority=Priority.LOW + 1)
 
-    async def improve(self, document: Document) -> None:
+    async def after_reply(self, replied: Replied) -> None:
+        """Queues a model's summaries of the documents that a conversation is about."""
+        if replied.cited is not None:
+            for document in await self._store.bound(replied.session.id):
+                await self._improve(document)
+
+    async def _improve(self, document: Document) -> None:
         """Queues a model's summary of a document that has one without a model so far."""
         if document.summary is None or (document.summary.fallback and document.summary.model is None):
             await self._background.add(KIND, document.id, payload={"document": document.id})

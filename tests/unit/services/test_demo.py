@@ -40,3 +40,20 @@ async def test_there_is_something_to_see_in_every_place() -> None:
         assert source.quote in message.content
         assert abs(one.created_at - message.created_at) < timedelta(hours=1)
         assert one.created_at <= NOW
+
+
+async def test_there_are_documents_to_search_and_ask() -> None:
+    made: list[LastingStore] = []
+
+    async def opened(clock: Clock) -> Store:
+        made.append(LastingStore(clock))
+        return made[0]
+
+    await fill(opened, NOW)
+    documents = await made[0].documents.list()
+    assert [(one.title, one.state) for one in documents] == [
+        ("Lofoten without a car", "indexed"),
+        ("The rowing boat: a short manual", "indexed"),
+        ("trip-expenses.csv", "indexed"),
+    ]
+    assert all(one.chunks and one.added_at == documents[0].added_at for one in documents)

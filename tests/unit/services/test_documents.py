@@ -275,3 +275,19 @@ async def test_nothing_is_learned_from_a_document(tmp_path: Path) -> None:
     await scene.say("what does the document say?", options=TurnOptions(documents=(document,)))
     await scene.room.background.run()
     assert await scene.store.memories.select() == []
+
+
+async def test_documents_that_are_asked_about_get_a_summary_by_the_model(tmp_path: Path) -> None:
+    model = ScriptedChatModel(["The owls of the valley sleep in the old mill."])
+    scene = Scene(model=model)
+    text = "The owls of the valley sleep in the old mill. " * 60
+    (document,) = (await scene.room.documents.add([write(tmp_path / "o.md", text[:1_500])])).documents
+    await scene.room.background.run()
+    assert (await scene.room.documents.get(document)).summary is not None
+    asked = len(model.prompts)
+    await scene.say("where do the owls sleep?", options=TurnOptions(documents=(document,)))
+    await scene.room.background.run()
+    summary = (await scene.room.documents.get(document)).summary
+    assert summary is not None
+    assert summary.model is not None
+    assert len(model.prompts) > asked + 1
