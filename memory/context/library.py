@@ -96,16 +96,18 @@ class LibraryContext:
         bound, known = material.documents, material.passages
         if not bound:
             return NO_PASSAGES
-        own = tuple(one for one in known if one.message == said.id)
+        sha256 = {one.id: one.sha256 for one in bound}
+        # What a document said before it changed can no longer be cited.
+        current = [one for one in known if sha256.get(one.document) == one.sha256]
+        own = tuple(one for one in current if one.message == said.id)
         shown = {message.id for message in messages[:-1] if message.preface}
-        standing = tuple(one for one in known if one.message in shown)
+        standing = tuple(one for one in current if one.message in shown)
         if own and said.preface:
             return TellsPassages(passages=own, known=standing)
         query = DocumentQuery(
             _question(messages), k=2 * MOST_PASSAGES, documents=tuple(one.id for one in bound)
         )
         hits = await self._search.search(query)
-        sha256 = {one.id: one.sha256 for one in bound}
         in_prompt = {(one.document, one.begin, one.end) for one in standing}
         marker = max((one.marker for one in known), default=0)
         left = min(budget.working // _SHARE, budget.limit - used)

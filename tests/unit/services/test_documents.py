@@ -291,3 +291,19 @@ async def test_documents_that_are_asked_about_get_a_summary_by_the_model(tmp_pat
     assert summary is not None
     assert summary.model is not None
     assert len(model.prompts) > asked + 1
+
+
+async def test_passages_of_an_earlier_version_are_no_longer_cited(tmp_path: Path) -> None:
+    model = ScriptedChatModel(["The mill stood for 200 years."])
+    scene = Scene(model=model)
+    file = write(tmp_path / "mill.md", "The mill stood for 200 years.\n")
+    (document,) = (await scene.room.documents.add([file])).documents
+    first, _ = await scene.say("how long did the mill stand?", options=TurnOptions(documents=(document,)))
+    assert first.cited is not None
+    assert [one.verified for one in first.cited.citations] == [True]
+    write(file, "The mill burnt down in spring.\n")
+    await scene.room.documents.rescan()
+    second, _ = await scene.say("and how long did it stand?", first.session)
+    assert second.cited is not None
+    assert not [one for one in second.cited.citations if one.verified]
+    assert len(second.cited.unsupported) == 1
