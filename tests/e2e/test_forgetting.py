@@ -34,6 +34,8 @@ def test_all_that_speaks_of_something_is_forgotten_with_a_receipt(program: Progr
         "fulltext",
         "snapshots",
         "jobs",
+        "documents",
+        "chunks",
     }
     assert (receipt["forgotten"]["messages"], receipt["forgotten"]["memories"]) == (3, 1)
     assert receipt["verified"] is True

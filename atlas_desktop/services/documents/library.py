@@ -399,10 +399,15 @@ class DocumentService:
             (match.document.id, given(match.file.facts), match.file.facts, folder.id)
             for match in (*todo.refreshed, *todo.moved)
         ]
-        if placed:
-            await self._store.documents.place(placed)
         report.unchanged += len(todo.unchanged) + len(placed)
         report.documents += [one.id for one in todo.unchanged] + [one[0] for one in placed]
+        # Documents that were added one by one belong to the folder from now on.
+        alone = {one.document for one in await self._store.documents.known_files() if one.folder is None}
+        placed += [
+            (one.id, given(one.facts), one.facts, folder.id) for one in todo.unchanged if one.id in alone
+        ]
+        if placed:
+            await self._store.documents.place(placed)
         await self._missing(folder, [one.id for one in todo.missing])
         report.missing += len(todo.missing)
         # Documents that were removed for good, or moved to another room, do not come back by themselves.

@@ -300,8 +300,15 @@ def _key(context: str, text: str) -> bytes:
     return hashlib.blake2b(f"{context}\0{text}".encode(), digest_size=16).digest()
 
 
+def _at(conn: Connection, location: str) -> str | None:
+    """Returns the document that has this place: there is one at most."""
+    row = conn.execute("SELECT id FROM documents WHERE location = ?", (storable(location),)).fetchone()
+    return None if row is None else str(row[0])
+
+
 def put(conn: Connection, new: NewDocument, now: datetime) -> str:
-    """Stores what was read from a file; returns the document's id.
+    """Stores what was read from a file; returns the document's id. A file at a known place replaces what was
+    read there.
 
     Chunks whose text and headings are unchanged keep their id and their vectors.
     """
@@ -337,11 +344,12 @@ def put(conn: Connection, new: NewDocument, now: datetime) -> str:
         "content": new.content,
         "indexed_at": micros(now),
     }
-    document_id = new.document or new_id()
+    known = new.document or _at(conn, facts.path)
+    document_id = known or new_id()
     if new.folder is None:
         # Added by hand: the user wants it here, whatever room it is in besides.
         readmit(conn, facts.path, new.sha256)
-    if new.document is None:
+    if known is None:
         names = ["id", *row, "added_at"]
         conn.execute(
             f"INSERT INTO documents ({', '.join(names)}) VALUES ({', '.join('?' for _ in names)})",

@@ -307,3 +307,21 @@ async def test_passages_of_an_earlier_version_are_no_longer_cited(tmp_path: Path
     assert second.cited is not None
     assert not [one for one in second.cited.citations if one.verified]
     assert len(second.cited.unsupported) == 1
+
+
+async def test_a_file_that_was_added_alone_belongs_to_the_folder_that_is_watched_later(
+    tmp_path: Path,
+) -> None:
+    scene, folder = Scene(), birds(tmp_path / "birds")
+    (document,) = (await scene.room.documents.add([folder / "owl.md"])).documents
+    report = await scene.room.documents.watch(folder)
+    assert (report.added, report.unchanged) == (2, 1)
+    (watched,) = await scene.room.documents.folders()
+    assert (await scene.room.documents.get(document)).folder == watched.id
+
+
+async def test_the_same_file_twice_is_one_document(tmp_path: Path) -> None:
+    scene = Scene()
+    file = write(tmp_path / "owl.md", "The barn owl.\n")
+    await scene.room.documents.add([file, file, tmp_path])
+    assert len(await scene.room.documents.list()) == 1
