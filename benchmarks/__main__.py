@@ -17,6 +17,8 @@ NAMES = (
     "extraction",
     "lock",
     "forget",
+    "parsing",
+    "citations",
 )
 
 for name in NAMES:
