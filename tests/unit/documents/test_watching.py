@@ -48,7 +48,7 @@ class Told:
     async def next(self) -> Changes:
         return await asyncio.wait_for(self.batches.get(), PATIENCE)
 
-    async def everything(self) -> None:
+    async def assert_everything(self) -> None:
         """Waits for a batch that says: scan everything."""
         while await self.next() is not None:
             pass
@@ -67,7 +67,7 @@ async def watch(*roots: Path, **options: float) -> AsyncIterator[Told]:
     watcher = FolderWatcher(roots, told, **({"quiet": 0.05, "longest": 0.5} | options))
     await watcher.start()
     try:
-        await told.everything()
+        await told.assert_everything()
         yield told
     finally:
         await watcher.stop()
@@ -199,9 +199,9 @@ async def test_a_file_that_grows_between_two_looks_waits(root: Path, monkeypatch
 async def test_a_root_that_vanishes_and_comes_back_means_everything(root: Path, fast: None) -> None:
     async with watch(root) as told:
         change(root.rmdir)
-        await told.everything()
+        await told.assert_everything()
         change(root.mkdir)
-        await told.everything()
+        await told.assert_everything()
         old(root / "a.md")
         await told.paths(root / "a.md")
 
@@ -211,7 +211,7 @@ async def test_a_root_that_is_replaced_is_watched_anew(root: Path, tmp_path: Pat
     async with watch(root) as told:
         change(lambda: root.rename(tmp_path / "away"))
         change(lambda: (tmp_path / "other").rename(root))
-        await told.everything()
+        await told.assert_everything()
         old(tmp_path / "away" / "no.md")
         old(root / "a.md")
         seen = await told.paths(root / "a.md")
@@ -225,7 +225,7 @@ async def test_a_root_that_is_not_there_yet_does_not_stop_the_others(
         old(root / "a.md")
         await told.paths(root / "a.md")
         (tmp_path / "later").mkdir()
-        await told.everything()
+        await told.assert_everything()
         old(tmp_path / "later" / "b.md")
         await told.paths(tmp_path / "later" / "b.md")
 
@@ -235,7 +235,7 @@ async def test_lost_events_mean_everything_and_nothing_is_printed(
 ) -> None:
     async with watch(root) as told:
         logging.getLogger("watchdog.observers.inotify_c").warning("Inotify queue overflowed")
-        await told.everything()
+        await told.assert_everything()
     assert capfd.readouterr().err == ""
     assert logging.getLogger("watchdog").handlers == []
 
@@ -273,13 +273,13 @@ async def test_too_many_paths_mean_everything(root: Path, monkeypatch: pytest.Mo
     async with watch(root, quiet=0.5) as told:
         for number in range(30):
             old(root / f"{number}.md")
-        await told.everything()
+        await told.assert_everything()
 
 
 async def test_everything_is_told_from_time_to_time(root: Path) -> None:
     async with watch(root, full_every=0.1) as told:
-        await told.everything()
-        await told.everything()
+        await told.assert_everything()
+        await told.assert_everything()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -296,7 +296,7 @@ async def test_a_watch_that_breaks_down_is_started_again(
     monkeypatch.setattr(watching, "_told_as", failing)
     async with watch(root) as told:
         old(root / "break.md")
-        await told.everything()
+        await told.assert_everything()
         old(root / "a.md")
         await told.paths(root / "a.md")
 
@@ -366,7 +366,7 @@ async def test_all_threads_end_and_nothing_is_told_after_the_end(root: Path) -> 
     told = Told()
     watcher = FolderWatcher([root], told, quiet=0.01)
     await watcher.start()
-    await told.everything()
+    await told.assert_everything()
     old(root / "a.md")
     await watcher.stop()
     # Threads of the loop's own executor stay for the next call.
@@ -378,7 +378,7 @@ async def test_all_threads_end_and_nothing_is_told_after_the_end(root: Path) -> 
     assert told.batches.qsize() == count
     await watcher.stop()
     await watcher.start()
-    await told.everything()
+    await told.assert_everything()
     old(root / "c.md")
     await told.paths(root / "c.md")
     await watcher.stop()
