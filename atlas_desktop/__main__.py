@@ -96,6 +96,7 @@ COMMANDS = {
     "project": ("projects", N_("manage projects")),
     "memory": ("memory", N_("manage memories")),
     "docs": ("documents", N_("manage documents and search in them")),
+    "notes": ("notes", N_("write notes and link them")),
     "personas": ("personas", N_("manage instructions for the model")),
     "templates": ("templates", N_("manage prompts with {variables}")),
     "insights": ("insights", N_("show your statistics, computed locally")),

@@ -358,6 +358,27 @@ ERRORS = {
         what=N_("It states no decision, fact or open question, and has no code."),
         next_step=N_("Continue it first, or export it with `atlas export`."),
     ),
+    "note_not_found": ErrorText(
+        N_("Note not found"),
+        next_step=N_("`atlas notes list` lists all notes."),
+    ),
+    "note_title_taken": ErrorText(
+        N_("Another note has this title"),
+        what=N_(
+            "There is a note “{title}” already, and links could not tell them apart. No changes were made."
+        ),
+        next_step=N_("Choose another title, or add to that note."),
+    ),
+    "title_missing": ErrorText(
+        N_("A title is needed"),
+        what=N_("Links name a note by its title. No changes were made."),
+        next_step=N_("Give it a title of one line."),
+    ),
+    "version_not_found": ErrorText(
+        N_("There is no such version"),
+        what=N_("Version {number} is not kept. No changes were made."),
+        next_step=N_("`atlas notes versions` lists those that are."),
+    ),
     "persona_not_found": ErrorText(
         N_("Persona not found"),
         next_step=N_("`atlas personas list` lists all personas."),

@@ -360,6 +360,35 @@ class ChangeNotFound(MemoryFault):
         self.ref = ref
 
 
+class NoteNotFound(MemoryFault):
+    """No note has this id, path or title."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__()
+        self.ref = ref
+
+
+class TitleMissing(MemoryFault):
+    """A note needs a title: links name it."""
+
+
+class NoteTitleTaken(MemoryFault):
+    """Another note has this title already: links could not tell them apart."""
+
+    def __init__(self, title: str, note_id: str) -> None:
+        super().__init__(note_id)
+        self.title = title
+        self.note_id = note_id
+
+
+class VersionNotFound(MemoryFault):
+    """There is no such earlier version."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(str(number))
+        self.number = number
+
+
 class CannotUndo(MemoryFault):
     """A change of memories cannot be undone: undone already, or its memories changed or forgotten since."""
 

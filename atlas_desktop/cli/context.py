@@ -158,6 +158,11 @@ class Progress:
             self.stream.flush()
 
 
+def counting(progress: Progress) -> Callable[[str, int, int | None], None]:
+    """Returns what shows how many files are done, where other commands show bytes."""
+    return lambda name, done, total: progress.update(f"{done}/{total} {name}", 0, None)
+
+
 @dataclass(slots=True)
 class Context:
     """The state of one command run."""

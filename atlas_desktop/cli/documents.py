@@ -3,7 +3,7 @@
 import argparse
 import gc
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +12,7 @@ import msgspec
 
 from atlas_desktop.cli import output
 from atlas_desktop.cli.ask import answer
-from atlas_desktop.cli.context import Context, Progress, dumps, given_text, whole
+from atlas_desktop.cli.context import Context, counting, dumps, given_text, whole
 from atlas_desktop.cli.turns import (
     add_turn_options,
     open_for,
@@ -148,7 +148,7 @@ async def add_files(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     with closing(ctx.progress(_("Reading"))) as progress:
         report = await room.documents.add(
-            args.paths, project=args.project, copy=args.copy, progress=_counting(progress)
+            args.paths, project=args.project, copy=args.copy, progress=counting(progress)
         )
     return _tell(ctx, report)
 
@@ -164,7 +164,7 @@ async def watch(ctx: Context, args: argparse.Namespace) -> int:
             include=args.include,
             exclude=args.exclude,
             on_missing=OnMissing(args.on_missing),
-            progress=_counting(progress),
+            progress=counting(progress),
         )
     return _tell(ctx, report)
 
@@ -193,13 +193,8 @@ async def unwatch(ctx: Context, args: argparse.Namespace) -> int:
 async def rescan(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     with closing(ctx.progress(_("Reading"))) as progress:
-        report = await room.documents.rescan(args.folder, progress=_counting(progress))
+        report = await room.documents.rescan(args.folder, progress=counting(progress))
     return _tell(ctx, report)
-
-
-def _counting(progress: Progress) -> "Callable[[str, int, int | None], None]":
-    """Returns what shows how many files have been read, where other commands show bytes."""
-    return lambda name, done, total: progress.update(f"{done}/{total} {name}", 0, None)
 
 
 def _tell(ctx: Context, report: "AddReport") -> int:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from memory.jobs.queue import Job
     from memory.jobs.runner import RunReport
     from memory.memories.entities import Memory, MemoryChange, MemoryUse, MemoryVersion
+    from memory.notes.entities import Backlink, Note, NoteLink
     from memory.recall.entities import Hit
 
 
@@ -147,6 +148,47 @@ def citation(value: "StoredCitation") -> dict[str, Any]:
         "verified": value.verified,
         "current": value.current,
     }
+
+
+def note(value: "Note", room: str) -> dict[str, Any]:
+    """A note with its text, links and backlinks."""
+    return {
+        "id": value.id,
+        "external_id": value.external_id or None,
+        "title": value.title,
+        "aliases": list(value.aliases),
+        "text": value.text,
+        "project": value.project,
+        "room": room,
+        "tags": list(value.tags),
+        "version": value.version,
+        "created_at": at(value.created_at),
+        "updated_at": at(value.updated_at),
+        "deleted_at": at(value.deleted_at),
+        "links": [note_link(one) for one in value.links],
+        "backlinks": [backlink(one) for one in value.backlinks],
+    }
+
+
+def note_link(value: "NoteLink") -> dict[str, Any]:
+    return {
+        "to": value.to,
+        "kind": value.kind,
+        "text": value.text,
+        "title": value.title,
+        "at": [value.begin, value.end],
+    }
+
+
+def backlink(value: "Backlink") -> dict[str, Any]:
+    return {"from": value.note, "kind": "note", "title": value.title, "snippet": value.snippet}
+
+
+def erased_notes(*values: "ErasedDocuments") -> dict[str, Any]:
+    """The receipt of notes that were deleted for good."""
+    found = erased_documents(*values)
+    counts = found["forgotten"]
+    return {**found, "forgotten": {"notes": counts.pop("documents"), **counts}}
 
 
 def erased_documents(*values: "ErasedDocuments") -> dict[str, Any]:

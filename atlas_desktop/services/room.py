@@ -18,6 +18,8 @@ from atlas_desktop.services.forgetting import ForgettingService
 from atlas_desktop.services.learning import LearningService
 from atlas_desktop.services.loaded_model import Model
 from atlas_desktop.services.memories import KnowledgeService, UpkeepService
+from atlas_desktop.services.notes.folders import NoteFolders
+from atlas_desktop.services.notes.notebook import NoteService
 from atlas_desktop.services.organising import FilingService, OrganisingService
 from atlas_desktop.services.personas import PersonaService
 from atlas_desktop.services.projects import ProjectService
@@ -74,6 +76,8 @@ class RoomServices:
     related: RelatedService
     attachments: AttachmentService
     documents: DocumentService
+    notes: NoteService
+    note_folders: NoteFolders
     personas: PersonaService
     branches: BranchService
     snapshots: "SnapshotStore | None" = None
@@ -153,6 +157,18 @@ class RoomFactory:
             recall.complete,
         )
         search = DocumentSearchService(store, lambda: self.model().embedder, self.vector_index)
+        chunk_embedder = ChunkEmbedder(store.documents, lambda: self.model().embedder, background)
+        documents = DocumentService(
+            store,
+            background,
+            epochs,
+            chunk_embedder,
+            search,
+            DocumentSummaries(store.documents, lambda: self.summariser(background), background),
+            DocumentParser,
+            None if self.settings().jobs.on_battery else self.power,
+        )
+        notes = NoteService(store, self.clock, search, chunk_embedder.queue, documents.remove)
         room = RoomServices(
             store=store,
             sessions=SessionService(store),
@@ -186,16 +202,9 @@ class RoomFactory:
                 store, background, epochs, remember=recall.remember, important=learning.important
             ),
             attachments=AttachmentService(store, epochs),
-            documents=DocumentService(
-                store,
-                background,
-                epochs,
-                ChunkEmbedder(store.documents, lambda: self.model().embedder, background),
-                search,
-                DocumentSummaries(store.documents, lambda: self.summariser(background), background),
-                DocumentParser,
-                None if self.settings().jobs.on_battery else self.power,
-            ),
+            documents=documents,
+            notes=notes,
+            note_folders=NoteFolders(store, self.clock, notes, chunk_embedder.queue),
             branches=BranchService(store),
             personas=PersonaService(store, lambda: self.settings().chat.system_prompt),
             snapshots=snapshots,

@@ -62,6 +62,13 @@ class DocumentState(StrEnum):
     ARCHIVED = "archived"
 
 
+class DocumentKind(StrEnum):
+    """document: the text of a file, or of a conversation; note: what the user writes here."""
+
+    DOCUMENT = "document"
+    NOTE = "note"
+
+
 class OnMissing(StrEnum):
     """What happens to a document of a watched folder when its file is gone."""
 
@@ -148,6 +155,7 @@ class NewDocument:
     folder: str | None = None
     content: bytes | None = field(default=None, repr=False)
     document: str | None = None
+    kind: DocumentKind = DocumentKind.DOCUMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +237,10 @@ class Grain(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DocumentQuery:
-    """What to look for, and where: in these documents, this project or this folder; None is everywhere."""
+    """What to look for, and where: in these documents, this project or this folder; None is everywhere.
+
+    `kinds` are the kinds of documents that may be found.
+    """
 
     text: str
     k: int = 10
@@ -237,6 +248,7 @@ class DocumentQuery:
     project: str | None = None
     folder: str | None = None
     grain: Grain = Grain.CHUNK
+    kinds: frozenset[DocumentKind] = frozenset({DocumentKind.DOCUMENT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +259,8 @@ class LoadedChunk:
     title: str
     path: str
     created_at: datetime
+    kind: DocumentKind = DocumentKind.DOCUMENT
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +273,8 @@ class DocumentHit:
     score: float
     parts: Mapping[str, float]
     created_at: datetime
+    kind: DocumentKind = DocumentKind.DOCUMENT
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,6 +373,7 @@ class DocumentEntry:
     project: str | None
     folder: str | None
     searched: bool
+    kind: DocumentKind = DocumentKind.DOCUMENT
 
 
 ALL_CHUNKS = (0, 2**62)

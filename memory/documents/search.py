@@ -176,6 +176,7 @@ class DocumentSearch:
             return (
                 known is not None
                 and known.searched
+                and known.kind in query.kinds
                 and (wanted is None or document in wanted)
                 and (query.project is None or known.project == query.project)
                 and (query.folder is None or known.folder == query.folder)
@@ -228,6 +229,8 @@ class DocumentSearch:
                 score=float(of[row]),
                 parts={name: float(values[row]) for name, values in scores.parts.items()},
                 created_at=loaded[seq].created_at,
+                kind=loaded[seq].kind,
+                sha256=loaded[seq].sha256,
             )
             for row, seq in zip(rows, seqs, strict=True)
             if seq in loaded

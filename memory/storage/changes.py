@@ -86,6 +86,19 @@ CREATE TEMP TRIGGER note_document_changed AFTER UPDATE OF state, project_id, fol
 ON main.documents
 BEGIN SELECT note('document', new.id); END;
 
+CREATE TEMP TRIGGER note_written AFTER UPDATE OF version ON main.notes
+BEGIN SELECT note('note', new.document_id); END;
+
+CREATE TEMP TRIGGER note_added AFTER INSERT ON main.notes
+BEGIN SELECT note('note', new.document_id); END;
+
+CREATE TEMP TRIGGER note_removed AFTER DELETE ON main.notes
+BEGIN SELECT note('note', old.document_id); END;
+
+CREATE TEMP TRIGGER note_binned AFTER UPDATE OF deleted_at ON main.notes
+WHEN old.deleted_at IS NOT new.deleted_at
+BEGIN SELECT note('note', new.document_id), note('document', new.document_id); END;
+
 CREATE TEMP TRIGGER note_chunk_added AFTER INSERT ON main.chunks
 BEGIN SELECT note('chunk', new.seq); END;
 
@@ -119,6 +132,7 @@ class ChangeNotes:
             "document": {},
             "chunk": {},
             "chunk_vector": {},
+            "note": {},
         }
 
     @property

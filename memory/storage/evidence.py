@@ -7,7 +7,7 @@ from memory.recall.entities import Entry, EntryChanges, FoundNote, Note, Posting
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection, open_memory
 from memory.storage.database import Database
-from memory.storage.queries import evidence, notes
+from memory.storage.queries import evidence, recall_items
 from memory.storage.words import pieces, terms
 
 
@@ -54,11 +54,11 @@ class EvidenceStore:
     async def notes(self, kind: str, *, after: int = 0, limit: int = 1000) -> list[Note]:
         """Returns memories in a state in which they can be found, or summaries that are not out of date, in
         storage order, from the first `seq` greater than `after`."""
-        return await self._database.read(lambda conn: notes.notes(conn, kind, after, limit))
+        return await self._database.read(lambda conn: recall_items.notes(conn, kind, after, limit))
 
     async def notes_of(self, ids: Collection[str]) -> list[Note]:
         """Returns those of both kinds that exist and may be found."""
-        return await self._database.read(lambda conn: notes.notes_of(conn, ids))
+        return await self._database.read(lambda conn: recall_items.notes_of(conn, ids))
 
     async def notes_matching(self, query: str, *, kinds: Collection[str], limit: int) -> list[FoundNote]:
         """Returns memories and summaries that contain every word, "phrase" and beginning* of `query`, best
@@ -105,7 +105,7 @@ class EvidenceStore:
     ) -> list[FoundNote]:
         """Memories and summaries are few, and are indexed together for the search, so their scores are
         comparable."""
-        every = [note for kind in sorted(kinds) for note in notes.standing(conn, kind)]
+        every = [note for kind in sorted(kinds) for note in recall_items.standing(conn, kind)]
         with self._indexed([note.text for note in every]) as index:
             rows = index.execute(
                 "SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank, rowid DESC LIMIT ?",

@@ -30,6 +30,7 @@ from memory.storage.evidence import EvidenceStore
 from memory.storage.insights import InsightStore
 from memory.storage.jobs import JobStore
 from memory.storage.memories import MemoryStore
+from memory.storage.notes import NoteStore
 from memory.storage.organising import LinkStore, OrganisingStore, ProjectStore
 from memory.storage.personas import PersonaStore
 from memory.storage.queries import erasure, forgetting, forks, merging, messages, sessions
@@ -69,13 +70,13 @@ class Store:
     ) -> None:
         """Searches use `reader`, a separate connection, if there is one."""
         reads = reader or database
-        notes = ChangeNotes()
+        changes = ChangeNotes()
         self.find = FindStore(database, reads, room, clock)
         self.context = ContextStore(database, clock)
         self.jobs = JobStore(database, clock)
-        self.vectors = VectorStore(database, notes, reads)
-        self.evidence = EvidenceStore(database, notes)
-        self.memories = MemoryStore(database, clock, notes)
+        self.vectors = VectorStore(database, changes, reads)
+        self.evidence = EvidenceStore(database, changes)
+        self.memories = MemoryStore(database, clock, changes)
         self.drafts = DraftStore(database, clock)
         self.retention = RetentionStore(database)
         self.transfer = TransferStore(database, room)
@@ -86,7 +87,8 @@ class Store:
         self.links = LinkStore(database)
         self.attachments = AttachmentStore(database, clock)
         self.personas = PersonaStore(database, clock)
-        self.documents = DocumentStore(database, clock, notes, reads)
+        self.documents = DocumentStore(database, clock, changes, reads)
+        self.notes = NoteStore(database, clock, changes)
         self._freshness = freshness
         self._database = database
         self._room = room

@@ -22,6 +22,7 @@ from memory.storage.migrations import (
     m0012_kept_in,
     m0013_documents,
     m0014_pairs,
+    m0015_notes,
 )
 
 
@@ -49,6 +50,7 @@ ALL: tuple[Migration, ...] = (
     m0012_kept_in,
     m0013_documents,
     m0014_pairs,
+    m0015_notes,
 )
 LATEST = ALL[-1].VERSION
 

@@ -5,7 +5,14 @@ import json
 from collections.abc import Collection, Sequence
 from sys import intern
 
-from memory.documents.entities import ALL_CHUNKS, ChunkEntry, ChunkPosting, DocumentEntry, UnembeddedChunk
+from memory.documents.entities import (
+    ALL_CHUNKS,
+    ChunkEntry,
+    ChunkPosting,
+    DocumentEntry,
+    DocumentKind,
+    UnembeddedChunk,
+)
 from memory.storage.connection import Connection
 from memory.storage.connection import columns as columns_of
 from memory.storage.queries.documents import SEARCHED
@@ -74,14 +81,16 @@ def documents(conn: Connection, ids: Collection[str] | None) -> list[DocumentEnt
     searched = ", ".join(f"'{state}'" for state in SEARCHED)
     rows = conn.execute(
         f"""
-        SELECT d.id, coalesce(d.location, ''), p.name, d.folder_id, d.state IN ({searched})
-        FROM documents AS d LEFT JOIN projects AS p ON p.id = d.project_id {where}
+        SELECT d.id, coalesce(d.location, ''), p.name, d.folder_id,
+            d.state IN ({searched}) AND n.deleted_at IS NULL, d.kind
+        FROM documents AS d LEFT JOIN projects AS p ON p.id = d.project_id
+        LEFT JOIN notes AS n ON n.document_id = d.id {where}
         """,
         () if ids is None else (json.dumps(list(ids)),),
     )
     return [
-        DocumentEntry(intern(id_), location, project, folder, bool(searched))
-        for id_, location, project, folder, searched in rows.fetchall()
+        DocumentEntry(intern(id_), location, project, folder, bool(searched), DocumentKind(kind))
+        for id_, location, project, folder, searched, kind in rows.fetchall()
     ]
 
 

@@ -15,6 +15,7 @@ from memory.documents.entities import (
     CitedReply,
     Document,
     DocumentError,
+    DocumentKind,
     DocumentState,
     DocumentSummary,
     ErasedDocuments,
@@ -197,7 +198,7 @@ def select(
     conn: Connection, *, project: str | None = None, state: str | None = None, folder_id: str | None = None
 ) -> list[Document]:
     """Returns documents by path; only those of a project (by name), in a state, in a watched folder."""
-    conditions, parameters = ["1"], []
+    conditions, parameters = ["d.kind = 'document'"], []
     if project is not None:
         conditions.append("d.project_id = ?")
         parameters.append(projects.resolve(conn, project))
@@ -260,12 +261,15 @@ def hits(conn: Connection, seqs: Sequence[int]) -> dict[int, LoadedChunk]:
     names = ", ".join(f"c.{name.strip()}" for name in _CHUNK.split(","))
     rows = conn.execute(
         f"""
-        SELECT {names}, c.seq, d.title, d.path, coalesce(d.modified_ns / 1000, d.added_at)
+        SELECT {names}, c.seq, d.title, d.path, coalesce(d.modified_ns / 1000, d.added_at), d.kind, d.sha256
         FROM chunks AS c JOIN documents AS d ON d.id = c.document_id WHERE c.seq IN {_LISTED}
         """,
         (json.dumps(list(seqs)),),
     )
-    return {row[11]: LoadedChunk(_chunk(row), row[12], row[13], moment(row[14])) for row in rows.fetchall()}
+    return {
+        row[11]: LoadedChunk(_chunk(row), row[12], row[13], moment(row[14]), DocumentKind(row[15]), row[16])
+        for row in rows.fetchall()
+    }
 
 
 _KNOWN = """
@@ -342,11 +346,12 @@ def put(conn: Connection, new: NewDocument, now: datetime) -> str:
         ),
         "blank_pages": json.dumps([] if parsed is None else parsed.blank_pages),
         "content": new.content,
+        "kind": new.kind.value,
         "indexed_at": micros(now),
     }
     known = new.document or _at(conn, facts.path)
     document_id = known or new_id()
-    if new.folder is None:
+    if new.folder is None and facts.path:
         # Added by hand: the user wants it here, whatever room it is in besides.
         readmit(conn, facts.path, new.sha256)
     if known is None:
@@ -453,7 +458,9 @@ def content_of(conn: Connection, document_id: str) -> bytes | None:
 def counts(conn: Connection) -> dict[str, int]:
     """Returns how many documents are in each state."""
     return dict(
-        conn.execute("SELECT state, count(*) FROM documents GROUP BY state ORDER BY state").fetchall()
+        conn.execute(
+            "SELECT state, count(*) FROM documents WHERE kind = 'document' GROUP BY state ORDER BY state"
+        ).fetchall()
     )
 
 
@@ -464,7 +471,8 @@ def waiting(conn: Connection) -> tuple[int, int, int]:
         SELECT (SELECT count(*) FROM chunks),
             (SELECT count(*) FROM chunks WHERE id NOT IN (SELECT chunk_id FROM chunk_vectors)),
             (SELECT count(*) FROM documents AS d LEFT JOIN document_summaries AS s ON s.document_id = d.id
-                WHERE d.text <> '' AND d.state IN ('indexed', 'partial') AND s.sha256 IS NOT d.sha256)
+                WHERE d.kind = 'document' AND d.text <> '' AND d.state IN ('indexed', 'partial')
+                    AND s.sha256 IS NOT d.sha256)
         """
     ).fetchone()
     return int(row[0]), int(row[1]), int(row[2])
@@ -810,7 +818,8 @@ def unsummarised(conn: Connection, *, limit: int) -> list[tuple[str, int]]:
         """
         SELECT d.id, length(d.text)
         FROM documents AS d LEFT JOIN document_summaries AS s ON s.document_id = d.id
-        WHERE d.text <> '' AND d.state IN ('indexed', 'partial') AND s.sha256 IS NOT d.sha256
+        WHERE d.kind = 'document' AND d.text <> '' AND d.state IN ('indexed', 'partial')
+            AND s.sha256 IS NOT d.sha256
         ORDER BY d.seq DESC LIMIT ?
         """,
         (limit,),

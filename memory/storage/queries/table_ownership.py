@@ -36,6 +36,9 @@ _NAMED = {
     "saved_searches": Lineage.ROOM,
     # A folder is watched for the room that it was added to.
     "document_folders": Lineage.ROOM,
+    # Folders that notes were imported from, and their other files, stay where they were imported.
+    "note_folders": Lineage.ROOM,
+    "note_files": Lineage.ROOM,
     # Files that this room must not add again.
     "left_files": Lineage.ROOM,
     "personas": Lineage.ROOM,

@@ -214,6 +214,27 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "SELECT id, skipped FROM document_folders",
         f"UPDATE document_folders SET skipped = '[]' WHERE id IN {_LISTED}",
     ),
+    # Notes with the words are erased before, as documents. Of others, earlier versions may have them.
+    (
+        "",
+        "SELECT document_id || ' ' || version, title, text FROM note_versions",
+        f"DELETE FROM note_versions WHERE document_id || ' ' || version IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT DISTINCT external_id, external_id FROM notes WHERE external_id <> ''",
+        f"UPDATE notes SET external_id = '' WHERE external_id IN {_LISTED}",
+    ),
+    (
+        "folder",
+        "SELECT id, path, location FROM note_folders",
+        f"DELETE FROM note_folders WHERE id IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT DISTINCT path, path FROM note_files",
+        f"DELETE FROM note_files WHERE path IN {_LISTED}",
+    ),
     (
         "persona",
         "SELECT id, name, system_prompt FROM personas",
@@ -259,7 +280,9 @@ _CHOICES = {
     "sessions": "category_source memory_mode title_source",
     "summaries": "state",
     "vectors": "kind",
-    "documents": "state error",
+    "documents": "kind state error",
+    "note_links": "kind",
+    "note_names": "kind",
     "document_folders": "on_missing",
 }
 _IDS = {
@@ -302,6 +325,13 @@ _IDS = {
     "passages": "session_id message_id document_id",
     "citations": "session_id reply_id document_id",
     "unsupported": "session_id reply_id",
+    "notes": "document_id note_folder_id",
+    "note_names": "document_id",
+    "note_tags": "document_id",
+    "note_links": "document_id to_id",
+    "note_versions": "document_id",
+    "note_folders": "id",
+    "note_files": "folder_id",
 }
 _MODELS = {
     "epochs": "model",
@@ -354,6 +384,9 @@ WORDLESS: Mapping[str, str] = {
     "documents.parser": "the name and version of a parser of this program",
     "documents.sha256": "a digest",
     "left_files.digest": "a digest",
+    "note_files.content": "a picture or another file that is no text, deleted with its folder",
+    "note_files.sha256": "a digest",
+    "notes.disk_sha256": "a digest",
     "passages.sha256": "a digest",
 }
 """Columns of text and bytes, by table and name, that contain no text of a user or a reply, and why not.

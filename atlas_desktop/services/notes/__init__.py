@@ -1,0 +1,1 @@
+"""Notes: written, linked, imported and exported."""

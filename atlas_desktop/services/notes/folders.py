@@ -1,0 +1,307 @@
+"""Imports folders of Markdown files as notes, and writes notes back as such files.
+
+What was not edited is written byte for byte. A file that has changed is never overwritten: what Atlas would
+write becomes a second file beside it, and the report says so.
+"""
+
+import asyncio
+import hashlib
+import os
+import posixpath
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from atlas_desktop.errors import DocumentRefused, Refusal, Skipped
+from atlas_desktop.parsing.limits import Unreadable
+from atlas_desktop.parsing.plain import decoded
+from atlas_desktop.phrases.documents import refusal_text, scan_reason
+from atlas_desktop.services.documents.files import FileContent, read_file
+from atlas_desktop.services.documents.library import absolute, is_folder
+from atlas_desktop.services.documents.scanning import FolderRules, ScannedFile, scan
+from atlas_desktop.services.notes.notebook import NoteService
+from atlas_desktop.services.notes.reading import cleaned, read_note
+from memory.clock import Clock
+from memory.documents.entities import DocumentError
+from memory.notes.entities import ImportedNote, NewNote, Note, NoteFile, NoteFolder
+from memory.notes.markup import NOTE_ENDINGS, title_of
+from memory.storage.store import Store
+
+LONGEST_NOTE = 2_000_000
+"""Bytes of the largest file that becomes a note."""
+LARGEST_FILE = 50_000_000
+"""Bytes of the largest other file that is kept with the notes."""
+_BATCH = 200
+Progress = Callable[[str, int, int | None], None]
+
+
+@dataclass(slots=True)
+class NoteImport:
+    """What became of the files of a folder. `notes` counts its notes now, `links` their links, `unresolved`
+    those that lead nowhere. `conflicts` are notes that were changed both here and on disk."""
+
+    notes: int = 0
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    missing: int = 0
+    files: int = 0
+    links: int = 0
+    unresolved: int = 0
+    conflicts: list[str] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class NoteExport:
+    """What was written. `conflicts` are the second files beside files that have changed on disk."""
+
+    written: int = 0
+    unchanged: int = 0
+    conflicts: list[str] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+class NoteFolders:
+    """The folders that notes of one room come from and go to."""
+
+    def __init__(
+        self, store: Store, clock: Clock, notes: NoteService, queue: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._notes = notes
+        self._queue = queue
+
+    # --- in ---------------------------------------------------------------------------------------
+
+    async def take(
+        self, path: str | Path, *, project: str | None = None, progress: Progress | None = None
+    ) -> NoteImport:
+        """Imports the Markdown files below a folder as notes, and keeps its other files with them.
+
+        A second import takes what has changed since. A note that was changed here as well stays as it is; the
+        file becomes a second note. Raises `DocumentRefused` if it is no folder.
+        """
+        location = absolute(path)
+        if not is_folder(location):
+            raise DocumentRefused(str(path), Refusal.NOT_A_FOLDER)
+        report = NoteImport()
+        found = await asyncio.to_thread(scan, location, FolderRules(lambda _name: True, largest=LARGEST_FILE))
+        report.skipped += [
+            Skipped(str(Path(path) / one.where), scan_reason(one.reason)) for one in found.skipped
+        ]
+        async with self._notes.writing:
+            folder = await self._store.notes.add_folder(str(path), str(location))
+            await self._take_notes(folder, found.files, report, project, progress)
+            await self._take_files(folder, found.files, report)
+        await self._count(folder, report)
+        await self._queue()
+        return report
+
+    async def _take_notes(
+        self,
+        folder: NoteFolder,
+        files: Sequence[ScannedFile],
+        report: NoteImport,
+        project: str | None,
+        progress: Progress | None,
+    ) -> None:
+        known = {one.external_id: one for one in await self._store.notes.imported(folder.id)}
+        notes = [one for one in files if is_note(one.relative)]
+        report.missing = len(set(known).difference(one.relative for one in notes))
+        batch: list[NewNote] = []
+        for number, one in enumerate(notes, start=1):
+            try:
+                new = await asyncio.to_thread(
+                    _read, Path(folder.location), one, known.get(one.relative), folder, project
+                )
+            except DocumentRefused as refused:
+                why = refusal_text(refused.name, DocumentError(refused.reason.value, refused.limit)).message
+                report.skipped.append(Skipped(str(Path(folder.path) / one.relative), why))
+                continue
+            if new is None:
+                report.unchanged += 1
+            elif known.get(one.relative) is not None and new.note is None:
+                report.conflicts.append(one.relative)
+                batch.append(self._conflicting(new))
+            else:
+                report.added += new.note is None
+                report.updated += new.note is not None
+                batch.append(new)
+            if len(batch) >= _BATCH:
+                await self._store.notes.put(batch)
+                batch = []
+            if progress is not None:
+                progress(one.relative, number, len(notes))
+        if batch:
+            await self._store.notes.put(batch)
+
+    def _conflicting(self, new: NewNote) -> NewNote:
+        """Returns a note for a file whose note was changed here, too: under a name of its own."""
+        return read_note(
+            f"{new.title} ({self._clock.now():%Y-%m-%d %H.%M.%S})", new.parsed.text, project=new.project
+        )
+
+    async def _take_files(self, folder: NoteFolder, files: Sequence[ScannedFile], report: NoteImport) -> None:
+        digests = await self._store.notes.file_digests(folder.id)
+        for one in files:
+            if is_note(one.relative):
+                continue
+            try:
+                content = await asyncio.to_thread(read_one, Path(folder.location), one, LARGEST_FILE)
+            except DocumentRefused as refused:
+                why = refusal_text(refused.name, DocumentError(refused.reason.value, refused.limit)).message
+                report.skipped.append(Skipped(str(Path(folder.path) / one.relative), why))
+                continue
+            report.files += 1
+            if digests.get(one.relative) != content.sha256:
+                await self._store.notes.put_files(folder.id, [NoteFile(one.relative, content.data)])
+
+    async def _count(self, folder: NoteFolder, report: NoteImport) -> None:
+        ids = [one.note for one in await self._store.notes.imported(folder.id) if not one.deleted]
+        report.notes = len(ids)
+        report.links, report.unresolved = await self._store.notes.link_counts(ids)
+
+    # --- out --------------------------------------------------------------------------------------
+
+    async def write(self, path: str | Path, *, progress: Progress | None = None) -> NoteExport:
+        """Writes all notes as Markdown files below a folder, with the other files that came with them.
+
+        Notes that were imported have their old place and, unless they were edited, their old bytes. A file
+        there that is neither what Atlas read nor what it would write stays; the note is written beside it.
+        """
+        root = absolute(path)
+        report = NoteExport()
+        taken: set[str] = set()
+        digests = {
+            one.note: one.sha256
+            for folder in await self._store.notes.folders()
+            for one in await self._store.notes.imported(folder.id)
+        }
+        entries = await self._store.notes.list()
+        for number, entry in enumerate(entries, start=1):
+            (note,) = await self._store.notes.get_many([entry.id])
+            relative = _free(note.external_id or file_name(note.title), taken)
+            data = await self._bytes_of(note)
+            await self._write(root, relative, data, digests.get(note.id, ""), report)
+            if progress is not None:
+                progress(relative, number, len(entries))
+        for folder in await self._store.notes.folders():
+            for one in await self._store.notes.files(folder.id):
+                await self._write(root, _free(one.path, taken), one.content, one.sha256, report)
+        return report
+
+    async def _bytes_of(self, note: Note) -> bytes:
+        content = None if note.edited else await self._store.notes.content(note.id)
+        return note.text.encode() if content is None else content
+
+    async def _write(self, root: Path, relative: str, data: bytes, known: str, report: NoteExport) -> None:
+        stamp = f"{self._clock.now():%Y-%m-%d %H.%M.%S}"
+        try:
+            written = await asyncio.to_thread(put_file, root, relative, data, known, stamp)
+        except OSError as error:
+            report.skipped.append(Skipped(relative, error.strerror or type(error).__name__))
+            return
+        if written is None:
+            report.unchanged += 1
+            return
+        report.written += 1
+        if written != relative:
+            report.conflicts.append(written)
+
+
+def is_note(path: str) -> bool:
+    """Whether a file is a note, by its name."""
+    return path.lower().endswith(NOTE_ENDINGS)
+
+
+def read_one(root: Path, one: ScannedFile, limit: int) -> FileContent:
+    return read_file(Path(one.facts.path), root, limit)
+
+
+def _read(
+    root: Path, one: ScannedFile, known: ImportedNote | None, folder: NoteFolder, project: str | None
+) -> NewNote | None:
+    """Returns the note of a file; None if it has not changed, or is the note that was deleted here.
+
+    If the note was changed here as well, the result is a new note. Raises `DocumentRefused`.
+    """
+    content = read_one(root, one, LONGEST_NOTE)
+    if known is not None and (known.deleted or known.sha256 == content.sha256):
+        return None
+    try:
+        text = decoded(content.data)
+    except Unreadable as error:
+        raise DocumentRefused(one.relative, error.reason, error.limit) from None
+    written = datetime.fromtimestamp(content.facts.modified_ns / 1e9, UTC)
+    replaced = None if known is None or known.edited else known.note
+    same = cleaned(text).encode() == content.data
+    return read_note(
+        title_of(one.relative),
+        text,
+        note=replaced,
+        project=project,
+        folder=folder.id,
+        external_id=one.relative,
+        content=None if same else content.data,
+        edited=False,
+        created_at=written,
+        updated_at=written,
+    )
+
+
+_FORBIDDEN = str.maketrans({**dict.fromkeys('\\:*?"<>|', "-"), "/": "___"})
+
+
+def file_name(title: str) -> str:
+    """Returns the name of a file for a note that has none, valid on every system."""
+    name = title.translate(_FORBIDDEN).strip(" .")[:120] or "note"
+    return f"{name}.md"
+
+
+def _free(relative: str, taken: set[str]) -> str:
+    """Returns the path, or with a number one that no other file of this export has."""
+    base, ending = posixpath.splitext(relative)
+    number, wanted = 1, relative
+    while wanted.casefold() in taken:
+        number += 1
+        wanted = f"{base} {number}{ending}"
+    taken.add(wanted.casefold())
+    return wanted
+
+
+def put_file(root: Path, relative: str, data: bytes, known: str, stamp: str) -> str | None:
+    """Writes a file below a folder, whole or not at all; returns where, None if it is there already.
+
+    A file there with other content is replaced only if its SHA-256 is `known`; otherwise the data is written
+    beside it, with the time in its name. Follows no links below the folder. Raises `OSError`.
+    """
+    target = root.joinpath(*Path(relative).parts)
+    if ".." in Path(relative).parts or Path(relative).is_absolute():
+        raise PermissionError(1, "outside the folder")
+    folder = root
+    for part in Path(relative).parts[:-1]:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder /= part
+        if folder.is_symlink():
+            raise NotADirectoryError(20, "a link is in the way")
+    folder.mkdir(parents=True, exist_ok=True)
+    if target.is_symlink():
+        raise FileExistsError(17, "a link is in the way")
+    if target.exists():
+        there = hashlib.sha256(target.read_bytes()).hexdigest()
+        if there == hashlib.sha256(data).hexdigest():
+            return None
+        if there != known:
+            base, ending = posixpath.splitext(relative)
+            relative = f"{base} ({stamp}){ending}"
+            target = root.joinpath(*Path(relative).parts)
+    temporary = target.with_name(f".{target.name[:100]}.atlas-new")
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(target)
+    return relative

@@ -1,0 +1,216 @@
+"""The notes of one room: written, changed, renamed, linked, found, removed."""
+
+import asyncio
+import posixpath
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from typing import Protocol
+
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.services.documents.search import DocumentSearchService
+from atlas_desktop.services.notes.reading import read_note, rewritten
+from memory.clock import Clock
+from memory.documents.entities import DocumentKind, DocumentQuery, ErasedDocuments
+from memory.documents.search import FoundChunks
+from memory.errors import NoteTitleTaken, TitleMissing
+from memory.notes.entities import LinkTarget, NewNote, Note, NoteEntry, NoteVersion
+from memory.notes.markup import folded, read_markup, renamed
+from memory.storage.store import Store
+
+_SAME_WRITING = timedelta(minutes=5)
+"""Changes within this time count as one: only the text before the first can be returned to."""
+
+
+class Remove(Protocol):
+    """Erases documents and all that was made from them, also from prompts."""
+
+    async def __call__(self, document_ids: Sequence[str]) -> ErasedDocuments: ...
+
+
+class NoteService:
+    """The notes of one room. Raises what the store raises; texts are cleaned before they are stored.
+
+    `queue` is called after texts have changed: their vectors are made in the background.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        search: DocumentSearchService,
+        queue: Callable[[], Awaitable[None]],
+        remove: Remove,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._search = search
+        self._queue = queue
+        self._remove = remove
+        self.writing = asyncio.Lock()
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    async def get(self, ref: str) -> Note:
+        """Returns a note by id, unique prefix, path below an imported folder, or title."""
+        return await self._store.notes.get(ref)
+
+    async def list(
+        self, *, project: str | None = None, tag: str | None = None, binned: bool = False
+    ) -> list[NoteEntry]:
+        """Returns notes, latest change first. Raises `ProjectNotFound`."""
+        return await self._store.notes.list(project=project, tag=tag, binned=binned)
+
+    async def targets(self, words: str = "", *, limit: int = 20) -> "Sequence[LinkTarget]":
+        """Returns what a link can name: notes, documents and sessions, by the words of their titles."""
+        return await self._store.notes.targets(words, limit=limit)
+
+    async def search(self, query: str, k: int = 10, *, project: str | None = None) -> FoundChunks:
+        """Returns the passages of notes that fit a query best, by words and meaning."""
+        await self._search.load()
+        return await self._search.answer(
+            DocumentQuery(query, k, project=project, kinds=frozenset({DocumentKind.NOTE}))
+        )
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    async def new(self, title: str, text: str = "", *, project: str | None = None) -> Note:
+        """Stores a note. Raises `TitleMissing`, `NoteTitleTaken`."""
+        title = await self._free_title(title)
+        async with self.writing:
+            made = await asyncio.to_thread(read_note, title, text, project=project)
+            return await self._stored(made)
+
+    async def edit(self, ref: str, text: str, *, keep_version: bool | None = None) -> Note:
+        """Replaces the text of a note; an unchanged text changes nothing.
+
+        `keep_version`: the text before can be returned to. By default it can unless it was written within
+        the last minutes.
+        """
+        async with self.writing:
+            note = await self._store.notes.get(ref)
+            if keep_version is None:
+                keep_version = await self._is_new_writing(note)
+            new = await asyncio.to_thread(_edited, note, text, keep_version)
+            if new.parsed.text == note.text:
+                return note
+            return await self._stored(new)
+
+    async def _is_new_writing(self, note: Note) -> bool:
+        kept = await self._store.notes.versions(note.id)
+        begun = kept[0].written_at if kept else note.created_at
+        now = self._clock.now()
+        return now - note.updated_at > _SAME_WRITING or now - begun > 2 * _SAME_WRITING
+
+    async def extend(self, ref: str, addition: str) -> Note:
+        """Adds a paragraph at the end of a note."""
+        note = await self._store.notes.get(ref)
+        text = (
+            f"{note.text.rstrip()}\n\n{addition.strip()}\n" if note.text.strip() else f"{addition.strip()}\n"
+        )
+        return await self.edit(note.id, text, keep_version=True)
+
+    async def rename(self, ref: str, title: str) -> Note:
+        """Gives a note another title, and rewrites the links that name it, in one step.
+
+        Raises `TitleMissing`, `NoteTitleTaken`.
+        """
+        async with self.writing:
+            note = await self._store.notes.get(ref)
+            title = await self._free_title(title, but=note.id)
+            if title == note.title:
+                return note
+            path = note.external_id
+            if path:
+                ending = posixpath.splitext(path)[1]
+                name = title.replace("/", "___") + ending
+                path = posixpath.join(posixpath.dirname(path), name)
+            others = [one.note for one in note.backlinks]
+            linking = await self._store.notes.get_many([one for one in others if one != note.id])
+            new = await asyncio.to_thread(_renamed_everywhere, note, title, path, linking)
+            await self._store.notes.put(new)
+            await self._queue()
+            return await self._store.notes.get(note.id)
+
+    async def versions(self, ref: str) -> "Sequence[NoteVersion]":
+        """Returns the earlier texts of a note, latest first."""
+        return await self._store.notes.versions((await self.get(ref)).id)
+
+    async def revert(self, ref: str, version: int | None = None) -> Note:
+        """Brings an earlier text back, the latest by default; the text until now can be returned to, too.
+
+        Raises `VersionNotFound`.
+        """
+        note = await self.get(ref)
+        if version is None:
+            kept = await self._store.notes.versions(note.id)
+            version = kept[0].version if kept else 0
+        before = await self._store.notes.version(note.id, version)
+        return await self.edit(note.id, before.text, keep_version=True)
+
+    # --- removing ---------------------------------------------------------------------------------
+
+    async def delete(self, refs: Sequence[str]) -> int:
+        """Moves notes to the bin; returns how many."""
+        return await self._store.notes.bin([(await self.get(ref)).id for ref in refs])
+
+    async def restore(self, refs: Sequence[str]) -> int:
+        """Takes notes out of the bin. Raises `NoteTitleTaken`."""
+        notes = [await self.get(ref) for ref in refs]
+        for note in notes:
+            if not note.external_id:
+                await self._free_title(note.title, but=note.id)
+        return await self._store.notes.restore([note.id for note in notes])
+
+    async def forget(self, refs: Sequence[str]) -> ErasedDocuments:
+        """Erases notes and all that was made from them; links to them lead nowhere."""
+        return await self._remove([(await self.get(ref)).id for ref in refs])
+
+    # --- parts ------------------------------------------------------------------------------------
+
+    async def _stored(self, new: NewNote) -> Note:
+        (note_id,) = await self._store.notes.put([new])
+        await self._queue()
+        return await self._store.notes.get(note_id)
+
+    async def _free_title(self, title: str, *, but: str | None = None) -> str:
+        """Returns the title as one line. Raises `TitleMissing`, `NoteTitleTaken`."""
+        title = clean_line(title)
+        if not folded(title):
+            raise TitleMissing
+        taken = await self._store.notes.titled(title)
+        if taken is not None and taken != but:
+            raise NoteTitleTaken(title, taken)
+        return title
+
+
+def _edited(note: Note, text: str, keep_version: bool) -> NewNote:  # noqa: FBT001 - called in a thread
+    return read_note(
+        note.title,
+        text,
+        note=note.id,
+        project=note.project,
+        folder=note.folder,
+        external_id=note.external_id,
+        keep_version=keep_version,
+    )
+
+
+def _renamed_everywhere(note: Note, title: str, path: str, linking: Sequence[Note]) -> list[NewNote]:
+    """Returns the note under its new title, and the notes whose links name it."""
+    found = []
+    for one in linking:
+        # Other notes can have the same name: only links that lead here change.
+        here = {(link.begin, link.end) for link in one.links if link.to == note.id}
+        own = [link for link in read_markup(one.text).links if (link.begin, link.end) in here]
+        text = renamed(one.text, own, note.title, title)
+        if text != one.text:
+            found.append(rewritten(one, text))
+    own = [
+        link
+        for link in read_markup(note.text).links
+        if any(known.to == note.id and known.begin == link.begin for known in note.links)
+    ]
+    return [
+        rewritten(note, renamed(note.text, own, note.title, title), title=title, external_id=path),
+        *found,
+    ]

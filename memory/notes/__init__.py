@@ -1,0 +1,1 @@
+"""Notes: what the user writes, with links to everything else."""

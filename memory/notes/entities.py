@@ -1,0 +1,191 @@
+"""The values of notes: what is read from their text, what is stored, and what leads where.
+
+All positions are characters in the note's text, from 0; a range (begin, end) excludes its end.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from memory.documents.entities import NewChunk, ParsedText
+
+
+class LinkKind(StrEnum):
+    """What a link leads to."""
+
+    NOTE = "note"
+    SESSION = "session"
+    MESSAGE = "message"
+    MEMORY = "memory"
+    DOCUMENT = "document"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenLink:
+    """A link as it stands in a text, from `begin` to `end`.
+
+    `target` is the title, path or id of what it leads to; `heading` is the part of it that is meant. `kind`
+    is known where the link says it; otherwise it may lead to anything with that title. `relative`: the target
+    is a path from the folder of the note. `embedded`: it shows what it leads to.
+    """
+
+    begin: int
+    end: int
+    target: str
+    shown: str = ""
+    heading: str = ""
+    kind: LinkKind | None = None
+    relative: bool = False
+    embedded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """What the text of a note says besides its words.
+
+    `quiet` are ranges of code, front matter, addresses and links, in order: words there mention nothing.
+    `quoted` are ranges of quotations and of code: they are not the user's own words.
+    """
+
+    title: str = ""
+    links: tuple[WrittenLink, ...] = ()
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    quiet: tuple[tuple[int, int], ...] = ()
+    quoted: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewNote:
+    """A note to be stored, with what was read from its text.
+
+    `note` is the id of the note that it replaces, None for a new one. `content` is the file that it was
+    imported from, if its bytes are not those of the text. `edited`: the text is no longer that of the file.
+    `keep_version`: what it replaces can be returned to.
+    """
+
+    title: str
+    parsed: ParsedText = field(repr=False)
+    markup: Markup = field(repr=False)
+    chunks: tuple[NewChunk, ...] = field(default=(), repr=False)
+    note: str | None = None
+    project: str | None = None
+    folder: str | None = None
+    external_id: str = ""
+    content: bytes | None = field(default=None, repr=False)
+    edited: bool = True
+    keep_version: bool = True
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteLink:
+    """A link of a note. `to` is the id of what it leads to, None if there is no such thing.
+
+    `text` is the link's target as written, `title` what it leads to is called now (empty if unknown).
+    """
+
+    to: str | None
+    kind: LinkKind
+    text: str
+    begin: int
+    end: int
+    title: str = ""
+    shown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Backlink:
+    """A note that links to something: `snippet` is the line around the link, which stands at `begin`."""
+
+    note: str
+    title: str
+    snippet: str = field(repr=False)
+    begin: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note. `external_id` is its path below the folder `folder` that it was imported from."""
+
+    id: str
+    title: str
+    text: str = field(repr=False)
+    aliases: tuple[str, ...]
+    project: str | None
+    tags: tuple[str, ...]
+    created_at: datetime
+    updated_at: datetime
+    version: int
+    links: tuple[NoteLink, ...] = ()
+    backlinks: tuple[Backlink, ...] = ()
+    external_id: str = ""
+    folder: str | None = None
+    edited: bool = False
+    deleted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteEntry:
+    """A note in a list: `words` is the beginning of its text."""
+
+    id: str
+    title: str
+    words: str = field(repr=False)
+    project: str | None
+    tags: tuple[str, ...]
+    updated_at: datetime
+    external_id: str = ""
+    deleted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteVersion:
+    """An earlier text of a note."""
+
+    version: int
+    title: str
+    text: str = field(repr=False)
+    written_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTarget:
+    """Something that a link can lead to, by its title. `alias` is the other name that was asked for."""
+
+    id: str
+    kind: LinkKind
+    title: str
+    alias: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFolder:
+    """A folder that notes were imported from. `in_step`: changes are written back to it."""
+
+    id: str
+    path: str
+    location: str
+    in_step: bool
+    added_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFile:
+    """Another file of such a folder, by its path below it."""
+
+    path: str
+    content: bytes = field(repr=False)
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedNote:
+    """What is known of the file of an imported note. `sha256` is that of the file when it was last read."""
+
+    note: str
+    external_id: str
+    sha256: str
+    edited: bool
+    deleted: bool
