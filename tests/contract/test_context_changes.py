@@ -294,6 +294,9 @@ class Context(RuleBasedStateMachine):
         before = self.state()
         parts = () if held is None else (TierUse("summary", 1, (held,)),)
         known = before.summaries.get(held or "")
+        if known is not None and known.session_id != at[0]:
+            # A head holds summaries of its own session only.
+            return multiple()
         try:
             epoch = self.run(self.store.context.add_epoch(NewEpoch(at[0], MODEL, "head", parts, at[1])))
         except SummaryStale:
