@@ -14,6 +14,9 @@ from models import errors as models
 
 _SAMPLES: dict[str, Any] = {
     "name": "x",
+    "title": "Boats",
+    "note_id": "abc",
+    "number": 3,
     "path": Path("/x/file.gguf"),
     "folder": Path("/x"),
     "detail": "detail",

@@ -139,6 +139,19 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.organising.suggestions": {
         "_WORD": ("a_", "_"),
     },
+    "memory.notes.markup": {
+        "_FRONT": ("---\n", "---\na\n", "---\n ", "---\n-"),
+        "_PROPERTY": ("alias:: ", " alias::\n", "\t", "- "),
+        "_CODE": ("`", "`a", "``a`"),
+        "_WIKI": ("[[", "[[a", "![[a#", "[[a|", "[["),
+        "_INLINE": ("[", "[a](", "[a](<", "![a](b \"", "[a](b ("),
+        "_URL": ("a", "a:", "a://", "a://b"),
+        "_TAG": ("#", "#1", "#1-", "#a/"),
+        "_SEPARATED": (" ", ",", ", "),
+        "_ID": ("note:", "note:0", "note:0000"),
+        "_ATLAS": ("atlas://note/", "atlas://note/0"),
+        "_SCHEME": ("a", "a+", "a:"),
+    },
     "memory.recall.words": {
         "_CONFIRMS": ("!\n", ".."),
         "_ADDRESSED": ("you ", "you  a "),
@@ -457,6 +470,7 @@ INSIDE = {
     "memory.memories.consolidation:content": "memories, which are short",
     "memory.learning.reader:held": "statements",
     "memory.learning.entities:normal": "read",
+    "memory.notes.markup:_blocks": "the ends of lines",
     "memory.learning.entities:_meaning": "read",
     "memory.learning.reader:forms": "read",
     "memory.learning.reader:procedure": "read",

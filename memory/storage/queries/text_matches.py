@@ -222,6 +222,17 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     ),
     (
         "",
+        "SELECT document_id || ' ' || number, target, name, shown FROM note_links",
+        f"DELETE FROM note_links WHERE document_id || ' ' || number IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT document_id || ' ' || name, name, written FROM note_names",
+        f"DELETE FROM note_names WHERE document_id || ' ' || name IN {_LISTED}",
+    ),
+    ("", "SELECT DISTINCT tag, tag FROM note_tags", f"DELETE FROM note_tags WHERE tag IN {_LISTED}"),
+    (
+        "",
         "SELECT DISTINCT external_id, external_id FROM notes WHERE external_id <> ''",
         f"UPDATE notes SET external_id = '' WHERE external_id IN {_LISTED}",
     ),
