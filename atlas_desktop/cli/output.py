@@ -139,7 +139,7 @@ def document_hit(value: "DocumentHit") -> dict[str, Any]:
 def citation(value: "StoredCitation") -> dict[str, Any]:
     return {
         "marker": value.marker,
-        "document": value.document,
+        value.kind.value: value.document,
         "title": value.title,
         "page": value.page,
         "lines": None if value.page is not None else list(value.lines),

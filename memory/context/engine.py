@@ -213,11 +213,12 @@ class ContextEngine:
         sizes: TokenSizes,
         documents: Told,
     ) -> TellsPassages:
-        """Selects the passages of the session's documents that go with the newest of `messages`."""
+        """Selects the passages of documents and notes that go with the newest of `messages`."""
         if self._library is None:
             return NO_PASSAGES
         used = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages))) + documents.read().new
-        return await self._library.tell(session.id, material, messages, budget, used)
+        recalls = self._recalling is not None and self._limits().recall and session.memory_mode in USES_MEMORY
+        return await self._library.tell(session.id, material, messages, budget, used, recalls=recalls)
 
     async def _compact(
         self, session: Session, selected: Selection, sizes: TokenSizes, budget: Budget, tokens: int

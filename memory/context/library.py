@@ -1,8 +1,9 @@
-"""Selects what a prompt contains of the documents that a session is about: summaries and passages.
+"""Selects what a prompt contains of documents and notes: summaries and passages.
 
-Summaries are part of an epoch's head. The passages nearest to the question are sent with the newest turn,
-each under a number by which the reply can cite it. Numbers go up within a session, because earlier passages
-stay in the prompt.
+The summaries of the documents that a session is about are part of an epoch's head. The passages nearest to
+the question are sent with the newest turn, each under a number by which the reply can cite it. Numbers go up
+within a session, because earlier passages stay in the prompt. Notes are searched in every session that uses
+memory; only passages close to the message are sent.
 """
 
 from collections.abc import Sequence
@@ -11,8 +12,17 @@ from typing import Protocol
 
 from memory.context.budget import Budget
 from memory.context.entities import WholeDocument
-from memory.documents.entities import Document, DocumentHit, DocumentQuery, Material, StoredPassage
+from memory.context.recalling import close_enough, closeness, needs_nothing
+from memory.documents.entities import (
+    Document,
+    DocumentHit,
+    DocumentKind,
+    DocumentQuery,
+    Material,
+    StoredPassage,
+)
 from memory.entities import Message
+from memory.recall.question import LONGEST_QUESTION
 from memory.recall.words import content_words
 from memory.storage.store import Store
 from models.messages import Role
@@ -24,6 +34,7 @@ _SHARE = 4
 _LONGEST_SUMMARY = 1_200
 _FEW_WORDS = 4
 _TITLE = "Passages from the documents. Answer from them, and cite them by number, like [1]:"
+_NOTES = "Passages from the user's own notes. Use those that help, and cite them by number, like [1]:"
 
 
 class DocumentSearch(Protocol):
@@ -59,7 +70,7 @@ def passage_line(passage: StoredPassage) -> str:
 
 
 class LibraryContext:
-    """The documents of one room in prompts."""
+    """The documents and notes of one room in prompts."""
 
     def __init__(self, store: Store, counter: TokenCounter, search: DocumentSearch) -> None:
         self._store = store
@@ -86,52 +97,61 @@ class LibraryContext:
         messages: Sequence[Message],
         budget: Budget,
         used: int,
+        *,
+        recalls: bool,
     ) -> TellsPassages:
         """Returns the passages for the newest of `messages`, for `used` tokens of the prompt.
 
         A message that has been answered before keeps its passages. Passages that the prompt contains already
-        are not repeated.
+        are not repeated. Without `recalls`, no notes are looked for.
         """
         said = messages[-1]
-        bound, known = material.documents, material.passages
-        if not bound:
-            return NO_PASSAGES
-        sha256 = {one.id: one.sha256 for one in bound}
+        bound = frozenset(one.id for one in material.documents)
         # What a document said before it changed can no longer be cited.
-        current = [one for one in known if sha256.get(one.document) == one.sha256]
+        current = [
+            one
+            for one in material.passages
+            if one.current and (one.kind is DocumentKind.NOTE or one.document in bound)
+        ]
         own = tuple(one for one in current if one.message == said.id)
         shown = {message.id for message in messages[:-1] if message.preface}
         standing = tuple(one for one in current if one.message in shown)
         if own and said.preface:
             return TellsPassages(passages=own, known=standing)
-        query = DocumentQuery(
-            _question(messages), k=2 * MOST_PASSAGES, documents=tuple(one.id for one in bound)
-        )
-        hits = await self._search.search(query)
-        in_prompt = {(one.document, one.begin, one.end) for one in standing}
-        marker = max((one.marker for one in known), default=0)
+        found: list[tuple[str, Sequence[DocumentHit]]] = []
+        if bound:
+            found.append((_TITLE, await self._search.search(_query(messages, tuple(sorted(bound))))))
+        if recalls and material.notes and not needs_nothing(said.content):
+            found.append((_NOTES, await self._near_notes(messages)))
+        marker = max((one.marker for one in material.passages), default=0)
         left = min(budget.working // _SHARE, budget.limit - used)
-        left -= (await self._counter.count([f"{_TITLE}\n\n\n"]))[0]
+        in_prompt = {(one.document, one.begin, one.end) for one in standing}
+        chosen: list[StoredPassage] = []
+        blocks: list[str] = []
+        for title, hits in found:
+            left -= (await self._counter.count([f"{title}\n\n\n"]))[0]
+            fresh = [hit for hit in hits if _place(hit) not in in_prompt]
+            taken, lines, left = await self._fitting(fresh, said.id, marker + len(chosen), left)
+            chosen += taken
+            if lines:
+                blocks.append("\n".join([title, *lines]) + "\n\n")
+        if not chosen:
+            return TellsPassages(known=standing)
+        text = "".join(blocks)
+        await self._store.documents.put_passages(session_id, chosen)
+        return TellsPassages(text, (await self._counter.count([text]))[0], tuple(chosen), standing)
+
+    async def _fitting(
+        self, hits: Sequence[DocumentHit], message_id: str, marker: int, left: int
+    ) -> tuple[list[StoredPassage], list[str], int]:
+        """Returns the passages that fit into `left` tokens, numbered after `marker`; their lines; what is
+        left."""
         chosen: list[StoredPassage] = []
         lines: list[str] = []
         for hit in hits:
-            chunk = hit.chunk
-            if (chunk.document, chunk.begin, chunk.end) in in_prompt or len(chosen) == MOST_PASSAGES:
-                continue
-            passage = StoredPassage(
-                marker=marker + len(chosen) + 1,
-                document=chunk.document,
-                title=hit.title,
-                page=chunk.page,
-                lines=chunk.lines,
-                begin=chunk.begin,
-                end=chunk.end,
-                heading=chunk.heading,
-                text=chunk.text,
-                sha256=sha256[chunk.document],
-                message=said.id,
-                header=chunk.header,
-            )
+            if len(chosen) == MOST_PASSAGES:
+                break
+            passage = _passage(hit, marker + len(chosen) + 1, message_id)
             line = passage_line(passage)
             tokens = (await self._counter.count([f"{line}\n"]))[0]
             if tokens > left:
@@ -139,11 +159,50 @@ class LibraryContext:
             left -= tokens
             chosen.append(passage)
             lines.append(line)
-        if not chosen:
-            return TellsPassages(known=standing)
-        text = "\n".join([_TITLE, *lines]) + "\n\n"
-        await self._store.documents.put_passages(session_id, chosen)
-        return TellsPassages(text, (await self._counter.count([text]))[0], tuple(chosen), standing)
+        return chosen, lines, left
+
+    async def _near_notes(self, messages: Sequence[Message]) -> list[DocumentHit]:
+        """Returns the passages of notes that are close enough to the newest message, best first."""
+        query = _query(messages, None)
+        hits = await self._search.search(query)
+        asked = content_words(await self._store.evidence.stems(query.text[:LONGEST_QUESTION]))
+        if not hits or not asked:
+            return []
+        texts = [" ".join([hit.title, *hit.chunk.heading, hit.chunk.text]) for hit in hits]
+        stems = await self._store.evidence.stems_of(texts)
+        shares = [len(set(asked).intersection(own)) / len(set(asked)) for own in stems]
+        close = [closeness(hit.cosine, share) for hit, share in zip(hits, shares, strict=True)]
+        semantic = any(hit.cosine is not None for hit in hits)
+        return [hits[at] for at in close_enough(messages[-1].content, close, semantic=semantic)]
+
+
+def _query(messages: Sequence[Message], documents: tuple[str, ...] | None) -> DocumentQuery:
+    """Returns what to look for in these documents; for None, in all notes."""
+    kinds = frozenset({DocumentKind.NOTE}) if documents is None else frozenset(DocumentKind)
+    return DocumentQuery(_question(messages), k=2 * MOST_PASSAGES, documents=documents, kinds=kinds)
+
+
+def _place(hit: DocumentHit) -> tuple[str, int, int]:
+    return hit.chunk.document, hit.chunk.begin, hit.chunk.end
+
+
+def _passage(hit: DocumentHit, marker: int, message_id: str) -> StoredPassage:
+    chunk = hit.chunk
+    return StoredPassage(
+        marker=marker,
+        document=chunk.document,
+        title=hit.title,
+        page=chunk.page,
+        lines=chunk.lines,
+        begin=chunk.begin,
+        end=chunk.end,
+        heading=chunk.heading,
+        text=chunk.text,
+        sha256=hit.sha256,
+        message=message_id,
+        header=chunk.header,
+        kind=hit.kind,
+    )
 
 
 def _block(document: Document) -> str:

@@ -67,29 +67,38 @@ def worthwhile(text: str, hits: Sequence[Hit]) -> list[Hit]:
     """Returns the hits (from `novel_hits`, best first) relevant enough for a prompt, at most `MOST_HITS`.
 
     A question gets memories when at least one of them is close to it. The others may then be less close,
-    since an answer is often next to the text that resembles the question.
+    since an answer is often next to the text that resembles the question. What the user has marked as
+    important may be slightly less close.
     """
-    if not hits:
-        return []
-    best = max(map(closeness, hits))
+    close = [
+        closeness(hit.grounds.cosine, hit.grounds.words) + _MARKED * hit.parts.get("importance", 0.0)
+        for hit in hits
+    ]
     semantic = any(hit.grounds.cosine is not None for hit in hits)
+    return [hits[at] for at in close_enough(text, close, semantic=semantic)]
+
+
+def close_enough(text: str, close: Sequence[float], *, semantic: bool) -> list[int]:
+    """Returns the places of those, best first, whose closeness to a turn is enough for its prompt.
+
+    `semantic`: vectors took part in the closeness of some.
+    """
+    if not close:
+        return []
     if asks(text):
+        best = max(close)
         if best < (_ASKED if semantic else _ASKED_BY_WORDS):
             return []
         least = max(_LEAST, _LEAST_OF_BEST * best) if semantic else _LEAST_OF_BEST * best
-        return [hit for hit in hits if closeness(hit) >= least][:MOST_HITS]
+        return [at for at, one in enumerate(close) if one >= least][:MOST_HITS]
     told = _TOLD if semantic else _TOLD_BY_WORDS
-    return [hit for hit in hits if closeness(hit) >= told][:_MOST_TOLD]
+    return [at for at, one in enumerate(close) if one >= told][:_MOST_TOLD]
 
 
-def closeness(hit: Hit) -> float:
-    """Returns how close a hit is to what was asked, regardless of other hits; without vectors, by its text.
-
-    What the user has marked as important may be slightly less close.
-    """
-    cosine, words = hit.grounds.cosine, hit.grounds.words
-    marked = _MARKED * hit.parts.get("importance", 0.0)
-    return marked + (words if cosine is None else cosine + _WORDS * words)
+def closeness(cosine: float | None, words: float) -> float:
+    """Returns how close something is to what was asked, regardless of others; without a vector, by the share
+    of the words that it has."""
+    return words if cosine is None else cosine + _WORDS * words
 
 
 def _words(text: str) -> set[str]:

@@ -265,7 +265,10 @@ class LoadedChunk:
 
 @dataclass(frozen=True, slots=True)
 class DocumentHit:
-    """A chunk that was found, with the parts of its score (each 0 to 1) by name."""
+    """A chunk that was found, with the parts of its score (each 0 to 1) by name.
+
+    `cosine` is its similarity to the query, None if that is unknown.
+    """
 
     chunk: Chunk
     title: str
@@ -275,13 +278,15 @@ class DocumentHit:
     created_at: datetime
     kind: DocumentKind = DocumentKind.DOCUMENT
     sha256: str = ""
+    cosine: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
     """A passage in a prompt of a session, by the number (`marker`) under which a reply can cite it.
 
-    `message` is the user's message that it was given with. `sha256` is that of the document's file then.
+    `message` is the user's message that it was given with. `sha256` is that of the document's file then;
+    `current`: it has not changed since.
     """
 
     marker: int
@@ -296,15 +301,21 @@ class StoredPassage:
     sha256: str
     message: str
     header: str = ""
+    kind: DocumentKind = DocumentKind.DOCUMENT
+    current: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a session has to read: attachments, documents that it is about, and passages in its prompts."""
+    """What a session has to read: attachments, documents that it is about, and passages in its prompts.
+
+    `notes`: the room has notes, which every session can use.
+    """
 
     attachments: tuple[Attachment, ...] = ()
     documents: tuple[Document, ...] = ()
     passages: tuple[StoredPassage, ...] = ()
+    notes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +336,7 @@ class StoredCitation:
     verified: bool
     sha256: str
     current: bool = True
+    kind: DocumentKind = DocumentKind.DOCUMENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ class DocumentSearch:
         cosine = None if vector is None else await self._cosine(query, columns, vector)
         scores = await asyncio.to_thread(score, columns, allowed, postings, cosine, self._weights)
         rows = best(columns, scores, query.grain, query.k)
-        return await self._hits(columns, scores, rows, query.grain), cosine is not None
+        return await self._hits(columns, scores, rows, query.grain, cosine), cosine is not None
 
     async def _postings(
         self, query: DocumentQuery, columns: ChunkColumns, allowed: "NDArray[np.bool_]"
@@ -216,7 +216,12 @@ class DocumentSearch:
         return None if np.isnan(cosine).all() else cosine
 
     async def _hits(
-        self, columns: ChunkColumns, scores: Scores, rows: "NDArray[np.int64]", grain: Grain
+        self,
+        columns: ChunkColumns,
+        scores: Scores,
+        rows: "NDArray[np.int64]",
+        grain: Grain,
+        cosine: "NDArray[np.float64] | None",
     ) -> tuple[DocumentHit, ...]:
         seqs = [int(columns.seq[row]) for row in rows]
         of = scores.of(columns, grain)
@@ -231,6 +236,7 @@ class DocumentSearch:
                 created_at=loaded[seq].created_at,
                 kind=loaded[seq].kind,
                 sha256=loaded[seq].sha256,
+                cosine=None if cosine is None or cosine[row] != cosine[row] else float(cosine[row]),
             )
             for row, seq in zip(rows, seqs, strict=True)
             if seq in loaded

@@ -30,7 +30,7 @@ from memory.documents.question import Looked
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.database import Database
-from memory.storage.queries import attachments, chunks, documents
+from memory.storage.queries import attachments, chunks, documents, notes
 from memory.storage.reader import Reader
 from memory.vectors.entities import StoredVector, VectorChanges, VectorCounts, VectorPage
 
@@ -40,12 +40,12 @@ class DocumentStore:
     errors of `Store`, `DocumentNotFound`, `FolderNotFound`. A call that has returned is durable."""
 
     def __init__(
-        self, database: Database, clock: Clock, notes: ChangeNotes, reads: Reader | Database
+        self, database: Database, clock: Clock, changes: ChangeNotes, reads: Reader | Database
     ) -> None:
         self._database = database
         self._clock = clock
-        self.evidence = ChunkEvidenceStore(database, notes)
-        self.vectors = ChunkVectorStore(database, notes, reads)
+        self.evidence = ChunkEvidenceStore(database, changes)
+        self.vectors = ChunkVectorStore(database, changes, reads)
 
     # --- folders ----------------------------------------------------------------------------------
 
@@ -196,8 +196,9 @@ class DocumentStore:
         def work(conn: Connection) -> Material:
             attached = attachments.of_session(conn, session_id)
             bound = documents.bound(conn, session_id)
-            passages = documents.passages_of(conn, session_id) if bound else []
-            return Material(tuple(attached), tuple(bound), tuple(passages))
+            has_notes = notes.any_note(conn)
+            passages = documents.passages_of(conn, session_id) if bound or has_notes else []
+            return Material(tuple(attached), tuple(bound), tuple(passages), has_notes)
 
         return await self._database.read(work)
 

@@ -40,6 +40,7 @@ async def cited_reply(text: str, passages: Sequence[StoredPassage]) -> CitedRepl
                 quote=one.quote,
                 verified=one.verified,
                 sha256=by_marker[one.marker].sha256,
+                kind=by_marker[one.marker].kind,
             )
             for one in found.citations
         ),

@@ -628,7 +628,9 @@ def bound(conn: Connection, session_id: str) -> list[Document]:
 
 _PASSAGE = (
     'p.marker, p.document_id, d.title, p.page, p.first_line, p.last_line, p.begin, p."end", p.heading, '
-    "p.text, p.sha256, p.message_id, p.header"
+    "p.text, p.sha256, p.message_id, p.header, d.kind, "
+    "p.sha256 = d.sha256 AND NOT EXISTS ("
+    "SELECT 1 FROM notes WHERE document_id = d.id AND deleted_at IS NOT NULL)"
 )
 
 
@@ -646,6 +648,8 @@ def _passage(row: Any) -> StoredPassage:
         sha256=row[10],
         message=row[11],
         header=row[12],
+        kind=DocumentKind(row[13]),
+        current=bool(row[14]),
     )
 
 
@@ -736,7 +740,7 @@ def cited(conn: Connection, reply_id: str) -> CitedReply:
     rows = conn.execute(
         """
         SELECT c.marker, c.document_id, d.title, c.page, c.first_line, c.last_line, c.begin, c."end", c.quote,
-            c.verified, c.sha256, c.sha256 = d.sha256
+            c.verified, c.sha256, c.sha256 = d.sha256, d.kind
         FROM citations AS c JOIN documents AS d ON d.id = c.document_id WHERE c.reply_id = ? ORDER BY c.number
         """,
         (reply_id,),
@@ -754,6 +758,7 @@ def cited(conn: Connection, reply_id: str) -> CitedReply:
             verified=bool(row[9]),
             sha256=row[10],
             current=bool(row[11]),
+            kind=DocumentKind(row[12]),
         )
         for row in rows.fetchall()
     )

@@ -370,6 +370,12 @@ def resolve(conn: Connection, ref: str) -> str:
     raise NoteNotFound(ref)
 
 
+def any_note(conn: Connection) -> bool:
+    """Whether there is a note outside the bin."""
+    row = conn.execute("SELECT EXISTS (SELECT 1 FROM notes WHERE deleted_at IS NULL)").fetchone()
+    return bool(row[0])
+
+
 def titled(conn: Connection, title: str) -> str | None:
     """Returns the note of that title, if there is one that is not in the bin."""
     row = conn.execute(
