@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Replied
@@ -154,13 +154,16 @@ class RecallService:
         settings: Callable[[], MemorySettings] = MemorySettings,
         *,
         damaged: Callable[[], ModelsError | None] = lambda: None,
+        also: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`damaged` returns why there is no embedder although its file exists; else None."""
+        """`damaged` returns why there is no embedder although its file exists; else None. `also` loads what
+        turns search besides: it is awaited at the end of `prepare`."""
         self._store = store
         self._embedder = embedder
         self._index = index
         self._background = background
         self._damaged = damaged
+        self._also = also
         self._vectors = QueryEmbedder(embedder)
         self._mirror: IndexMirror | None = None
         self._engine = RecallEngine(
@@ -195,6 +198,8 @@ class RecallService:
         await self.remember()
         await self.load()
         await self.warm_wordings()
+        if self._also is not None:
+            await self._also()
 
     async def load(self) -> None:
         """Reads the room and fills the index with the existing vectors. Raises what the store raises."""

@@ -18,6 +18,7 @@ from atlas_desktop.services.forgetting import ForgettingService
 from atlas_desktop.services.learning import LearningService
 from atlas_desktop.services.loaded_model import Model
 from atlas_desktop.services.memories import KnowledgeService, UpkeepService
+from atlas_desktop.services.notes.bin import NoteBin
 from atlas_desktop.services.notes.folders import NoteFolders
 from atlas_desktop.services.notes.notebook import NoteService
 from atlas_desktop.services.organising import FilingService, OrganisingService
@@ -121,6 +122,7 @@ class RoomFactory:
         )
         if self.tuning is not None:
             TuneJobs(background, self.tuning)
+        search = DocumentSearchService(store, lambda: self.model().embedder, self.vector_index)
         recall = RecallService(
             store,
             lambda: self.model().embedder,
@@ -129,6 +131,7 @@ class RoomFactory:
             background,
             lambda: self.settings().memory,
             damaged=lambda: self.model().damaged,
+            also=search.load_for_turns,
         )
         continuity = ContinuityService(
             store,
@@ -156,7 +159,6 @@ class RoomFactory:
             lambda: self.settings().sessions,
             recall.complete,
         )
-        search = DocumentSearchService(store, lambda: self.model().embedder, self.vector_index)
         chunk_embedder = ChunkEmbedder(store.documents, lambda: self.model().embedder, background)
         documents = DocumentService(
             store,
@@ -169,6 +171,7 @@ class RoomFactory:
             None if self.settings().jobs.on_battery else self.power,
         )
         notes = NoteService(store, self.clock, search, chunk_embedder.queue, documents.remove)
+        NoteBin(store, self.clock, background, documents.erase, lambda: self.settings().retention)
         room = RoomServices(
             store=store,
             sessions=SessionService(store),

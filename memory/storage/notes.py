@@ -45,6 +45,10 @@ class NoteStore:
         """Returns notes by id, in the order asked for; those that do not exist are left out."""
         return await self._database.read(lambda conn: notes.get_many(conn, ids))
 
+    async def any(self) -> bool:
+        """Whether there is a note outside the bin."""
+        return await self._database.read(notes.any_note)
+
     async def titled(self, title: str) -> str | None:
         """Returns the id of the note of that title, if there is one outside the bin."""
         return await self._database.read(lambda conn: notes.titled(conn, title))

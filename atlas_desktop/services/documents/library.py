@@ -468,12 +468,15 @@ class DocumentService:
         The files stay, and so do conversations about the documents. `for_good`: scans of watched folders do
         not add the files again; `add` does.
         """
-        ids = list(document_ids)
         async with self._background.stopped():
-            # First, so that a crash in between leaves no saved state of the model with their text.
-            await self._epochs.forget(await self._store.documents.told_in(ids))
-            erased = await self._store.documents.erase(ids, for_good=for_good)
-            await self._epochs.forget(erased.recalled_in)
+            return await self.erase(list(document_ids), for_good=for_good)
+
+    async def erase(self, ids: Sequence[str], *, for_good: bool = False) -> ErasedDocuments:
+        """Does what `remove` does within a background job."""
+        # First, so that a crash in between leaves no saved state of the model with their text.
+        await self._epochs.forget(await self._store.documents.told_in(ids))
+        erased = await self._store.documents.erase(ids, for_good=for_good)
+        await self._epochs.forget(erased.recalled_in)
         return erased
 
     async def list(

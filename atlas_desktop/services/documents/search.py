@@ -32,6 +32,11 @@ class DocumentSearchService:
         await self.load()
         return (await self._engine.answer(query)).hits
 
+    async def load_for_turns(self) -> None:
+        """Does `load` if the room has notes: every conversation searches them."""
+        if await self._store.notes.any():
+            await self.load()
+
     async def load(self) -> None:
         """Reads the room's chunks and fills the index with their vectors. Raises what the store raises."""
         await self._engine.follow()

@@ -123,9 +123,9 @@ class NoteFolders:
                 continue
             if new is None:
                 report.unchanged += 1
-            elif known.get(one.relative) is not None and new.note is None:
+            elif (there := known.get(one.relative)) is not None and new.note is None:
                 report.conflicts.append(one.relative)
-                batch.append(self._conflicting(new))
+                await self._keep_both(there, new)
             else:
                 report.added += new.note is None
                 report.updated += new.note is not None
@@ -138,11 +138,12 @@ class NoteFolders:
         if batch:
             await self._store.notes.put(batch)
 
-    def _conflicting(self, new: NewNote) -> NewNote:
-        """Returns a note for a file whose note was changed here, too: under a name of its own."""
-        return read_note(
-            f"{new.title} ({self._clock.now():%Y-%m-%d %H.%M.%S})", new.parsed.text, project=new.project
-        )
+    async def _keep_both(self, there: ImportedNote, new: NewNote) -> None:
+        """Stores what a file says now as a note of its own, because its note was changed here, too."""
+        title = f"{new.title} ({self._clock.now():%Y-%m-%d %H.%M.%S})"
+        await self._store.notes.put([read_note(title, new.parsed.text, project=new.project)])
+        data = new.parsed.text.encode() if new.content is None else new.content
+        await self._store.notes.on_disk(there.note, hashlib.sha256(data).hexdigest(), edited=True)
 
     async def _take_files(self, folder: NoteFolder, files: Sequence[ScannedFile], report: NoteImport) -> None:
         digests = await self._store.notes.file_digests(folder.id)

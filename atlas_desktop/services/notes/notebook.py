@@ -4,10 +4,10 @@ import asyncio
 import posixpath
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
-from typing import Protocol
 
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.documents.search import DocumentSearchService
+from atlas_desktop.services.notes.bin import Remove
 from atlas_desktop.services.notes.reading import read_note, rewritten
 from memory.clock import Clock
 from memory.documents.entities import DocumentKind, DocumentQuery, ErasedDocuments
@@ -19,12 +19,6 @@ from memory.storage.store import Store
 
 _SAME_WRITING = timedelta(minutes=5)
 """Changes within this time count as one: only the text before the first can be returned to."""
-
-
-class Remove(Protocol):
-    """Erases documents and all that was made from them, also from prompts."""
-
-    async def __call__(self, document_ids: Sequence[str]) -> ErasedDocuments: ...
 
 
 class NoteService:
