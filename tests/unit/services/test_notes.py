@@ -81,7 +81,11 @@ async def test_links_lead_to_sessions_messages_and_documents(tmp_path: Path) -> 
     note = await scene.room.notes.extend(note.id, "More.")
     assert (note.links[0].to, note.links[0].title) == (replied.session.id, "Night birds")
     await scene.store.erase_session(replied.session.id)
-    assert [one.to for one in (await scene.room.notes.get("Birds")).links] == [None, report.documents[0], None]
+    assert [one.to for one in (await scene.room.notes.get("Birds")).links] == [
+        None,
+        report.documents[0],
+        None,
+    ]
 
 
 async def test_renaming_a_note_rewrites_the_links_that_name_it() -> None:
