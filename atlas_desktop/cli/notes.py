@@ -12,6 +12,7 @@ from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.notes.mirroring import MirrorReport
     from atlas_desktop.services.room import RoomServices
     from memory.entities import RoomKind
     from memory.notes.entities import Note
@@ -85,6 +86,11 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser = add("export", export_notes, _("write all notes as Markdown files"))
     parser.add_argument("folder", metavar="DIR", help=_("the folder; files that have changed there stay"))
 
+    parser = add("mirror", mirror, _("keep a folder of Markdown files and its notes in step, both ways"))
+    parser.add_argument("folder", metavar="DIR", nargs="?", help=_("the folder; without it, all are updated"))
+    parser.add_argument("--off", action="store_true", help=_("stop; notes and files stay"))
+    parser.add_argument("--project", metavar="P", help=_("project of the notes"))
+
     parser = add("private", make_private, _("move notes to the private room; asks for the passphrase"))
     parser.add_argument("notes", metavar="ID", nargs="+", help=_("a note"))
     parser = add("open", make_open, _("move notes back to the open room; asks for the passphrase"))
@@ -109,6 +115,7 @@ def _text(args: argparse.Namespace) -> str | None:
 async def new(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     made = await room.notes.new(args.title, _text(args) or "", project=args.project)
+    await room.note_mirror.step_all()
     ctx.emit(output.note(made, room.store.room), _("Saved the note {id}.", id=made.id))
     return Exit.DONE
 
@@ -128,6 +135,7 @@ async def edit(ctx: Context, args: argparse.Namespace) -> int:
         changed = await room.notes.extend(note.id, given_text(args.append))
     else:
         changed = await room.notes.revert(note.id, args.to)
+    await room.note_mirror.step_all()
     ctx.emit(output.note(changed, room.store.room), _("Saved."))
     return Exit.DONE
 
@@ -135,6 +143,7 @@ async def edit(ctx: Context, args: argparse.Namespace) -> int:
 async def rename(ctx: Context, args: argparse.Namespace) -> int:
     room, note = await _find(ctx, args.note)
     changed = await room.notes.rename(note.id, args.title)
+    await room.note_mirror.step_all()
     ctx.emit(output.note(changed, room.store.room), _("Renamed to “{title}”.", title=changed.title))
     return Exit.DONE
 
@@ -260,6 +269,8 @@ async def delete(ctx: Context, args: argparse.Namespace) -> int:
     by_room = [(room, [note.id for owner, note in found if owner is room]) for room in ctx.opened]
     if not args.forever:
         count = sum([await room.notes.delete(ids) for room, ids in by_room])
+        for room, _ids in by_room:
+            await room.note_mirror.step_all()
         ctx.emit(
             {"deleted": count, "notes": [note.id for _room, note in found]},
             ngettext("Moved {count} note to the bin.", "Moved {count} notes to the bin.", count),
@@ -275,6 +286,7 @@ async def restore(ctx: Context, args: argparse.Namespace) -> int:
     found = [await _find(ctx, ref) for ref in dict.fromkeys(args.notes)]
     for room in ctx.opened:
         await room.notes.restore([note.id for owner, note in found if owner is room])
+        await room.note_mirror.step_all()
     ctx.emit(
         {"restored": [note.id for _room, note in found]},
         ngettext("Restored {count} note.", "Restored {count} notes.", len(found)),
@@ -343,6 +355,64 @@ async def export_notes(ctx: Context, args: argparse.Namespace) -> int:
     ]
     ctx.emit(value, "\n".join(lines))
     return Exit.FAILED if report.skipped else Exit.DONE
+
+
+async def mirror(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    if args.folder is None:
+        if args.off:
+            raise UsageError(_("It is not clear which folder is meant."), _("Give DIR with --off."))
+        reports = await room.note_mirror.step_all()
+    elif args.off:
+        ended = await room.note_mirror.end(args.folder)
+        ctx.emit({"folder": ended.path, "in_step": False}, _("No longer in step: {path}", path=ended.path))
+        return Exit.DONE
+    else:
+        with closing(ctx.progress(_("Importing"))) as progress:
+            began = await room.note_mirror.begin(
+                args.folder, project=args.project, progress=counting(progress)
+            )
+        reports = [began]
+    value = [
+        {
+            "added": one.taken.added,
+            "updated": one.taken.updated,
+            "conflicts": list(one.taken.conflicts),
+            "written": one.written,
+            "removed": one.removed,
+            "deleted": one.binned,
+            "held_back": one.held_back,
+            "problems": list(one.problems),
+        }
+        for one in reports
+    ]
+    ctx.emit(
+        value, "\n".join(line for one in reports for line in _mirrored(one)) or _("No folder is in step.")
+    )
+    return Exit.FAILED if any(one.problems for one in reports) else Exit.DONE
+
+
+def _mirrored(report: "MirrorReport") -> list[str]:
+    lines = [
+        _(
+            "Read {read} files, wrote {written}, removed {removed}; {deleted} notes went to the bin.",
+            read=number(report.taken.added + report.taken.updated),
+            written=number(report.written),
+            removed=number(report.removed),
+            deleted=number(report.binned),
+        )
+    ]
+    if report.held_back:
+        lines.append(
+            _(
+                "{count} files are missing at once: their notes stay. Delete the notes if that is right.",
+                count=number(report.held_back),
+            )
+        )
+    lines += [
+        _("{path}: changed here and on disk; both are kept", path=one) for one in report.taken.conflicts
+    ]
+    return lines + [_("{path}: cannot be reached", path=one) for one in report.problems]
 
 
 # --- rooms ------------------------------------------------------------------------------------------

@@ -182,10 +182,12 @@ class NoteFile:
 
 @dataclass(frozen=True, slots=True)
 class ImportedNote:
-    """What is known of the file of an imported note. `sha256` is that of the file when it was last read."""
+    """What is known of the file of an imported note. `disk_path` is where it was when it was last read or
+    written (empty if it never was), `sha256` what it contained."""
 
     note: str
     external_id: str
+    disk_path: str
     sha256: str
     edited: bool
     deleted: bool

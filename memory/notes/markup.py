@@ -111,6 +111,14 @@ def title_of(path: str) -> str:
     return name.replace("___", "/") or path
 
 
+_FORBIDDEN = str.maketrans({**dict.fromkeys('\\:*?"<>|', "-"), "/": "___"})
+
+
+def file_name(title: str, ending: str = ".md") -> str:
+    """Returns the name of a file for the note of that title, valid on every system."""
+    return f"{title.translate(_FORBIDDEN).strip(' .')[:120] or 'note'}{ending}"
+
+
 def path_name(path: str) -> str:
     """Returns the path of a file as a link names it: folded, and without its ending."""
     for ending in NOTE_ENDINGS:

@@ -14,7 +14,7 @@ from memory.documents.entities import DocumentKind, DocumentQuery, ErasedDocumen
 from memory.documents.search import FoundChunks
 from memory.errors import NoteTitleTaken, TitleMissing
 from memory.notes.entities import LinkTarget, NewNote, Note, NoteEntry, NoteVersion
-from memory.notes.markup import folded, read_markup, renamed
+from memory.notes.markup import file_name, folded, read_markup, renamed
 from memory.storage.store import Store
 
 _SAME_WRITING = timedelta(minutes=5)
@@ -41,6 +41,8 @@ class NoteService:
         self._queue = queue
         self._remove = remove
         self.writing = asyncio.Lock()
+        self.on_change: Callable[[], None] = lambda: None
+        """Called after notes have changed."""
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -71,7 +73,12 @@ class NoteService:
         """Stores a note. Raises `TitleMissing`, `NoteTitleTaken`."""
         title = await self._free_title(title)
         async with self.writing:
-            made = await asyncio.to_thread(read_note, title, text, project=project)
+            # With one folder in step, new notes belong to it.
+            homes = [one.id for one in await self._store.notes.folders() if one.in_step]
+            home, path = (homes[0], file_name(title)) if len(homes) == 1 else (None, "")
+            made = await asyncio.to_thread(
+                read_note, title, text, project=project, folder=home, external_id=path
+            )
             return await self._stored(made)
 
     async def edit(self, ref: str, text: str, *, keep_version: bool | None = None) -> Note:
@@ -116,13 +123,14 @@ class NoteService:
             path = note.external_id
             if path:
                 ending = posixpath.splitext(path)[1]
-                name = title.replace("/", "___") + ending
+                name = file_name(title, ending)
                 path = posixpath.join(posixpath.dirname(path), name)
             others = [one.note for one in note.backlinks]
             linking = await self._store.notes.get_many([one for one in others if one != note.id])
             new = await asyncio.to_thread(_renamed_everywhere, note, title, path, linking)
             await self._store.notes.put(new)
             await self._queue()
+            self.on_change()
             return await self._store.notes.get(note.id)
 
     async def versions(self, ref: str) -> "Sequence[NoteVersion]":
@@ -145,7 +153,9 @@ class NoteService:
 
     async def delete(self, refs: Sequence[str]) -> int:
         """Moves notes to the bin; returns how many."""
-        return await self._store.notes.bin([(await self.get(ref)).id for ref in refs])
+        count = await self._store.notes.bin([(await self.get(ref)).id for ref in refs])
+        self.on_change()
+        return count
 
     async def restore(self, refs: Sequence[str]) -> int:
         """Takes notes out of the bin. Raises `NoteTitleTaken`."""
@@ -153,7 +163,9 @@ class NoteService:
         for note in notes:
             if not note.external_id:
                 await self._free_title(note.title, but=note.id)
-        return await self._store.notes.restore([note.id for note in notes])
+        count = await self._store.notes.restore([note.id for note in notes])
+        self.on_change()
+        return count
 
     async def forget(self, refs: Sequence[str]) -> ErasedDocuments:
         """Erases notes and all that was made from them; links to them lead nowhere."""
@@ -164,6 +176,7 @@ class NoteService:
     async def _stored(self, new: NewNote) -> Note:
         (note_id,) = await self._store.notes.put([new])
         await self._queue()
+        self.on_change()
         return await self._store.notes.get(note_id)
 
     async def _free_title(self, title: str, *, but: str | None = None) -> str:

@@ -1,9 +1,10 @@
 """Notes: documents that are written here, with their links, names, tags and earlier versions.
 
 A note is a document of kind `note`: its text, chunks and vectors are those of the document. `external_id` is
-its path below the folder that it was imported from. A link's `to_id` is the id of what it leads to, NULL if
-that is unknown; `target` is as written, `name` what it is looked up by. `edited`: the text has been changed
-since it was imported, so that `content`, the bytes of the file, is no longer what is exported.
+its path below the folder that it was imported from; `disk_path` and `disk_sha256` tell where its file was
+when it was last read or written, and what it contained. `edited`: the text has been changed since, so that
+`content`, the bytes of the file, is no longer what is exported. A link's `to_id` is the id of what it leads
+to, NULL if that is unknown; `target` is as written, `name` what it is looked up by.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
@@ -51,6 +52,7 @@ _STATEMENTS = (
         external_id TEXT NOT NULL DEFAULT '',
         version INTEGER NOT NULL CHECK (version >= 1),
         edited INTEGER NOT NULL CHECK (edited IN (0, 1)),
+        disk_path TEXT NOT NULL DEFAULT '',
         disk_sha256 TEXT NOT NULL DEFAULT '',
         created_at INTEGER NOT NULL,
         updated_at INTEGER NOT NULL,

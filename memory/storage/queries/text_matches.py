@@ -233,8 +233,8 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     ("", "SELECT DISTINCT tag, tag FROM note_tags", f"DELETE FROM note_tags WHERE tag IN {_LISTED}"),
     (
         "",
-        "SELECT DISTINCT external_id, external_id FROM notes WHERE external_id <> ''",
-        f"UPDATE notes SET external_id = '' WHERE external_id IN {_LISTED}",
+        "SELECT document_id, external_id, disk_path FROM notes",
+        f"UPDATE notes SET external_id = '', disk_path = '' WHERE document_id IN {_LISTED}",
     ),
     (
         "folder",

@@ -364,3 +364,92 @@ def test_writing_replaces_only_what_was_read(before: bytes, after: bytes) -> Non
 @given(st.text())
 def test_cleaning_twice_changes_nothing_more(text: str) -> None:
     assert cleaned(cleaned(text)) == cleaned(text)
+
+
+# --- kept in step -----------------------------------------------------------------------------------
+
+
+async def test_a_folder_in_step_follows_what_happens_here_and_on_disk(tmp_path: Path) -> None:
+    scene, folder = Scene(), vault(tmp_path)
+    began = await scene.room.note_mirror.begin(folder)
+    assert (began.taken.added, began.written) == (3, 0)
+    before = files(folder)
+    await scene.room.notes.edit("Boat", "edited here\n")
+    await scene.room.notes.rename("sea/Log.md", "Diary")
+    write(folder / "Harbour.md", "edited on disk\n")
+    write(folder / "New.md", "new on disk\n")
+    (report,) = await scene.room.note_mirror.step_all()
+    assert (report.taken.added, report.taken.updated, report.written) == (1, 1, 2)
+    assert files(folder) == {
+        "Boat.md": b"edited here\n",
+        "Harbour.md": b"edited on disk\n",
+        "New.md": b"new on disk\n",
+        "sea/Diary.md": before["sea/Log.md"].removeprefix(b"\xef\xbb\xbf"),
+        "sea/map.png": before["sea/map.png"],
+    }
+    assert (await scene.room.notes.get("Harbour")).text == "edited on disk\n"
+    (quiet,) = await scene.room.note_mirror.step_all()
+    assert (quiet.written, quiet.removed, quiet.taken.updated, quiet.taken.added) == (0, 0, 0, 0)
+    await scene.room.notes.new("To do: now?", "written here\n")
+    await scene.room.note_mirror.step_all()
+    assert files(folder)["To do- now-.md"] == b"written here\n"
+    assert (await scene.room.notes.get("To do: now?")).text == "written here\n"
+    (quiet,) = await scene.room.note_mirror.step_all()
+    assert (quiet.written, quiet.taken.updated, quiet.taken.added) == (0, 0, 0)
+
+
+async def test_what_changed_on_both_sides_is_kept_twice_and_no_file_is_overwritten(tmp_path: Path) -> None:
+    scene = Scene()
+    write(tmp_path / "Boat.md", "first\n")
+    await scene.room.note_mirror.begin(tmp_path)
+    boat = await scene.room.notes.edit("Boat", "edited here\n")
+    write(tmp_path / "Boat.md", "newer on disk\n")
+    (report,) = await scene.room.note_mirror.step_all()
+    assert report.taken.conflicts == ["Boat.md"]
+    assert (tmp_path / "Boat.md").read_text() == "newer on disk\n"
+    assert (await scene.room.notes.get(boat.id)).text == "newer on disk\n"
+    assert sorted(data for data in files(tmp_path).values()) == [b"edited here\n", b"newer on disk\n"]
+    (quiet,) = await scene.room.note_mirror.step_all()
+    assert (quiet.taken.conflicts, quiet.written, len(files(tmp_path))) == ([], 0, 2)
+
+
+async def test_a_file_that_is_removed_or_renamed_on_disk_takes_its_note_along(tmp_path: Path) -> None:
+    scene = Scene()
+    for name in ("A", "B", "C"):
+        write(tmp_path / f"{name}.md", f"text of {name}\n")
+    await scene.room.note_mirror.begin(tmp_path)
+    first = await scene.room.notes.get("A")
+    (tmp_path / "A.md").rename(tmp_path / "Renamed.md")
+    (tmp_path / "B.md").unlink()
+    (report,) = await scene.room.note_mirror.step_all()
+    assert report.binned == 1
+    assert (await scene.room.notes.get("Renamed")).id == first.id
+    assert [one.title for one in await scene.room.notes.list(binned=True)] == ["B"]
+    await scene.room.notes.delete(["C"])
+    (report,) = await scene.room.note_mirror.step_all()
+    assert report.removed == 1
+    assert list(files(tmp_path)) == ["Renamed.md"]
+
+
+async def test_a_folder_that_is_suddenly_empty_or_away_deletes_no_notes(tmp_path: Path) -> None:
+    scene, folder = Scene(), tmp_path / "vault"
+    for number in range(12):
+        write(folder / f"n{number}.md", f"text {number}\n")
+    await scene.room.note_mirror.begin(folder)
+    folder.rename(tmp_path / "away")
+    (report,) = await scene.room.note_mirror.step_all()
+    assert report.problems == [str(folder)]
+    folder.mkdir()
+    (report,) = await scene.room.note_mirror.step_all()
+    assert (report.binned, report.held_back) == (0, 12)
+    assert len(await scene.room.notes.list()) == 12
+
+
+async def test_a_folder_that_is_no_longer_in_step_keeps_its_files(tmp_path: Path) -> None:
+    scene, folder = Scene(), vault(tmp_path)
+    await scene.room.note_mirror.begin(folder)
+    before = files(folder)
+    await scene.room.note_mirror.end(folder)
+    await scene.room.notes.edit("Boat", "edited here\n")
+    assert await scene.room.note_mirror.step_all() == []
+    assert files(folder) == before
