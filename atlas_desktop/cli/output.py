@@ -734,4 +734,5 @@ def forget_preview(affected: "Affected") -> dict[str, Any]:
         "messages": [{"id": one.id, "text": one.text} for one in affected.messages],
         "memories": [{"id": one.id, "text": one.text} for one in affected.memories],
         "documents": [{"id": one.id, "title": one.text} for one in affected.documents],
+        "notes": [{"id": one.id, "title": one.text} for one in affected.notes],
     }

@@ -349,9 +349,10 @@ class CitedReply:
 
 @dataclass(frozen=True, slots=True)
 class ErasedDocuments:
-    """What was erased with documents. `recalled_in` are the sessions whose prompts had passages of them.
+    """What was erased with documents, of which `notes` were notes.
 
-    `verified`: nothing of them was found afterwards.
+    `recalled_in` are the sessions whose prompts had passages of them. `verified`: nothing of them was found
+    afterwards.
     """
 
     documents: int
@@ -362,6 +363,7 @@ class ErasedDocuments:
     jobs: int
     recalled_in: tuple[str, ...]
     verified: bool
+    notes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

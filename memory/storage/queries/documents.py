@@ -531,11 +531,11 @@ def erase(conn: Connection, document_ids: Collection[str], *, for_good: bool = F
     """
     listed = json.dumps(sorted(set(document_ids)))
     found = conn.execute(
-        f"SELECT id, folder_id, location, sha256 FROM documents WHERE id IN {_LISTED}", (listed,)
+        f"SELECT id, folder_id, location, sha256, kind FROM documents WHERE id IN {_LISTED}", (listed,)
     ).fetchall()
     ids = [row[0] for row in found]
     if for_good:
-        for _, folder_id, location, sha256 in found:
+        for _, folder_id, location, sha256, _ in found:
             if folder_id is not None and location is not None:
                 exclude(conn, location, sha256)
     listed = json.dumps(ids)
@@ -566,6 +566,7 @@ def erase(conn: Connection, document_ids: Collection[str], *, for_good: bool = F
         jobs=len(jobs),
         recalled_in=recalled_in,
         verified=left == 0,
+        notes=sum(row[4] == DocumentKind.NOTE for row in found),
     )
 
 

@@ -15,6 +15,7 @@ from atlas_desktop.services.turns import TurnOptions
 from memory.documents.entities import DocumentKind
 from memory.entities import MemoryMode
 from memory.errors import AmbiguousId, NoteNotFound, NoteTitleTaken, TitleMissing, VersionNotFound
+from memory.forgetting import Target
 from memory.notes.entities import LinkKind
 from tests.fakes.models import ScriptedChatModel
 from tests.unit.services.scene import Scene
@@ -453,3 +454,18 @@ async def test_a_folder_that_is_no_longer_in_step_keeps_its_files(tmp_path: Path
     await scene.room.notes.edit("Boat", "edited here\n")
     assert await scene.room.note_mirror.step_all() == []
     assert files(folder) == before
+
+
+async def test_forgetting_by_words_names_notes_apart_and_clears_earlier_versions() -> None:
+    scene = Scene()
+    await scene.room.notes.new("Boat", "Aurelia lies here.")
+    log = await scene.room.notes.new("Log", "about Aurelia")
+    await scene.room.notes.edit(log.id, "about the boat", keep_version=True)
+    target = Target(about="Aurelia")
+    preview = await scene.room.forgetting.preview(target)
+    assert [one.text for one in preview.notes] == ["Boat"]
+    assert (preview.erased.notes, preview.erased.documents) == (1, 0)
+    receipt = await scene.room.forgetting.forget(target)
+    assert (receipt.erased.notes, receipt.erased.verified) == (1, True)
+    assert [one.title for one in await scene.room.notes.list()] == ["Log"]
+    assert await scene.room.notes.versions("Log") == []
