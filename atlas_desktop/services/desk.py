@@ -241,6 +241,7 @@ class RoomsService:
                 raise
             await source.epochs.forget(departure.recalled_in)
         await target.documents.remember()
+        await target.learning.notes_changed()
         return await target.store.documents.get(document.id)
 
     async def find_document(self, ref: str) -> "tuple[RoomServices, Document]":
@@ -283,6 +284,7 @@ class RoomsService:
                     continue
                 if move.kind is MovedKind.DOCUMENT:
                     await target.documents.remember()
+                    await target.learning.notes_changed()
                 else:
                     await target.recall.remember(move.item_id)
                 done += 1

@@ -173,7 +173,12 @@ class RoomFactory:
             DocumentParser,
             None if self.settings().jobs.on_battery else self.power,
         )
-        notes = NoteService(store, self.clock, search, chunk_embedder.queue, documents.remove)
+
+        async def note_changed() -> None:
+            await chunk_embedder.queue()
+            await learning.notes_changed()
+
+        notes = NoteService(store, self.clock, search, note_changed, documents.remove)
         note_folders = NoteFolders(store, self.clock, notes, chunk_embedder.queue)
         NoteBin(store, self.clock, background, documents.erase, lambda: self.settings().retention)
         room = RoomServices(

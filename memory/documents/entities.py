@@ -349,7 +349,7 @@ class CitedReply:
 
 @dataclass(frozen=True, slots=True)
 class ErasedDocuments:
-    """What was erased with documents, of which `notes` were notes.
+    """What was erased with documents, of which `notes` were notes; `memories` were learned from these alone.
 
     `recalled_in` are the sessions whose prompts had passages of them. `verified`: nothing of them was found
     afterwards.
@@ -364,6 +364,7 @@ class ErasedDocuments:
     recalled_in: tuple[str, ...]
     verified: bool
     notes: int = 0
+    memories: int = 0
 
 
 @dataclass(frozen=True, slots=True)

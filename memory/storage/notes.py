@@ -98,6 +98,13 @@ class NoteStore:
 
         return await self._database.read(work)
 
+    async def unlearned(self, *, limit: int = 20) -> list[tuple[str, int]]:
+        """Returns ids and versions of notes that were written here and not learned from since."""
+        return await self._database.read(lambda conn: notes.unlearned(conn, limit))
+
+    async def mark_learned(self, note_id: str, version: int) -> None:
+        await self._database.write(lambda conn: notes.mark_learned(conn, note_id, version))
+
     # --- bin --------------------------------------------------------------------------------------
 
     async def bin(self, ids: Collection[str]) -> int:

@@ -152,6 +152,10 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ATLAS": ("atlas://note/", "atlas://note/0"),
         "_SCHEME": ("a", "a+", "a:"),
     },
+    "memory.notes.own_words": {
+        "_PARAGRAPH": ("\n", "\n ", "\n1", "\n#"),
+        "_MARK": (" ", "- ", "- [ ", "1", "#"),
+    },
     "memory.recall.words": {
         "_CONFIRMS": ("!\n", ".."),
         "_ADDRESSED": ("you ", "you  a "),

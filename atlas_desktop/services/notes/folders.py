@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from atlas_desktop.errors import DocumentRefused, Refusal, Skipped
+from atlas_desktop.locale import _
 from atlas_desktop.parsing.limits import Unreadable
 from atlas_desktop.parsing.plain import decoded
 from atlas_desktop.phrases.documents import refusal_text, scan_reason
@@ -129,6 +130,7 @@ class NoteFolders:
         notes = [one for one in files if is_note(one.relative)]
         report.missing = len(set(known).difference(one.relative for one in notes))
         batch: list[NewNote] = []
+        notes = await self._without_excluded(folder, notes, report)
         moved = _Moved(known, {one.relative for one in notes})
         for number, one in enumerate(notes, start=1):
             try:
@@ -155,6 +157,18 @@ class NoteFolders:
                 progress(one.relative, number, len(notes))
         if batch:
             await self._store.notes.put(batch)
+
+    async def _without_excluded(
+        self, folder: NoteFolder, files: Sequence[ScannedFile], report: NoteImport
+    ) -> list[ScannedFile]:
+        """Returns the files whose notes were not deleted for good, or made private, here."""
+        excluded = await self._store.documents.excluded([one.facts.path for one in files])
+        report.skipped += [
+            Skipped(str(Path(folder.path) / one.relative), _("its note was deleted or moved to another room"))
+            for one in files
+            if one.facts.path in excluded
+        ]
+        return [one for one in files if one.facts.path not in excluded]
 
     async def _keep_both(self, folder: NoteFolder, there: ImportedNote, new: NewNote) -> None:
         """Keeps what a file says now and what its note says: one of them as a note of its own.

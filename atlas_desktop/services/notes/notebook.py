@@ -169,7 +169,7 @@ class NoteService:
 
     async def forget(self, refs: Sequence[str]) -> ErasedDocuments:
         """Erases notes and all that was made from them; links to them lead nowhere."""
-        return await self._remove([(await self.get(ref)).id for ref in refs])
+        return await self._remove([(await self.get(ref)).id for ref in refs], for_good=True)
 
     # --- parts ------------------------------------------------------------------------------------
 

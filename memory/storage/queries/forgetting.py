@@ -391,6 +391,7 @@ def _without_documents(conn: Connection, document_ids: Collection[str]) -> Erase
         jobs=gone.jobs,
         documents=gone.documents - gone.notes,
         notes=gone.notes,
+        memories=gone.memories,
         chunks=gone.chunks,
         recalled_in=gone.recalled_in,
         verified=gone.verified,

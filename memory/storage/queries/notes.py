@@ -374,6 +374,25 @@ def resolve(conn: Connection, ref: str) -> str:
     raise NoteNotFound(ref)
 
 
+def unlearned(conn: Connection, limit: int) -> list[tuple[str, int]]:
+    """Returns notes, by id with their version, whose own words were not learned from since they changed.
+
+    What came from a file and was not edited here may be anybody's words.
+    """
+    rows = conn.execute(
+        """
+        SELECT document_id, version FROM notes
+        WHERE learned < version AND deleted_at IS NULL AND edited = 1 ORDER BY document_id LIMIT ?
+        """,
+        (limit,),
+    )
+    return [(row[0], row[1]) for row in rows.fetchall()]
+
+
+def mark_learned(conn: Connection, note_id: str, version: int) -> None:
+    conn.execute("UPDATE notes SET learned = max(learned, ?) WHERE document_id = ?", (version, note_id))
+
+
 def any_note(conn: Connection) -> bool:
     """Whether there is a note outside the bin."""
     row = conn.execute("SELECT EXISTS (SELECT 1 FROM notes WHERE deleted_at IS NULL)").fetchone()

@@ -270,6 +270,11 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     ),
     (
         "",
+        "SELECT DISTINCT quote, quote FROM memory_note_sources WHERE quote <> ''",
+        f"UPDATE memory_note_sources SET quote = '' WHERE quote IN {_LISTED}",
+    ),
+    (
+        "",
         "SELECT hex(hash), result FROM job_results WHERE kind <> 'timing'",
         f"DELETE FROM job_results WHERE hex(hash) IN {_LISTED}",
     ),
@@ -311,6 +316,7 @@ _IDS = {
     "memory_kept_in": "memory_id session_id",
     "memory_parts": "memory_id part_id",
     "memory_sources": "memory_id message_id session_id",
+    "memory_note_sources": "memory_id document_id",
     "memory_uses": "memory_id reply_id session_id",
     "memory_versions": "memory_id",
     "messages": "id parent_id session_id",

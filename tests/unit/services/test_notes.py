@@ -16,6 +16,7 @@ from memory.documents.entities import DocumentKind
 from memory.entities import MemoryMode
 from memory.errors import AmbiguousId, NoteNotFound, NoteTitleTaken, TitleMissing, VersionNotFound
 from memory.forgetting import Target
+from memory.memories.entities import MemoryFilter
 from memory.notes.entities import LinkKind
 from tests.fakes.models import ScriptedChatModel
 from tests.unit.services.scene import Scene
@@ -469,3 +470,68 @@ async def test_forgetting_by_words_names_notes_apart_and_clears_earlier_versions
     assert (receipt.erased.notes, receipt.erased.verified) == (1, True)
     assert [one.title for one in await scene.room.notes.list()] == ["Log"]
     assert await scene.room.notes.versions("Log") == []
+
+
+# --- learning ---------------------------------------------------------------------------------------
+
+
+async def memories(scene: Scene) -> list[str]:
+    return sorted(one.text for one in await scene.store.memories.select(MemoryFilter(states=None)))
+
+
+async def test_memories_are_learned_from_own_words_and_go_with_the_note() -> None:
+    scene = Scene()
+    text = "I live in Kiel.\n\n> I live in Paris.\n\nSee [[Elsewhere]]."
+    note = await scene.room.notes.new("About me", text)
+    await scene.room.background.run()
+    assert await memories(scene) == ["I live in Kiel."]
+    (memory,) = await scene.store.memories.select(MemoryFilter(states=None))
+    (view,) = await scene.room.knowledge.views([memory])
+    assert [(one.source.quote, one.note) for one in view.sources] == [("I live in Kiel.", "About me")]
+    assert (await scene.store.verify()).problems == ()
+    # The same text teaches nothing twice.
+    await scene.room.notes.edit(note.id, f"{text}\n\nMore.", keep_version=True)
+    await scene.room.background.run()
+    assert await memories(scene) == ["I live in Kiel."]
+    erased = await scene.room.notes.forget([note.id])
+    assert (erased.memories, erased.verified) == (1, True)
+    assert await memories(scene) == []
+
+
+async def test_what_was_also_said_elsewhere_stays_when_the_note_goes() -> None:
+    scene = Scene()
+    await scene.say("I live in Kiel.")
+    await scene.room.background.run()
+    note = await scene.room.notes.new("About me", "I live in Kiel.")
+    await scene.room.background.run()
+    erased = await scene.room.notes.forget([note.id])
+    assert erased.memories == 0
+    assert await memories(scene) == ["I live in Kiel."]
+
+
+@pytest.mark.parametrize("section", [{"learn": "off"}, {"learn_from_notes": False}])
+async def test_nothing_is_learned_from_notes_if_that_is_turned_off(section: dict[str, object]) -> None:
+    scene = Scene({"memory": section})
+    await scene.room.notes.new("About me", "I live in Kiel.")
+    await scene.room.background.run()
+    assert await memories(scene) == []
+
+
+async def test_nothing_is_learned_from_imported_files_until_they_are_edited_here(tmp_path: Path) -> None:
+    scene = Scene()
+    write(tmp_path / "Me.md", "I live in Kiel.\n")
+    await scene.room.note_folders.take(tmp_path)
+    await scene.room.background.run()
+    assert await memories(scene) == []
+    await scene.room.notes.edit("Me", "I live in Kiel, now.\n")
+    await scene.room.background.run()
+    assert len(await memories(scene)) == 1
+
+
+async def test_the_file_of_a_note_that_was_deleted_for_good_is_not_imported_again(tmp_path: Path) -> None:
+    scene, folder = Scene(), vault(tmp_path)
+    await scene.room.note_folders.take(folder)
+    await scene.room.notes.forget(["Boat"])
+    report = await scene.room.note_folders.take(folder)
+    assert (report.notes, report.added) == (2, 0)
+    assert [one.why for one in report.skipped] == ["its note was deleted or moved to another room"]
