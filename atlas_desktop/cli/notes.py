@@ -1,15 +1,20 @@
 """`atlas notes`: the commands for notes."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
 
 from atlas_desktop.cli import output
-from atlas_desktop.cli.context import Context, counting, given_text
+from atlas_desktop.cli.context import Context, counting, dumps, given_text, whole
 from atlas_desktop.cli.turns import read_text
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
+from atlas_desktop.phrases.notes import reason_text
+from memory.notes.markup import snippet
 
 if TYPE_CHECKING:
     from atlas_desktop.services.notes.mirroring import MirrorReport
@@ -71,6 +76,21 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "item", metavar="ID", help=_("a note, or the id of a session, message, memory or document")
     )
+
+    parser = add("mentions", mentions, _("list where a note is mentioned without a link"))
+    note(parser)
+
+    parser = add("suggest", suggest, _("suggest links from a note to others, with reasons"))
+    parser.add_argument("note", metavar="ID", nargs="?", help=_("a note: its id, its path or its title"))
+    parser.add_argument(
+        "-k", dest="k", metavar="N", type=int, default=10, help=_("at most N suggestions (default: 10)")
+    )
+    parser.add_argument("--stdin", action="store_true", help=_("read one note per line from standard input"))
+    parser.add_argument("--jsonl", action="store_true", help=_("print one object per line"))
+
+    parser = add("link", link, _("link a note to another, at its end"))
+    note(parser)
+    parser.add_argument("target", metavar="TARGET", help=_("the note to link to"))
 
     parser = add("search", search, _("search in notes by words and meaning"))
     parser.add_argument("query", metavar="QUERY", help=_("what to look for"))
@@ -216,6 +236,92 @@ async def backlinks(ctx: Context, args: argparse.Namespace) -> int:
         found = [one for room in ctx.opened for one in await room.store.notes.backlinks(item)]
     lines = [f"{one.title}: {one.snippet}" for one in found]
     ctx.emit([output.backlink(one) for one in found], "\n".join(lines) or _("No note links to this."))
+    return Exit.DONE
+
+
+async def mentions(ctx: Context, args: argparse.Namespace) -> int:
+    room, note = await _find(ctx, args.note)
+    found = await room.notes.mentions(note.id)
+    others = {one.id: one for one in await room.store.notes.get_many([one.note for one in found])}
+    value = [
+        {
+            "note": one.note,
+            "title": others[one.note].title,
+            "at": list(one.at),
+            "snippet": snippet(others[one.note].text, *one.at),
+        }
+        for one in found
+        if one.note in others
+    ]
+    ctx.emit(
+        value, "\n".join(f"{one['title']}: {one['snippet']}" for one in value) or _("No unlinked mentions.")
+    )
+    return Exit.DONE
+
+
+async def suggest(ctx: Context, args: argparse.Namespace) -> int:
+    if args.stdin == (args.note is not None):
+        raise UsageError(_("It is not clear which note is meant."), _("Give either an ID or --stdin."))
+    await ctx.unlock()
+    if args.stdin:
+        for at, line in enumerate(sys.stdin, start=1):
+            if line.strip():
+                ref, k = _suggest_line(whole(line, line=at).strip(), args.k, at)
+                print(dumps((await _suggestions(ctx, ref, k))[0]), flush=True)
+        return Exit.DONE
+    value, lines = await _suggestions(ctx, args.note, args.k)
+    ctx.emit(value, "\n".join(lines) or _("No suggestions."))
+    return Exit.DONE
+
+
+class _Line(msgspec.Struct, frozen=True):
+    note: Annotated[str, msgspec.Meta(min_length=1)]
+    k: int | None = None
+
+
+def _suggest_line(line: str, k: int, at: int) -> tuple[str, int]:
+    """Returns the note and the number of suggestions that a line asks for."""
+    if not line.startswith("{"):
+        return line, k
+    try:
+        given = msgspec.json.decode(line, type=_Line)
+    except (msgspec.DecodeError, UnicodeError):
+        raise UsageError(
+            _("Line {number} names no note.", number=at), _('Give an id, a path, or {"note": …, "k": …}.')
+        ) from None
+    return given.note, k if given.k is None else given.k
+
+
+async def _suggestions(ctx: Context, ref: str, k: int) -> tuple[dict[str, Any], list[str]]:
+    """Returns the suggestions for a note as JSON, and as lines for people."""
+    if not 1 <= k <= _MOST:
+        raise UsageError(_("{k} is not a valid number of hits.", k=k), _("Choose 1 to {most}.", most=_MOST))
+    room, note = await _find(ctx, ref)
+    found = await room.notes.suggest(note.id, k)
+    ids = [*(one.note for one in found), *(other for one in found for other in one.reason.notes)]
+    others = {one.id: one for one in await room.store.notes.get_many(list(dict.fromkeys(ids)))}
+    titles = {one.id: one.title for one in others.values()}
+    suggestions = [
+        {
+            "note": one.note,
+            "external_id": others[one.note].external_id or None,
+            "title": titles[one.note],
+            "score": round(one.score, 6),
+            "parts": {name: round(part, 6) for name, part in one.parts.items()},
+            "reason": reason_text(one.reason, titles),
+        }
+        for one in found
+        if one.note in others
+    ]
+    lines = [f"{one['score']:.2f}  {one['title']}: {one['reason']}" for one in suggestions]
+    return {"note": note.id, "suggestions": suggestions}, lines
+
+
+async def link(ctx: Context, args: argparse.Namespace) -> int:
+    room, note = await _find(ctx, args.note)
+    changed = await room.notes.link(note.id, (await room.notes.get(args.target)).id)
+    await room.note_mirror.step_all()
+    ctx.emit(output.note(changed, room.store.room), _("Saved."))
     return Exit.DONE
 
 

@@ -22,6 +22,7 @@ from atlas_desktop.services.notes.bin import NoteBin
 from atlas_desktop.services.notes.folders import NoteFolders
 from atlas_desktop.services.notes.mirroring import NoteMirror
 from atlas_desktop.services.notes.notebook import NoteService
+from atlas_desktop.services.notes.suggestions import NoteSuggestions
 from atlas_desktop.services.organising import FilingService, OrganisingService
 from atlas_desktop.services.personas import PersonaService
 from atlas_desktop.services.projects import ProjectService
@@ -178,7 +179,8 @@ class RoomFactory:
             await chunk_embedder.queue()
             await learning.notes_changed()
 
-        notes = NoteService(store, self.clock, search, note_changed, documents.remove)
+        suggestions = NoteSuggestions(store, lambda: self.model().embedder)
+        notes = NoteService(store, self.clock, search, note_changed, documents.remove, suggestions)
         note_folders = NoteFolders(store, self.clock, notes, chunk_embedder.queue)
         NoteBin(store, self.clock, background, documents.erase, lambda: self.settings().retention)
         room = RoomServices(

@@ -559,13 +559,13 @@ class _Columns:
         ends: list[tuple[int, int]] = []
         for row, one in enumerate(self._ordered):
             for phrase in one.names:
-                node = 0
+                reached = 0
                 for word in phrase:
-                    node = nodes.setdefault((node, word), len(nodes) + 1)
-                ends.append((node, row))
+                    reached = nodes.setdefault((reached, word), len(nodes) + 1)
+                ends.append((reached, row))
         end, owner = np.array(sorted(ends), np.int64).reshape(-1, 2).T
         width = terms + 1
-        keys = np.array([node * width + word for node, word in nodes], np.int64)
+        keys = np.array([begun * width + word for begun, word in nodes], np.int64)
         order = np.argsort(keys)
         keys, to = keys[order], 1 + order
         streams = [np.append(one.stream, np.int32(_BREAK)) for one in self._ordered]
@@ -575,8 +575,8 @@ class _Columns:
         is_end[end] = True
         # Most words begin no name: looking them up by number is faster than searching among the keys.
         begins = np.zeros(width, np.int64)
-        for (node, word), number in nodes.items():
-            if not node:
+        for (begun, word), number in nodes.items():
+            if not begun:
                 begins[word] = number
         state = begins[stream]
         at = np.flatnonzero(state)

@@ -152,6 +152,10 @@ class NoteStore:
         """Returns the SHA-256 of the other files of an imported folder, by path."""
         return await self._database.read(lambda conn: notes.file_digests(conn, folder_id))
 
+    async def is_only(self, title: str) -> bool:
+        """Whether one note outside the bin has this title, as title, alias or path, and no other."""
+        return await self._database.read(lambda conn: notes.is_only(conn, title))
+
     async def list(
         self, *, project: str | None = None, tag: str | None = None, binned: bool = False
     ) -> list[NoteEntry]:

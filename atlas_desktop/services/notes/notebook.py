@@ -9,6 +9,7 @@ from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.documents.search import DocumentSearchService
 from atlas_desktop.services.notes.bin import Remove
 from atlas_desktop.services.notes.reading import read_note, rewritten
+from atlas_desktop.services.notes.suggestions import NoteSuggestions
 from memory.clock import Clock
 from memory.documents.entities import DocumentKind, DocumentQuery, ErasedDocuments
 from memory.documents.search import FoundChunks
@@ -34,12 +35,15 @@ class NoteService:
         search: DocumentSearchService,
         queue: Callable[[], Awaitable[None]],
         remove: Remove,
+        suggestions: NoteSuggestions,
     ) -> None:
         self._store = store
         self._clock = clock
         self._search = search
         self._queue = queue
         self._remove = remove
+        self.suggest = suggestions.suggest
+        self.mentions = suggestions.mentions
         self.writing = asyncio.Lock()
         self.on_change: Callable[[], None] = lambda: None
         """Called after notes have changed."""
@@ -109,6 +113,33 @@ class NoteService:
             f"{note.text.rstrip()}\n\n{addition.strip()}\n" if note.text.strip() else f"{addition.strip()}\n"
         )
         return await self.edit(note.id, text, keep_version=True)
+
+    async def link(self, ref: str, target: str, at: tuple[int, int] | None = None) -> Note:
+        """Links a note to another: at a place of its text, which stays as what the link shows, or at its end.
+
+        A link that is there already is not repeated.
+        """
+        note, other = await self._store.notes.get(ref), await self._store.notes.get(target)
+        if at is None:
+            if any(one.to == other.id for one in note.links):
+                return note
+            return await self.edit(
+                note.id, _with_link(note.text, await self._link_to(other)), keep_version=True
+            )
+        begin, end = at
+        words = note.text[begin:end]
+        link = await self._link_to(other, words)
+        return await self.edit(note.id, f"{note.text[:begin]}{link}{note.text[end:]}", keep_version=True)
+
+    async def _link_to(self, note: Note, shown: str = "") -> str:
+        """Returns a link that leads to a note: by its title, or by its id if others have the same title."""
+        names = [note.title, *note.aliases]
+        alone = await self._store.notes.is_only(note.title) and not set(note.title) & set("[]|#\n")
+        if not alone:
+            return f"[[note:{note.id}|{shown or note.title}]]"
+        if not shown or folded(shown) in map(folded, names):
+            return f"[[{shown or note.title}]]"
+        return f"[[{note.title}|{shown}]]"
 
     async def rename(self, ref: str, title: str) -> Note:
         """Gives a note another title, and rewrites the links that name it, in one step.
@@ -188,6 +219,17 @@ class NoteService:
         if taken is not None and taken != but:
             raise NoteTitleTaken(title, taken)
         return title
+
+
+def _with_link(text: str, link: str) -> str:
+    """Returns the text with a link at its end, beside the links that already stand there alone."""
+    body = text.rstrip()
+    last = body.rpartition("\n")[2]
+    if not body:
+        return f"{link}\n"
+    if last.startswith("[[") and last.endswith("]]") and "\n\n" in body:
+        return f"{body} {link}\n"
+    return f"{body}\n\n{link}\n"
 
 
 def _edited(note: Note, text: str, keep_version: bool) -> NewNote:  # noqa: FBT001 - called in a thread

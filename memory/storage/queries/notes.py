@@ -411,6 +411,18 @@ def titled(conn: Connection, title: str) -> str | None:
     return None if row is None else str(row[0])
 
 
+def is_only(conn: Connection, name: str) -> bool:
+    """Whether one note outside the bin has this name, and no other."""
+    (count,) = conn.execute(
+        """
+        SELECT count(DISTINCT m.document_id) FROM note_names AS m
+        JOIN notes AS n ON n.document_id = m.document_id WHERE m.name = ? AND n.deleted_at IS NULL
+        """,
+        (folded(storable(name)),),
+    ).fetchone()
+    return bool(count == 1)
+
+
 _NOTES = """
     SELECT d.id, d.title, d.text, p.name, n.created_at, n.updated_at, n.version, n.external_id,
         n.note_folder_id, n.edited, n.deleted_at

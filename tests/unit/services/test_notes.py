@@ -18,6 +18,7 @@ from memory.errors import AmbiguousId, NoteNotFound, NoteTitleTaken, TitleMissin
 from memory.forgetting import Target
 from memory.memories.entities import MemoryFilter
 from memory.notes.entities import LinkKind
+from memory.notes.suggesting import Why
 from tests.fakes.models import ScriptedChatModel
 from tests.unit.services.scene import Scene
 
@@ -535,3 +536,56 @@ async def test_the_file_of_a_note_that_was_deleted_for_good_is_not_imported_agai
     report = await scene.room.note_folders.take(folder)
     assert (report.notes, report.added) == (2, 0)
     assert [one.why for one in report.skipped] == ["its note was deleted or moved to another room"]
+
+
+# --- suggestions ------------------------------------------------------------------------------------
+
+
+async def test_links_are_suggested_with_their_reasons_and_taken() -> None:
+    scene = Scene()
+    boat = await scene.room.notes.new("Boat", "Her berth is in Kappeln harbour, near the old mill.")
+    harbour = await scene.room.notes.new("Kappeln harbour", "Berths, fees, the old mill.")
+    await scene.room.notes.new("Bread", "Flour, water, salt.")
+    await scene.room.background.run()
+    best, *rest = await scene.room.notes.suggest(boat.id)
+    assert (best.note, best.reason.why) == (harbour.id, Why.MENTION)
+    assert best.reason.at is not None
+    assert boat.text[slice(*best.reason.at)] == "Kappeln harbour"
+    (mention,) = await scene.room.notes.mentions(harbour.id)
+    assert (mention.note, mention.at) == (boat.id, best.reason.at)
+    linked = await scene.room.notes.link(boat.id, harbour.id, mention.at)
+    assert linked.text == "Her berth is in [[Kappeln harbour]], near the old mill."
+    assert harbour.id not in [one.note for one in await scene.room.notes.suggest(boat.id)]
+    assert await scene.room.notes.mentions(harbour.id) == []
+
+
+async def test_a_link_at_the_end_stands_beside_the_others_and_once() -> None:
+    scene = Scene()
+    note = await scene.room.notes.new("Boat", "Her berth.")
+    for title in ("A", "B"):
+        await scene.room.notes.new(title, "x")
+        await scene.room.notes.link("Boat", title)
+    assert (await scene.room.notes.link(note.id, "B")).text == "Her berth.\n\n[[A]] [[B]]\n"
+
+
+async def test_a_link_to_one_of_two_notes_with_the_same_title_names_its_id(tmp_path: Path) -> None:
+    scene = Scene()
+    write(tmp_path / "a" / "Log.md", "north")
+    write(tmp_path / "b" / "Log.md", "south")
+    await scene.room.note_folders.take(tmp_path)
+    south = await scene.room.notes.get("b/Log.md")
+    note = await scene.room.notes.new("Boat")
+    linked = await scene.room.notes.link(note.id, south.id)
+    assert linked.text == f"[[note:{south.id}|Log]]\n"
+    assert [one.to for one in linked.links] == [south.id]
+
+
+async def test_suggestions_follow_changes_without_an_embedding_model() -> None:
+    scene = Scene()
+    boat = await scene.room.notes.new("Boat", "The rudder creaks.")
+    assert await scene.room.notes.suggest(boat.id) == []
+    rudder = await scene.room.notes.new("Rudder", "Oak and iron.")
+    assert [one.note for one in await scene.room.notes.suggest(boat.id)] == [rudder.id]
+    await scene.room.notes.delete(["Rudder"])
+    assert await scene.room.notes.suggest(boat.id) == []
+    assert await scene.room.notes.suggest(rudder.id) == []
