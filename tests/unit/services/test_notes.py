@@ -547,7 +547,7 @@ async def test_links_are_suggested_with_their_reasons_and_taken() -> None:
     harbour = await scene.room.notes.new("Kappeln harbour", "Berths, fees, the old mill.")
     await scene.room.notes.new("Bread", "Flour, water, salt.")
     await scene.room.background.run()
-    best, *rest = await scene.room.notes.suggest(boat.id)
+    best, *_ = await scene.room.notes.suggest(boat.id)
     assert (best.note, best.reason.why) == (harbour.id, Why.MENTION)
     assert best.reason.at is not None
     assert boat.text[slice(*best.reason.at)] == "Kappeln harbour"
