@@ -45,8 +45,9 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Asked:
-    """A note that links: the parts of all notes (rows in the order of `PARTS`), the cosines of their means with
-    its own, scaled to between 0 and 1, its own row, the right rows, and the fold that it is left out with."""
+    """A note that links: the parts of all notes (rows in the order of `PARTS`), the cosines of their means
+    with its own, scaled to between 0 and 1, its own row, the right rows, and the fold that it is left out
+    with."""
 
     parts: Values
     cosine: Values

@@ -13,6 +13,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from memory.notes.markup import title_of
 from memory.recall.rows import K1, B
 from memory.recall.words import carries_meaning
 from memory.search.terms import is_unspaced, pieces
@@ -109,7 +110,8 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionWeights:
-    """How much each part of a score counts; fitted by `benchmarks.notes`, except `linked` and `tags`.
+    """How much each part of a score counts: rounded weights near those that `benchmarks.notes` fits, but for
+    `linked` and `tags`, which its data cannot fit.
 
     `mention`: this note names the other; rare titles count more. `title`: the share of the words of the
     other's title that this note has, by rarity. `mentioned`: the other names this note. `words`: BM25 of the
@@ -212,9 +214,9 @@ def _loud(words: Sequence[_Word], quiet: Ranges) -> list[_Word | None]:
 
 
 def _names(note: NoteText) -> list[str]:
-    """Returns what a note is called: its title and aliases, each also without its namespace and with words
-    written together apart."""
-    names = [note.title, *note.aliases]
+    """Returns what a note is called: its title, its aliases and the name of its file, each also without its
+    namespace and with words written together apart."""
+    names = [note.title, *note.aliases, title_of(note.path)]
     names += [name.rsplit("/", 1)[-1] for name in names if "/" in name]
     names += [_CAMEL.sub(" ", name) for name in names]
     return list(dict.fromkeys(name for name in names if name.strip()))
