@@ -45,10 +45,12 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Asked:
-    """A note that links: the parts of all notes (rows in the order of `PARTS`), its own row, the right rows,
-    and the fold that it is left out with."""
+    """A note that links: the parts of all notes (rows in the order of `PARTS`), the cosines of their means
+    with its own, scaled to between 0 and 1, its own row, the right rows, and the fold that it is left out
+    with."""
 
     parts: Values
+    cosine: Values
     row: int
     right: NDArray[np.int64]
     fold: int
@@ -101,13 +103,21 @@ async def read(name: str, data: Sequence[dict[str, Any]], folder: Path | None) -
     suggester = LinkSuggester()
     for number, note in enumerate(notes):
         suggester.put(note, vectors[np.array(owners) == number])
+    means = np.zeros((len(notes), vectors.shape[1]))
+    np.add.at(means, owners, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+    means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
+    by_id = np.argsort([note.id for note in notes], kind="stable")
     asked = []
     for number, one in enumerate(data):
         ids, evidence = suggester.evidence(one["path"])
         right = [ids.index(link) for link in one["links"] if link in ids and link != one["path"]]
         if right:
             parts = np.array([evidence.parts[name] for name in PARTS])
-            asked.append(Asked(parts, ids.index(one["path"]), np.array(right), number % FOLDS))
+            cosine = (means @ means[number])[by_id]
+            cosine = (cosine - cosine.min()) / max(
+                float(np.delete(cosine, ids.index(one["path"])).max() - cosine.min()), 1e-9
+            )
+            asked.append(Asked(parts, cosine, ids.index(one["path"]), np.array(right), number % FOLDS))
     return Vault(name, len(notes), asked)
 
 
@@ -174,8 +184,6 @@ def table(vault: Vault) -> None:
     print(f"\n{vault.name}: {vault.notes} notes, {len(vault.asked)} of them link; MRR, recall@{K}")
     rows = [
         ("BM25", only("words")),
-        ("cosine of means", only("meaning")),
-        ("both", only("words", "meaning")),
         ("titles mentioned", only("mention")),
         ("suggestions", weights),
         ("  without vectors", array_of(replace(SuggestionWeights(), chunk=0.0, meaning=0.0))),
@@ -185,6 +193,9 @@ def table(vault: Vault) -> None:
             if name != "linked"
         ),
     ]
+    for name, words in (("cosine of means", 0.0), ("both", 1.0)):
+        found = [one.figures(one.cosine + words * (only("words") @ one.parts)) for one in vault.asked]
+        print(f"  {name:<24}{_shown(np.mean(found, axis=0))}")
     for name, used in rows:
         print(f"  {name:<24}{_shown(vault.figures(used))}")
 

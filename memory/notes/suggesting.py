@@ -13,6 +13,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from memory.notes.markup import title_of
 from memory.recall.rows import K1, B
 from memory.recall.words import carries_meaning
 from memory.search.terms import is_unspaced, pieces
@@ -109,7 +110,8 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionWeights:
-    """How much each part of a score counts; fitted by `benchmarks.notes`, except `linked` and `tags`.
+    """How much each part of a score counts: rounded weights near those that `benchmarks.notes` fits, but for
+    `linked` and `tags`, which its data cannot fit.
 
     `mention`: this note names the other; rare titles count more. `title`: the share of the words of the
     other's title that this note has, by rarity. `mentioned`: the other names this note. `words`: BM25 of the
@@ -212,9 +214,9 @@ def _loud(words: Sequence[_Word], quiet: Ranges) -> list[_Word | None]:
 
 
 def _names(note: NoteText) -> list[str]:
-    """Returns what a note is called: its title and aliases, each also without its namespace and with words
-    written together apart."""
-    names = [note.title, *note.aliases]
+    """Returns what a note is called: its title, its aliases and the name of its file, each also without its
+    namespace and with words written together apart."""
+    names = [note.title, *note.aliases, title_of(note.path)]
     names += [name.rsplit("/", 1)[-1] for name in names if "/" in name]
     names += [_CAMEL.sub(" ", name) for name in names]
     return list(dict.fromkeys(name for name in names if name.strip()))
@@ -399,12 +401,14 @@ class LinkSuggester:
         weights: Mapping[str, float],
     ) -> Reason:
         this, that = (self._blocks[columns.ids[one]] for one in (row, other))
-        share: Counter[Why] = Counter()
+        share = dict.fromkeys(Why, 0.0)
         for name, why in _WHY.items():
-            share[why] += parts[name] * weights.get(name, 0.0)  # type: ignore[assignment]
-        if parts["mention"] > 0:
-            share[Why.MENTION] += math.inf  # type: ignore[assignment]
-        for why, _ in share.most_common():
+            share[why] += parts[name] * weights.get(name, 0.0)
+        # That one names the other is the plainest fact, however little it counts.
+        for name, plain in (("mention", 2.0), ("mentioned", 1.0)):
+            if parts[name] > 0:
+                share[_WHY[name]] += plain
+        for why in sorted(share, key=lambda one: -share[one]):
             if why is Why.MEANING:
                 break
             if why is Why.LINKED and (notes := columns.between(row, other)):
@@ -565,7 +569,7 @@ class _Columns:
                 ends.append((reached, row))
         end, owner = np.array(sorted(ends), np.int64).reshape(-1, 2).T
         width = terms + 1
-        keys = np.array([begun * width + word for begun, word in nodes], np.int64)
+        keys = np.array([beginning * width + word for beginning, word in nodes], np.int64)
         order = np.argsort(keys)
         keys, to = keys[order], 1 + order
         streams = [np.append(one.stream, np.int32(_BREAK)) for one in self._ordered]
@@ -575,8 +579,8 @@ class _Columns:
         is_end[end] = True
         # Most words begin no name: looking them up by number is faster than searching among the keys.
         begins = np.zeros(width, np.int64)
-        for (begun, word), number in nodes.items():
-            if not begun:
+        for (beginning, word), number in nodes.items():
+            if not beginning:
                 begins[word] = number
         state = begins[stream]
         at = np.flatnonzero(state)
@@ -591,18 +595,18 @@ class _Columns:
             place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
             there = (keys[place] == wanted) & (stream[at] != _BREAK)
             at, state = at[there], to[place[there]]
-        node, where = np.divmod(np.unique(np.concatenate(found)), max(len(streams), 1))
+        node, where = np.divmod(_distinct(np.concatenate(found)), max(len(streams), 1))
         holders = np.bincount(node, minlength=len(nodes) + 1).astype(float)
         worth = np.clip(_rarity(len(streams), holders) / math.log(2 + len(streams)), 0.0, 1.0)
         # Several notes may have the same name.
-        first = np.searchsorted(end, node)
-        counts = np.searchsorted(end, node, "right") - first
+        first = np.searchsorted(end, np.arange(len(nodes) + 2))
+        counts = np.diff(first)[node]
         within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        target = owner[np.repeat(first, counts) + within]
+        target = owner[np.repeat(first[node], counts) + within]
         where, of_name = np.repeat(where, counts), np.repeat(worth[node], counts)
-        order = np.lexsort((target, where))
-        self._from, self._to, self._worth = where[order], target[order], of_name[order]
-        self._by_target = np.argsort(self._to, kind="stable")
+        by_source = np.argsort(where * len(streams) + target)
+        self._from, self._to, self._worth = where[by_source], target[by_source], of_name[by_source]
+        self._by_target = np.argsort(self._to * len(streams) + self._from)
         self._sorted_target = self._to[self._by_target]
 
     def _read_vectors(self) -> None:
@@ -761,6 +765,14 @@ def _rarity(n: int, holders: "NDArray[np.float64]") -> "NDArray[np.float64]":
     import numpy as np
 
     return np.log(1 + (n - holders + 0.5) / (holders + 0.5))
+
+
+def _distinct(values: "NDArray[np.int64]") -> "NDArray[np.int64]":
+    """Returns the different values, in order. `np.unique` takes a second for a million of them."""
+    import numpy as np
+
+    values = np.sort(values)
+    return np.asarray(values[np.append(True, np.diff(values) != 0)[: len(values)]])
 
 
 def _scaled(values: "NDArray[np.float64]") -> "NDArray[np.float64]":

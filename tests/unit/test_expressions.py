@@ -139,6 +139,10 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.organising.suggestions": {
         "_WORD": ("a_", "_"),
     },
+    "memory.notes.suggesting": {
+        "_WORD": ("a", "a_", "é "),
+        "_CAMEL": ("a", "aA", "A"),
+    },
     "memory.notes.markup": {
         "_FRONT": ("---\n", "---\na\n", "---\n ", "---\n-"),
         "_PROPERTY": ("alias:: ", " alias::\n", "\t", "- "),
