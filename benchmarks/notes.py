@@ -18,7 +18,7 @@ import resource
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from atlas_desktop.services.notes.reading import read_note
 from benchmarks.documents import context_of, embed
 from memory.notes.markup import title_of
-from memory.notes.suggesting import PARTS, LinkSuggester, NoteText, SuggestionWeights
+from memory.notes.suggesting import PARTS, WITH_PROPERTIES, LinkSuggester, NoteText, SuggestionWeights
 
 K = 10
 FOLDS = 5
@@ -46,14 +46,15 @@ Values = NDArray[np.float64]
 @dataclass(frozen=True)
 class Asked:
     """A note that links: the parts of all notes (rows in the order of `PARTS`), the cosines of their means
-    with its own, scaled to between 0 and 1, its own row, the right rows, and the fold that it is left out
-    with."""
+    with its own, scaled to between 0 and 1, its own row, the right rows, the fold that it is left out with,
+    and whether it has properties."""
 
     parts: Values
     cosine: Values
     row: int
     right: NDArray[np.int64]
     fold: int
+    properties: bool
 
     def order(self, values: Values) -> NDArray[np.int64]:
         values = values.copy()
@@ -72,9 +73,15 @@ class Vault:
     notes: int
     asked: list[Asked]
 
-    def figures(self, weights: Values, among: Sequence[Asked] | None = None) -> tuple[float, float]:
-        """Returns the mean reciprocal rank, and the share among the first 10."""
-        found = [one.figures(weights @ one.parts) for one in (self.asked if among is None else among)]
+    def figures(self, weights: Values, with_properties: Values | None = None) -> tuple[float, float]:
+        """Returns the mean reciprocal rank, and the share among the first 10. `with_properties` are the
+        weights for notes that have any."""
+        found = [
+            one.figures(
+                (with_properties if one.properties and with_properties is not None else weights) @ one.parts
+            )
+            for one in self.asked
+        ]
         mean = np.mean(found, axis=0)
         return float(mean[0]), float(mean[1])
 
@@ -94,6 +101,7 @@ async def read(name: str, data: Sequence[dict[str, Any]], folder: Path | None) -
                 new.markup.tags,
                 one["path"],
                 new.markup.quiet,
+                new.markup.properties,
             )
         )
         for chunk in new.chunks:
@@ -117,7 +125,16 @@ async def read(name: str, data: Sequence[dict[str, Any]], folder: Path | None) -
             cosine = (cosine - cosine.min()) / max(
                 float(np.delete(cosine, ids.index(one["path"])).max() - cosine.min()), 1e-9
             )
-            asked.append(Asked(parts, cosine, ids.index(one["path"]), np.array(right), number % FOLDS))
+            asked.append(
+                Asked(
+                    parts,
+                    cosine,
+                    ids.index(one["path"]),
+                    np.array(right),
+                    number % FOLDS,
+                    evidence.properties,
+                )
+            )
     return Vault(name, len(notes), asked)
 
 
@@ -156,39 +173,56 @@ def _slope(one: Asked, weights: Values) -> Values:
     return np.asarray(one.parts @ (shares / shares.sum() - right))
 
 
+def both(vaults: Sequence[Sequence[Asked]]) -> tuple[Values, Values]:
+    """Returns the weights fitted to notes without properties, and to those with some."""
+    found = []
+    for wanted in (False, True):
+        groups = [own for vault in vaults if (own := [one for one in vault if one.properties is wanted])]
+        found.append(fitted(groups) if groups else array_of(SuggestionWeights()))
+    return found[0], found[1]
+
+
 def check(vaults: Sequence[Vault]) -> None:
-    weights = fitted([vault.asked for vault in vaults])
-    shown = ", ".join(
-        f"{name} {value:.2f}" for name, value in zip(PARTS, weights / weights.sum(), strict=True)
-    )
-    print(f"\nFitted on all: {shown}")
+    weights = both([vault.asked for vault in vaults])
+    for name, values in zip(("without", "with"), weights, strict=True):
+        shown = ", ".join(
+            f"{part} {value:.2f}" for part, value in zip(PARTS, values / max(values.sum(), 1e-9), strict=True)
+        )
+        print(f"\nFitted on all notes {name} properties: {shown}")
     for vault in vaults:
-        print(f"  {vault.name:<24}{_shown(vault.figures(weights))}")
+        print(f"  {vault.name:<24}{_shown(vault.figures(*weights))}")
     print("Fitted without each fifth of the notes in turn, measured on it:")
     left_out: list[list[tuple[float, float]]] = [[] for _ in vaults]
     for fold in range(FOLDS):
-        weights = fitted([[one for one in vault.asked if one.fold != fold] for vault in vaults])
+        weights = both([[one for one in vault.asked if one.fold != fold] for vault in vaults])
         for vault, found in zip(vaults, left_out, strict=True):
-            found.extend(one.figures(weights @ one.parts) for one in vault.asked if one.fold == fold)
+            found.extend(
+                one.figures(weights[one.properties] @ one.parts) for one in vault.asked if one.fold == fold
+            )
     for vault, found in zip(vaults, left_out, strict=True):
         print(f"  {vault.name:<24}{_shown(np.mean(found, axis=0))}")
     if len(vaults) > 1:
         print("Fitted without each vault in turn, measured on it:")
         for vault in vaults:
-            weights = fitted([one.asked for one in vaults if one is not vault])
-            print(f"  {vault.name:<24}{_shown(vault.figures(weights))}")
+            weights = both([one.asked for one in vaults if one is not vault])
+            print(f"  {vault.name:<24}{_shown(vault.figures(*weights))}")
 
 
 def table(vault: Vault) -> None:
-    weights = array_of(SuggestionWeights())
+    weights, special = array_of(SuggestionWeights()), array_of(WITH_PROPERTIES)
     print(f"\n{vault.name}: {vault.notes} notes, {len(vault.asked)} of them link; MRR, recall@{K}")
-    rows = [
-        ("BM25", only("words")),
-        ("titles mentioned", only("mention")),
-        ("suggestions", weights),
-        ("  without vectors", array_of(replace(SuggestionWeights(), chunk=0.0, meaning=0.0))),
+    rows: list[tuple[str, Values, Values | None]] = [
+        ("BM25", only("words"), None),
+        ("titles mentioned", only("mention"), None),
+        ("suggestions", weights, special),
+        ("  the same weights for all", weights, None),
+        (
+            "  without vectors",
+            _without(weights, "chunk", "meaning"),
+            _without(special, "chunk", "meaning"),
+        ),
         *(
-            (f"  without {name}", np.where(np.array(PARTS) == name, 0.0, weights))
+            (f"  without {name}", _without(weights, name), _without(special, name))
             for name in PARTS
             if name != "linked"
         ),
@@ -196,8 +230,12 @@ def table(vault: Vault) -> None:
     for name, words in (("cosine of means", 0.0), ("both", 1.0)):
         found = [one.figures(one.cosine + words * (only("words") @ one.parts)) for one in vault.asked]
         print(f"  {name:<24}{_shown(np.mean(found, axis=0))}")
-    for name, used in rows:
-        print(f"  {name:<24}{_shown(vault.figures(used))}")
+    for name, used, used_with in rows:
+        print(f"  {name:<24}{_shown(vault.figures(used, used_with))}")
+
+
+def _without(weights: Values, *names: str) -> Values:
+    return np.where(np.isin(np.array(PARTS), names), 0.0, weights)
 
 
 def _shown(figures: Sequence[float] | Values) -> str:

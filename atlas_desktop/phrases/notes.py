@@ -24,5 +24,7 @@ def reason_text(reason: Reason, titles: Mapping[str, str]) -> str:
             )
         case Why.WORDS if reason.words:
             return _("Both say: {words}.", words=", ".join(map(clean_line, reason.words)))
+        case Why.PROPERTY:
+            return _("It is about a property of this note.")
         case _:
             return _("Both are about similar things.")

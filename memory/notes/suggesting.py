@@ -50,7 +50,7 @@ class NoteText:
     """A note as it is ranked. `path` is its place below a folder, with slashes; empty if it has none.
 
     `quiet` are ranges of the text (characters, the end excluded) where words mention nothing: code, front
-    matter, addresses and links.
+    matter, addresses and links. `properties` are the names of its fields, as in `Markup`.
     """
 
     id: str
@@ -60,19 +60,22 @@ class NoteText:
     tags: tuple[str, ...] = ()
     path: str = ""
     quiet: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    properties: tuple[str, ...] = ()
 
 
 class Why(StrEnum):
     """What speaks most for a link.
 
     mention: this note names the other. mentioned: the other names this one. linked: the same notes are linked
-    with both. words: they share rare words. meaning: they are about similar things.
+    with both. words: they share rare words. property: the other is about a property of this note. meaning:
+    they are about similar things.
     """
 
     MENTION = "mention"
     MENTIONED = "mentioned"
     LINKED = "linked"
     WORDS = "words"
+    PROPERTY = "property"
     MEANING = "meaning"
 
 
@@ -118,20 +121,38 @@ class SuggestionWeights:
     other for the words of this note. `overlap`: cosine of their words. `chunk`: the highest cosine of a chunk
     of each. `meaning`: the cosine of their means, compared with that of the other to all notes. `folder`:
     they are in the same folder. `tags`: they share tags, by rarity. `linked`: they are linked with the same
-    notes.
+    notes. `property`: the share of the words of the other's title that are names of this note's properties:
+    what a property holds is often called like it. `schema`: the share of this note's properties that the
+    other writes about, as a note does that says what notes of a kind have.
     """
 
     mention: float = 0.1
     title: float = 0.25
-    mentioned: float = 0.1
-    words: float = 0.1
+    mentioned: float = 0.05
+    words: float = 0.15
     overlap: float = 0.15
     chunk: float = 0.2
-    meaning: float = 0.15
+    meaning: float = 0.1
     folder: float = 0.05
     tags: float = 0.05
     linked: float = 0.3
+    property: float = 0.0
+    schema: float = 0.0
 
+
+WITH_PROPERTIES = SuggestionWeights(
+    mention=0.0,
+    title=0.15,
+    mentioned=0.15,
+    words=0.0,
+    overlap=0.05,
+    chunk=0.1,
+    meaning=0.3,
+    folder=0.0,
+    property=0.15,
+    schema=0.15,
+)
+"""For notes with properties: these, and what a note is about, say more than its words, which are few."""
 
 PARTS = tuple(one.name for one in fields(SuggestionWeights))
 _WITH_VECTORS = frozenset({"chunk", "meaning"})
@@ -142,6 +163,8 @@ _WHY = {
     "title": Why.WORDS,
     "words": Why.WORDS,
     "overlap": Why.WORDS,
+    "property": Why.PROPERTY,
+    "schema": Why.PROPERTY,
     "chunk": Why.MEANING,
     "meaning": Why.MEANING,
 }
@@ -229,7 +252,8 @@ def _names(note: NoteText) -> list[str]:
 class _Block:
     """What is known of one note. `stream` are numbers of stems in order, `_BREAK` where words are left out;
     `names` are those of its names, each with its terms; `terms` with their `counts` are those of text and
-    title, `own` those of the text."""
+    title, `own` those of the text, `fields` those of its properties' names, `said` those that it has besides
+    these."""
 
     note: NoteText
     stream: "NDArray[np.int32]"
@@ -239,23 +263,32 @@ class _Block:
     own: frozenset[int]
     vectors: "NDArray[np.float32] | None" = None
     links: frozenset[str] = frozenset()
+    fields: tuple[frozenset[int], ...] = ()
+    said: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What speaks for a link to each note, by the names in `SuggestionWeights`: one element per row of the
-    index, each 0 … 1. `vectors`: whether this note has any."""
+    index, each 0 … 1. `vectors`: whether this note has any. `properties`: whether it has any."""
 
     parts: "Mapping[str, NDArray[np.float64]]"
     vectors: bool
+    properties: bool = False
 
 
 class LinkSuggester:
     """The notes of a room as they are ranked. A change costs little; the next question sums them up anew,
     which takes some tenths of a second for 10,000 notes."""
 
-    def __init__(self, weights: SuggestionWeights | None = None) -> None:
+    def __init__(
+        self,
+        weights: SuggestionWeights | None = None,
+        with_properties: SuggestionWeights | None = None,
+    ) -> None:
+        """`with_properties` are the weights for notes that have any."""
         self._weights = weights or SuggestionWeights()
+        self._with_properties = with_properties or WITH_PROPERTIES
         self._blocks: dict[str, _Block] = {}
         self._vocabulary: dict[str, int] = {}
         self._words: dict[str, _Read] = {}
@@ -283,6 +316,10 @@ class LinkSuggester:
             vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         else:
             vectors = None
+        fields = [
+            [term for word in _WORD.findall(one) for term in self._read(word)[1]] for one in note.properties
+        ]
+        named = Counter(term for one in fields for term in one)
         names: dict[tuple[int, ...], tuple[int, ...]] = {}
         for name in _names(note):
             read = [self._read(word) for word in _WORD.findall(name)]
@@ -298,6 +335,8 @@ class LinkSuggester:
             frozenset(own),
             vectors,
             frozenset(links) - {note.id},
+            tuple(dict.fromkeys(map(frozenset, filter(None, fields)))),
+            frozenset(term for term, count in Counter(own).items() if count > named[term]),
         )
         self._columns = None
 
@@ -389,8 +428,8 @@ class LinkSuggester:
         return self._columns
 
     def _scores(self, evidence: Evidence) -> "tuple[dict[str, float], NDArray[np.float64]]":
-        weights = known_weights(self._weights, evidence)
-        return weights, weigh(evidence, self._weights)
+        used = self._with_properties if evidence.properties else self._weights
+        return known_weights(used, evidence), weigh(evidence, used)
 
     def _reason(
         self,
@@ -683,10 +722,11 @@ class _Columns:
             parts["folder"] = (self._folder == self._folder[row]).astype(float)
         self._of_tags(row, parts["tags"])
         self._of_links(row, parts["linked"])
+        self._of_properties(row, parts)
         for values in parts.values():
             values[row] = 0.0
         known = self._vectors is not None and self._ordered[row].vectors is not None
-        return Evidence(parts, known)
+        return Evidence(parts, known, bool(self._ordered[row].fields))
 
     def _of_names(self, terms: Iterable[int]) -> "NDArray[np.float64]":
         """Returns the share of the words of each note's best name that are among the terms."""
@@ -740,6 +780,14 @@ class _Columns:
         for tag in tags:
             into[self._tagged[tag]] += worth[tag] / (sum(worth.values()) or 1.0)
         np.minimum(into, 1.0, out=into)
+
+    def _of_properties(self, row: int, parts: "dict[str, NDArray[np.float64]]") -> None:
+        fields = self._ordered[row].fields
+        if not fields:
+            return
+        parts["property"] = self._of_names(frozenset().union(*fields))
+        for other, one in enumerate(self._ordered):
+            parts["schema"][other] = sum(map(one.said.issuperset, fields)) / len(fields)
 
     def _of_links(self, row: int, into: "NDArray[np.float64]") -> None:
         """Counts the notes linked with both; one with few links says more."""

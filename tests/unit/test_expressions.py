@@ -145,6 +145,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "memory.notes.markup": {
         "_FRONT": ("---\n", "---\na\n", "---\n ", "---\n-"),
+        "_FIELD": ("a", "a ", "- ", "a::", " "),
         "_PROPERTY": ("alias:: ", " alias::\n", "\t", "- "),
         "_CODE": ("`", "`a", "``a`"),
         "_WIKI": ("[[", "[[a", "![[a#", "[[a|", "[["),

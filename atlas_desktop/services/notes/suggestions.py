@@ -89,6 +89,7 @@ class NoteSuggestions:
 
 
 def _as_ranked(note: Note) -> NoteText:
+    markup = read_markup(note.text)
     return NoteText(
         id=note.id,
         title=note.title,
@@ -96,7 +97,8 @@ def _as_ranked(note: Note) -> NoteText:
         aliases=note.aliases,
         tags=note.tags,
         path=note.external_id,
-        quiet=read_markup(note.text).quiet,
+        quiet=markup.quiet,
+        properties=markup.properties,
     )
 
 
