@@ -4,17 +4,19 @@ from collections.abc import Callable
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.choices import PickScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.history.screen import HistoryScreen
+from atlas_desktop.tui.setup.unlock import PassphraseScreen
 from memory.entities import RoomKind
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, NamedModel, Stage, history
 from tests.tui.driving import assert_until, chat, make_private, on, settle, shown, type_text
-from tests.tui.shelves import library, shelve
+from tests.tui.shelves import cited_talk, library, shelve
 
 Make = Callable[..., Stage]
 SIZE = (140, 40)
@@ -37,6 +39,11 @@ async def opened(pilot: Pilot[None], place: Stage, query: str) -> HistoryScreen:
     screen = place.app.screen
     assert isinstance(screen, HistoryScreen)
     return screen
+
+
+def told(place: Stage) -> str:
+    """The texts of the window that is shown, in one line."""
+    return " ".join(str(one.content) for one in place.app.screen.query(Static))
 
 
 async def test_documents_stand_below_the_conversations_with_their_place(make: Make) -> None:
@@ -181,3 +188,25 @@ async def test_filters_take_the_lines_they_need_and_can_be_clicked(make: Make, w
         await pilot.click(offset=(line.index("Docs"), row))
         await settle(pilot)
         assert screen.text == "kind:document"
+
+
+async def test_before_a_conversation_moves_it_is_told_which_documents_stay(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    ids = await library(store)
+    session = await cited_talk(store, ids["ferries"])
+    place = make(store=store, resume=session.id)
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("f2")
+        await assert_until(pilot, lambda: on(place.app, HistoryScreen) and "1 conversation" in shown(place))
+        await pilot.press("down", "v")
+        await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
+        await assert_until(pilot, lambda: "document in use" in told(place))
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: on(place.app, HistoryScreen))
+        await pilot.press("f2")
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
+        await type_text(pilot, "/private")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
+        await assert_until(pilot, lambda: "document in use" in told(place))

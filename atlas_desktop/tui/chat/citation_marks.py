@@ -61,7 +61,7 @@ def linked(children: Sequence["Token"], citations: Sequence[StoredCitation]) -> 
             at = match.end()
             said += before
             # Of two numbers in a row, both belong to the words in front. A first one belongs to those behind.
-            claim = said if _letters(said) else claim or _MARKERS.split(child.content[at:])[0]
+            claim = said if _letters(said) else claim or _MARKERS.split(child.content[at:], maxsplit=1)[0]
             said = ""
             made += [_plain(before), *_links(match[1], claim, citations)]
         said += child.content[at:]
