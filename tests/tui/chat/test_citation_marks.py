@@ -170,6 +170,7 @@ async def test_tab_goes_to_the_sources_as_before(make: Make) -> None:
     async with place.app.run_test(size=(120, 40)) as pilot:
         await assert_until(pilot, lambda: "Or never [2]✗." in shown(place))
         await settle(pilot)
+        assert f"✓ [1] Ferries of the north, line 5  “{EIGHT}”" in shown(place)
         await pilot.press("alt+up", "tab")
         await assert_until(pilot, lambda: isinstance(place.app.focused, CitationLinks))
         await pilot.press("enter")
