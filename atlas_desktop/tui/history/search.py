@@ -17,7 +17,7 @@ from memory.search.language import of_kind
 
 PAGE = 30
 """Conversations that are read at a time."""
-DOCUMENTS, NEAREST_DOCUMENTS = 100, 20
+DOCUMENTS, NEAREST_DOCUMENTS = 50, 20
 """Documents that are shown at most: for words, and for a question, to which every document is more or less
 near."""
 MEANT_S = 0.25

@@ -2,7 +2,7 @@
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -33,13 +33,16 @@ from memory.storage.search.match_locator import Lens, occurrences
 from memory.storage.search.messages import rarities
 from memory.storage.search.plan import surface_of
 from memory.storage.search.ranking import Sought, scores
-from memory.storage.search.sql import FALSE, TRUE, Sql, expression, is_named, joined, when
+from memory.storage.search.sql import FALSE, TRUE, Sql, expression, is_named, joined, only_words, when
 from memory.storage.values import storable
 
-WINDOW = 600
-"""Matching chunks that are ranked, those stored last."""
+EXAMINED = 3_000
+"""Matching chunks that are grouped by document, those stored last."""
+RANKED = 300
+"""Of these, chunks whose texts are compared."""
 _LEAST_PREFIX = 2
 """Letters of the beginning of a word; a single one is searched for as a word: it would be in every chunk."""
+_LISTED = "(SELECT value FROM json_each(?))"
 _SEARCHED = ", ".join(f"'{state}'" for state in documents.SEARCHED)
 _DATED = "coalesce(d.modified_ns / 1000, d.added_at)"
 
@@ -78,7 +81,7 @@ def among(conn: Connection, room: RoomKind, query: Query, chunk_ids: Collection[
     rows = conn.execute(
         f"""
         SELECT c.id FROM chunks AS c JOIN documents AS d ON d.id = c.document_id
-        WHERE c.id IN (SELECT value FROM json_each(?)) AND {allowed.text}
+        WHERE c.id IN {_LISTED} AND {allowed.text}
         """,
         (json.dumps(list(chunk_ids)), *allowed.parameters),
     )
@@ -101,26 +104,41 @@ def _chunks(
     allowed = TRUE if where is None else _Compiler(room).on_chunk(where)
     rows = conn.execute(
         f"""
-        SELECT c.seq, d.id, {_DATED}, c.context || char(10) || c.text
-        FROM chunks AS c JOIN documents AS d ON d.id = c.document_id
+        SELECT c.seq, d.id, {_DATED} FROM chunks AS c JOIN documents AS d ON d.id = c.document_id
         WHERE d.state IN ({_SEARCHED}) AND {allowed.text} ORDER BY c.seq DESC LIMIT ?
         """,
-        (*allowed.parameters, WINDOW + 1),
+        (*allowed.parameters, EXAMINED + 1),
+    ).fetchall()
+    dated: dict[str, int] = {}
+    seqs: dict[str, list[int]] = {}
+    for seq, document, at in rows[:EXAMINED]:
+        dated[document] = at
+        seqs.setdefault(document, []).append(seq)
+    values = _scores(conn, lens, wanted, _to_rank(seqs, dated))
+    found = []
+    for document, own in seqs.items():
+        # Of equals, the first one in the document.
+        best = max(reversed(own), key=lambda seq: values.get(seq, 0.0))
+        found.append(_Found(document, dated[document], best, values.get(best, 0.0), len(own)))
+    return found, len(rows) <= EXAMINED
+
+
+def _to_rank(seqs: Mapping[str, Sequence[int]], dated: Mapping[str, int]) -> list[int]:
+    """Returns the chunks that are compared: as many of each document, its first ones."""
+    latest = sorted(seqs, key=lambda document: (dated[document], document), reverse=True)[:RANKED]
+    each = RANKED // max(len(latest), 1)
+    return [seq for document in latest for seq in seqs[document][-each:]]
+
+
+def _scores(conn: Connection, lens: Lens, wanted: Sequence[Words], seqs: Sequence[int]) -> dict[int, float]:
+    rows = conn.execute(
+        f"SELECT seq, context || char(10) || text FROM chunks WHERE seq IN {_LISTED}", (json.dumps(seqs),)
     ).fetchall()
     rare = rarities(conn, wanted, "chunks") if len(wanted) > 1 and rows else {}
     sought = [Sought(surface_of(one, lens), rare.get(one, 1.0)) for one in wanted]
     together = " ".join(one.text for one in wanted) if len(wanted) > 1 else ""
-    values = scores([row[3] for row in rows[:WINDOW]], sought, together)
-    best: dict[str, _Found] = {}
-    for (seq, document, dated, _text), value in zip(rows, values, strict=False):
-        known = best.get(document)
-        matches = 1 if known is None else known.matches + 1
-        # Of equals the first one in the document, which is stored first.
-        if known is None or value >= known.score:
-            best[document] = _Found(document, dated, seq, value, matches)
-        else:
-            best[document] = _Found(document, dated, known.seq, known.score, matches)
-    return list(best.values()), len(rows) <= WINDOW
+    values = scores([text for _seq, text in rows], sought, together)
+    return {seq: value for (seq, _text), value in zip(rows, values, strict=True)}
 
 
 def _matches(
@@ -152,6 +170,9 @@ class _Compiler:
 
     def on_chunk(self, part: Condition, c: str = "c", d: str = "d") -> Sql:
         match part:
+            case All() | AnyOf() if only_words(part):
+                # The index answers all of them at once, many times faster.
+                return _in_index(part, c)
             case All(parts):
                 return joined(" AND ", [self.on_chunk(one, c, d) for one in parts])
             case AnyOf(parts):
@@ -190,11 +211,28 @@ class _Compiler:
         )
 
 
+def _in_index(part: Condition, c: str) -> Sql:
+    return Sql(
+        f"{c}.seq IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)", (expression(_whole(part)),)
+    )
+
+
+def _whole(part: Condition) -> Condition:
+    """Returns the condition with single letters as whole words."""
+    match part:
+        case All(parts):
+            return All(tuple(map(_whole, parts)))
+        case AnyOf(parts):
+            return AnyOf(tuple(map(_whole, parts)))
+        case Words(text, prefix=True) if len(text.split()[-1]) < _LEAST_PREFIX:
+            return Words(text)
+        case _:
+            return part
+
+
 def _words(part: Words, c: str) -> Sql:
     if not is_unspaced(part.text):
-        if part.prefix and len(part.text.split()[-1]) < _LEAST_PREFIX:
-            part = Words(part.text)
-        return Sql(f"{c}.seq IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)", (expression(part),))
+        return _in_index(part, c)
     if len(part.text) >= LETTERS_A_PIECE:
         return Sql(
             f"{c}.seq IN (SELECT rowid FROM chunks_pieces WHERE chunks_pieces MATCH ?)",
