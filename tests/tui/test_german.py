@@ -1,4 +1,4 @@
-"""The interface in another language: seven screens of it, in a program that was started with that language."""
+"""The interface in another language: seven screens, in a program that was started with that language."""
 
 import os
 import subprocess
