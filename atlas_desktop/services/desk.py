@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -162,6 +162,11 @@ class RoomsService:
         return self._used_at + 60 * self._desk.settings.sessions.private_idle_minutes - self._now()
 
     # --- finding ----------------------------------------------------------------------------------
+
+    async def documents_lost(self, session_ids: Collection[str], destination: RoomKind) -> int:
+        """Returns how many documents sessions would lose by a move: documents stay in their room."""
+        rooms = [room for room in self._desk.open_rooms if room.store.room is not destination]
+        return sum([await room.store.documents.used_in(session_ids) for room in rooms])
 
     async def find(self, ref: str) -> "tuple[RoomServices, Session]":
         """Returns a session (by id, a prefix of one, or `last`) and the open room that contains it.

@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from memory.attachments import Attachment
+from memory.entities import RoomKind
+from memory.search.entities import Snippet
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +281,25 @@ class DocumentHit:
     kind: DocumentKind = DocumentKind.DOCUMENT
     sha256: str = ""
     cosine: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentMatch:
+    """A document of a room. `chunk` is its best match; None when no text was searched for. `title` marks the
+    words in the title. `matches` counts the matching chunks among those examined."""
+
+    document: Document
+    room: RoomKind
+    title: Snippet
+    score: float = 0.0
+    chunk: Chunk | None = None
+    snippet: Snippet | None = None
+    matches: int = 0
+
+    @property
+    def dated(self) -> datetime:
+        """When the file was changed last, or else when it was added."""
+        return self.document.modified_at or self.document.added_at
 
 
 @dataclass(frozen=True, slots=True)

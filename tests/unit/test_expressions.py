@@ -46,6 +46,10 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.settings.file": {
         "_DEEP_KEY": ("a", "a.", "[", " ", "\n", "a\n"),
     },
+    "atlas_desktop.tui.chat.citation_marks": {
+        "_MARKERS": ("[1", "[1, ", "[1,1", "[1]", "1"),
+        "_NUMBERS": ("1", "1 ", "a"),
+    },
     "memory.attachments": {
         "_WORD": (" a", "\na"),
         "_UNSPACED": ("\u30ff", "\u0eff"),

@@ -57,10 +57,14 @@ class DocumentsController:
         self._library = None
         self._left(wanted)
 
+    def ask(self, wanted: AskAbout) -> None:
+        """Shows a new conversation about documents."""
+        self._app.attempt(self._ask(wanted), group="open", exclusive=True)
+
     def _left(self, wanted: "Result | None") -> None:
         match wanted:
             case AskAbout():
-                self._app.attempt(self._ask(wanted), group="open", exclusive=True)
+                self.ask(wanted)
             case UseHere():
                 self._app.attempt(self._use_here(wanted), group=GROUP)
             case AttachHere():
@@ -70,9 +74,8 @@ class DocumentsController:
 
     async def _ask(self, wanted: AskAbout) -> None:
         """Shows a new conversation that is about the documents from its first message on."""
-        kind = self._view.room_kind
-        await self._sessions.show_new(private=kind is RoomKind.PRIVATE)
-        if self._view.room_kind is not kind:
+        await self._sessions.show_new(private=wanted.room is RoomKind.PRIVATE)
+        if self._view.room_kind is not wanted.room:
             self._app.warn(_("Documents can be asked about only in the room that they are in."))
             return
         self._view.current.documents = list(wanted.documents)

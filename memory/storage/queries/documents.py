@@ -618,6 +618,15 @@ def told_in(conn: Connection, document_ids: Collection[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(row[0] for row in rows), *(turn.session_id for turn in turns)]))
 
 
+def used_in(conn: Connection, session_ids: Collection[str]) -> int:
+    """Returns how many documents these sessions are about, have in their prompts, or cite."""
+    listed = json.dumps(list(session_ids))
+    tables = ("session_documents", "passages", "citations")
+    used = " UNION ".join(f"SELECT document_id FROM {one} WHERE session_id IN {_LISTED}" for one in tables)
+    (count,) = conn.execute(f"SELECT count(*) FROM ({used})", (listed,) * len(tables)).fetchone()
+    return int(count)
+
+
 def _drop_prefaces(conn: Connection, listed: str) -> None:
     """Empties the prefaces that contain passages of documents, also of turns that were not recorded."""
     conn.execute(

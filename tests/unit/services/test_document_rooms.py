@@ -115,3 +115,22 @@ async def test_a_private_note_takes_what_was_learned_from_it_out_of_the_open_roo
     await two.rooms.move_document(note.id, RoomKind.OPEN)
     assert await private.knowledge.select() == []
     assert (await opened.notes.get("About me")).text == note.text
+
+
+async def test_a_session_loses_the_documents_that_stay_when_it_moves(two: TwoRooms) -> None:
+    opened, private = await two.both()
+    document = await shelved(opened.store, read(PLACE, "Herons wade."))
+    other = await shelved(opened.store, read(f"{PLACE}.md", "Coots dive."))
+    session, _asked, reply = await asked_about(opened.store, document)
+    await opened.store.documents.bind(session.id, [other])
+    free, _ = await opened.store.create_session(NewSession("Free"), NewMessage(Role.USER, "Hello"))
+    assert await two.rooms.documents_lost([session.id, free.id], RoomKind.PRIVATE) == 2
+    assert await two.rooms.documents_lost([free.id], RoomKind.PRIVATE) == 0
+    assert await two.rooms.documents_lost([session.id], RoomKind.OPEN) == 0
+    # What was only cited counts, too.
+    await opened.store.documents.unbind(session.id, document)
+    assert await two.rooms.documents_lost([session.id], RoomKind.PRIVATE) == 2
+    await two.rooms.move(session.id, RoomKind.PRIVATE)
+    assert await private.store.documents.bound(session.id) == []
+    assert (await private.store.documents.cited(reply)).citations == ()
+    assert await two.rooms.documents_lost([session.id], RoomKind.OPEN) == 0
