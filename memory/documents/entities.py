@@ -4,12 +4,17 @@ All positions are characters in the document's text, from 0; a range (begin, end
 lines count from 1.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from memory.attachments import Attachment
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,8 +374,8 @@ class ChunkPosting:
     contexts. `weight` is how much it counts, compared with a word of the question."""
 
     term: str
-    text: Sequence[int]
-    context: Sequence[int]
+    text: "NDArray[np.int64]"
+    context: "NDArray[np.int64]"
     weight: float = 1.0
 
 
