@@ -4,14 +4,19 @@ All positions are characters in the document's text, from 0; a range (begin, end
 lines count from 1.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from memory.attachments import Attachment
 from memory.entities import RoomKind
 from memory.search.entities import Snippet
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,8 +427,8 @@ class ChunkPosting:
     contexts. `weight` is how much it counts, compared with a word of the question."""
 
     term: str
-    text: Sequence[int]
-    context: Sequence[int]
+    text: "NDArray[np.int64]"
+    context: "NDArray[np.int64]"
     weight: float = 1.0
 
 
