@@ -152,6 +152,11 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ATLAS": ("atlas://note/", "atlas://note/0"),
         "_SCHEME": ("a", "a+", "a:"),
     },
+    "memory.skills.markdown": {
+        "_NAME": ("a", "a-", "a--"),
+        "_OTHER": ("-", "a-", "é"),
+        "_FRONT": ("---\n", "---\na\n", "---\n ", "---\n-"),
+    },
     "memory.recall.words": {
         "_CONFIRMS": ("!\n", ".."),
         "_ADDRESSED": ("you ", "you  a "),

@@ -301,6 +301,9 @@ _EVERYTHING = (
     "left_files",
     "projects",
     "attachments",
+    "skills",
+    "skill_uses",
+    "rejected_drafts",
     "personas",
     "templates",
 )

@@ -1,0 +1,67 @@
+"""Chooses which skill fits a message, by words and meaning; mostly none does."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+
+_WORDS = 0.35
+ENOUGH = 0.5
+"""The least fit of a skill that is used, with an embedding model: see `python -m benchmarks.skills`."""
+ENOUGH_BY_WORDS = 0.55
+"""The same without an embedding model, for the share of words alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A skill that could be used: its id, the stems of its name and description, and how close their meaning
+    is to the message (cosine; None without an embedding model)."""
+
+    id: str
+    stems: frozenset[str]
+    cosine: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How well a skill fits a message; `words` is the share of the message's words that it has."""
+
+    id: str
+    score: float
+    words: float
+    cosine: float | None
+
+
+def fits(asked: Collection[str], candidates: Sequence[Candidate]) -> list[Fit]:
+    """Returns how well the candidates fit the stems of a message, best first.
+
+    A word that many skills have says little: each counts by how rare it is among them.
+    """
+    weights = _weights([one.stems for one in candidates])
+    found = [_fit(asked, one, weights) for one in candidates]
+    return sorted(found, key=lambda one: (-one.score, one.id))
+
+
+def _weights(known: Sequence[Collection[str]]) -> Mapping[str, float]:
+    counts: dict[str, int] = {}
+    for stems in known:
+        for stem in set(stems):
+            counts[stem] = counts.get(stem, 0) + 1
+    return {stem: log(1 + len(known) / count) for stem, count in counts.items()}
+
+
+def _fit(asked: Collection[str], one: Candidate, weights: Mapping[str, float]) -> Fit:
+    unknown = max(weights.values(), default=1.0)
+    total = sum(weights.get(stem, unknown) for stem in asked)
+    common = sum(weights[stem] for stem in asked if stem in one.stems)
+    words = common / total if total else 0.0
+    score = words if one.cosine is None else one.cosine + _WORDS * words
+    return Fit(one.id, score, words, one.cosine)
+
+
+def chosen(fits_best_first: Sequence[Fit]) -> str | None:
+    """Returns the skill to use, or None."""
+    if not fits_best_first:
+        return None
+    best = fits_best_first[0]
+    enough = ENOUGH_BY_WORDS if best.cosine is None else ENOUGH
+    return best.id if best.score >= enough else None
