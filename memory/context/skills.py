@@ -15,8 +15,9 @@ from memory.entities import Message
 from memory.recall.entities import QueryVector, QueryVectors
 from memory.recall.question import LONGEST_QUESTION
 from memory.recall.words import carries_meaning, content_words
-from memory.skills.choosing import Candidate, chosen, fits
+from memory.skills.choosing import Candidate, Fit, chosen, fits
 from memory.skills.entities import Skill, SkillState, UsedSkill
+from memory.skills.requests import asks_for_work
 from memory.storage.store import Store
 from models.ports import TokenCounter
 
@@ -24,6 +25,8 @@ _SHARE = 4
 """The body of a skill takes at most a quarter of the working memory."""
 _LONGEST_LINE = 300
 """Characters of a description in the head."""
+_COMPARED = 2000
+"""Characters of a body that messages are compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,20 +121,24 @@ class SkillContext:
 
     async def choose(self, text: str) -> Skill | None:
         """Returns the approved skill that fits a message; mostly none does."""
+        best = chosen(await self.fits(text), request=asks_for_work(text))
+        return next((one for one in await self._approved() if one.id == best), None)
+
+    async def fits(self, text: str) -> list[Fit]:
+        """Returns how well the approved skills fit a message, best first; none for greetings and the like."""
         known = await self._approved()
         if not known or needs_nothing(text):
-            return None
+            return []
         asked = text[:LONGEST_QUESTION]
-        stems, *of_skills = await self._store.evidence.stems_of([asked, *(_words_of(one) for one in known)])
+        stems, *of_skills = await self._store.evidence.stems_of([asked, *(whole_of(one) for one in known)])
         if not carries_meaning(stems):
-            return None
+            return []
         cosines = await self._cosines(asked, known)
         candidates = [
             Candidate(one.id, frozenset(content_words(words)), cosines.get(one.id))
             for one, words in zip(known, of_skills, strict=True)
         ]
-        best = chosen(fits(frozenset(content_words(stems)), candidates))
-        return next((one for one in known if one.id == best), None)
+        return fits(frozenset(content_words(stems)), candidates)
 
     async def _approved(self) -> list[Skill]:
         return list(await self._store.skills.list([SkillState.APPROVED]))
@@ -146,11 +153,12 @@ class SkillContext:
         for skill in known:
             vector = stored.get((skill.id, skill.version))
             if vector is None:
-                made = await self._vectors.vector(_words_of(skill))
-                if made is None:
+                made = [await self._vectors.vector(text) for text in (head_of(skill), whole_of(skill))]
+                if made[0] is None or made[1] is None:
                     return {}
-                vector = made.numbers
-                await self._store.skills.put_vector(skill.id, skill.version, made.model, vector)
+                # The mean: its product with the message is the mean of both cosines.
+                vector = [(a + b) / 2 for a, b in zip(made[0].numbers, made[1].numbers, strict=True)]
+                await self._store.skills.put_vector(skill.id, skill.version, asked.model, vector)
             found[skill.id] = _cosine(asked, vector)
         return found
 
@@ -159,5 +167,11 @@ def _cosine(asked: QueryVector, vector: Sequence[float]) -> float:
     return sum(a * b for a, b in zip(asked.numbers, vector, strict=True))
 
 
-def _words_of(skill: Skill) -> str:
+def head_of(skill: Skill) -> str:
+    """Returns what a skill is about, as a text to compare messages with."""
     return f"{skill.name.replace('-', ' ')}: {skill.description}"
+
+
+def whole_of(skill: Skill) -> str:
+    """Returns the same with the beginning of its instructions."""
+    return f"{head_of(skill)}\n{skill.body[:_COMPARED]}"

@@ -1,20 +1,32 @@
-"""Chooses which skill fits a message, by words and meaning; mostly none does."""
+"""Chooses which skill fits a message, by words, meaning, and what kind of message it is; mostly none does."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
-_WORDS = 0.35
-ENOUGH = 0.5
-"""The least fit of a skill that is used, with an embedding model: see `python -m benchmarks.skills`."""
-ENOUGH_BY_WORDS = 0.55
-"""The same without an embedding model, for the share of words alone."""
+_WORDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The least scores of a skill that is used: for messages that want something done, and for others.
+
+    `python -m benchmarks.skills` measures them.
+    """
+
+    requests: float
+    others: float
+
+
+WITH_VECTORS = Thresholds(0.38, 0.62)
+BY_WORDS = Thresholds(0.38, 0.7)
+"""Without an embedding model the score is the share of words alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A skill that could be used: its id, the stems of its name and description, and how close their meaning
-    is to the message (cosine; None without an embedding model)."""
+    """A skill that could be used: its id, the stems of its text, and how close its meaning is to the message
+    (cosine; None without an embedding model)."""
 
     id: str
     stems: frozenset[str]
@@ -44,7 +56,7 @@ def fits(asked: Collection[str], candidates: Sequence[Candidate]) -> list[Fit]:
 def _weights(known: Sequence[Collection[str]]) -> Mapping[str, float]:
     counts: dict[str, int] = {}
     for stems in known:
-        for stem in set(stems):
+        for stem in stems:
             counts[stem] = counts.get(stem, 0) + 1
     return {stem: log(1 + len(known) / count) for stem, count in counts.items()}
 
@@ -54,14 +66,16 @@ def _fit(asked: Collection[str], one: Candidate, weights: Mapping[str, float]) -
     total = sum(weights.get(stem, unknown) for stem in asked)
     common = sum(weights[stem] for stem in asked if stem in one.stems)
     words = common / total if total else 0.0
-    score = words if one.cosine is None else one.cosine + _WORDS * words
+    # Words alone: one in common with a message of one word says little.
+    score = common / (total + unknown) if one.cosine is None else one.cosine + _WORDS * words
     return Fit(one.id, score, words, one.cosine)
 
 
-def chosen(fits_best_first: Sequence[Fit]) -> str | None:
-    """Returns the skill to use, or None."""
-    if not fits_best_first:
+def chosen(best_first: Sequence[Fit], *, request: bool, limits: Thresholds | None = None) -> str | None:
+    """Returns the skill to use, or None. `request`: the message wants something done."""
+    if not best_first:
         return None
-    best = fits_best_first[0]
-    enough = ENOUGH_BY_WORDS if best.cosine is None else ENOUGH
-    return best.id if best.score >= enough else None
+    best = best_first[0]
+    if limits is None:
+        limits = BY_WORDS if best.cosine is None else WITH_VECTORS
+    return best.id if best.score >= (limits.requests if request else limits.others) else None

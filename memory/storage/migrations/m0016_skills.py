@@ -51,7 +51,8 @@ _STATEMENTS = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX skill_sources_by_source ON skill_sources (source_id)",
-    # `data`: little-endian float32 numbers of a vector of length 1; `model`: the fingerprint of its model.
+    # `data`: little-endian float32 numbers, the mean of two vectors of length 1; `model`: the fingerprint of
+    # their model.
     """
     CREATE TABLE skill_vectors (
         skill_id TEXT NOT NULL,
