@@ -29,6 +29,7 @@ from atlas_desktop.errors import (
 )
 from atlas_desktop.locale import N_, _, number
 from atlas_desktop.paths import NoSuchHome, UnsafeHome
+from atlas_desktop.phrases.skills import fault_text
 from atlas_desktop.settings.file import KEYS, SettingsError, UnknownSetting
 from memory import errors as memory
 from models import errors as models
@@ -307,6 +308,11 @@ _CONVERSATION: Words = {
     memory.NoteTitleTaken: lambda e: told("note_title_taken", Exit.USAGE, title=e.title),
     memory.TitleMissing: named("title_missing", Exit.USAGE),
     memory.VersionNotFound: lambda e: told("version_not_found", Exit.USAGE, number=e.number),
+    memory.SkillNotFound: _no_such("skill_not_found"),
+    memory.SkillInvalid: lambda e: told("skill_invalid", Exit.USAGE, reason=fault_text(e.fault)),
+    memory.SkillNameTaken: lambda e: told("skill_name_taken", Exit.USAGE, name=e.name),
+    memory.SkillHasNoDraft: lambda e: told("skill_has_no_draft", Exit.USAGE, name=e.name),
+    memory.SkillVersionNotFound: lambda e: told("skill_version_not_found", Exit.USAGE, number=e.number),
     memory.PersonaNotFound: _no_such("persona_not_found"),
     memory.TemplateNotFound: _no_such("template_not_found"),
     memory.NameTaken: lambda e: told("name_taken", Exit.USAGE, name=e.name),

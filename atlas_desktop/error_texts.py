@@ -379,6 +379,30 @@ ERRORS = {
         what=N_("Version {number} is not kept. No changes were made."),
         next_step=N_("`atlas notes versions` lists those that are."),
     ),
+    "skill_not_found": ErrorText(
+        N_("Skill not found"),
+        next_step=N_("`atlas skills list` lists all skills."),
+    ),
+    "skill_invalid": ErrorText(
+        N_("This cannot be a skill"),
+        what=N_("{reason} No changes were made."),
+        next_step=N_("Correct it and try again."),
+    ),
+    "skill_name_taken": ErrorText(
+        N_("Another skill has this name"),
+        what=N_("There is a skill “{name}” already. No changes were made."),
+        next_step=N_("Choose another name, or change that skill with `atlas skills edit`."),
+    ),
+    "skill_has_no_draft": ErrorText(
+        N_("Nothing to approve"),
+        what=N_("No version of the skill “{name}” waits for approval. No changes were made."),
+        next_step=N_("`atlas skills drafts` lists what waits."),
+    ),
+    "skill_version_not_found": ErrorText(
+        N_("There is no such version"),
+        what=N_("The skill has no approved version {number}. No changes were made."),
+        next_step=N_("`atlas skills versions` lists those that are kept."),
+    ),
     "persona_not_found": ErrorText(
         N_("Persona not found"),
         next_step=N_("`atlas personas list` lists all personas."),

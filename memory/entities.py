@@ -186,9 +186,9 @@ class Erased:
     `recalled_in` are the other sessions whose prompts contained text of it. `stale` are summaries that were
     emptied because of it and are to be made again from what is left; `untitled` are sessions whose title was
     emptied for the same reason. `places` names what else contained the text and no longer does, one name for
-    each item: tag, category, project, saved search, attachment, persona, template, draft, instructions.
-    `copies` are the sessions with an identical message that was not erased, as in a fork, last used first.
-    `documents`, `notes` and `chunks` are documents, notes, and the pieces of their texts.
+    each item: tag, category, project, saved search, attachment, skill, persona, template, draft,
+    instructions. `copies` are the sessions with an identical message that was not erased, as in a fork, last
+    used first. `documents`, `notes` and `chunks` are documents, notes, and the pieces of their texts.
     """
 
     messages: int

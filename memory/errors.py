@@ -389,6 +389,46 @@ class VersionNotFound(MemoryFault):
         self.number = number
 
 
+class SkillNotFound(MemoryFault):
+    """No skill has this id or name."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__()
+        self.ref = ref
+
+
+class SkillInvalid(MemoryFault):
+    """Something cannot be a skill; `fault` is one of `memory.skills.entities.SkillFault`."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
+class SkillNameTaken(MemoryFault):
+    """Another skill has this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class SkillHasNoDraft(MemoryFault):
+    """No version of the skill waits for approval."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class SkillVersionNotFound(MemoryFault):
+    """The skill has no such version that was approved."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(str(number))
+        self.number = number
+
+
 class CannotUndo(MemoryFault):
     """A change of memories cannot be undone: undone already, or its memories changed or forgotten since."""
 

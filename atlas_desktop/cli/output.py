@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
-from atlas_desktop.locale import N_, _, ngettext, plural
+from atlas_desktop.locale import N_, _, ngettext, number, plural
 from atlas_desktop.phrases.documents import document_error
 from atlas_desktop.phrases.forgetting import copies, counts, places
 from atlas_desktop.phrases.provenance import part_text
+from atlas_desktop.phrases.skills import author_text, state_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
 from memory.forgetting import Affected
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from memory.memories.entities import Memory, MemoryChange, MemoryUse, MemoryVersion
     from memory.notes.entities import Backlink, Note, NoteLink
     from memory.recall.entities import Hit
+    from memory.skills.entities import Skill, SkillVersion, UsedSkill
 
 
 def tiers(value: "Sequence[TierUse]") -> list[dict[str, Any]]:
@@ -380,7 +382,85 @@ def reply(event: Replied) -> dict[str, Any]:
         "recalled": [recalled(hit) for hit in event.recalled],
         "documents": [document(use) for use in event.documents],
         **cited(event),
+        **({"skills": [used_skill(one) for one in event.skills]} if event.skills else {}),
     }
+
+
+def used_skill(value: "UsedSkill") -> dict[str, Any]:
+    """A skill that a reply used."""
+    return {"id": value.skill, "name": value.name, "version": value.version}
+
+
+def skill(value: "Skill", room: str) -> dict[str, Any]:
+    """A skill; `pending` is the version that waits for approval, `retire` offers to retire it."""
+    return {
+        "id": value.id,
+        "name": value.name,
+        "description": value.description,
+        "body": value.body,
+        "version": value.version,
+        "state": value.state,
+        "author": value.author,
+        "approved_at": at(value.approved_at),
+        "sources": [one.id for one in value.sources],
+        "uses": value.uses,
+        "helped": value.helped,
+        "harmed": value.harmed,
+        "pending": value.pending,
+        "retire": value.should_retire,
+        "room": room,
+        "created_at": at(value.created_at),
+        "updated_at": at(value.updated_at),
+    }
+
+
+def skill_version(value: "SkillVersion", of: "Skill") -> dict[str, Any]:
+    """One version of a skill; `current` is the one in use."""
+    return {
+        "version": value.version,
+        "current": value.version == of.version,
+        "description": value.text.description,
+        "body": value.text.body,
+        "author": value.author,
+        "written_at": at(value.written_at),
+        "approved_at": at(value.approved_at),
+        "sources": [one.id for one in value.sources],
+    }
+
+
+def skill_line(value: "Skill") -> str:
+    """A skill as a line of a list."""
+    return "  ".join([value.id[:13], state_text(value.state), value.name, value.description])
+
+
+def skill_described(value: "Skill") -> str:
+    """A skill in full, for reading."""
+    version = _("version {version}", version=value.version)
+    lines = [
+        f"{value.name}  ({state_text(value.state)}, {version}, {author_text(value.author)})",
+        value.description,
+        "",
+        value.body,
+        ngettext("Used in {count} reply.", "Used in {count} replies.", value.uses)
+        + " "
+        + _("Helped: {helped}. Harmed: {harmed}.", helped=number(value.helped), harmed=number(value.harmed)),
+    ]
+    if value.pending is not None and value.pending != value.version:
+        lines.append(
+            _("Version {version} waits: `atlas skills diff {name}`.", version=value.pending, name=value.name)
+        )
+    if value.should_retire:
+        lines.append(
+            _("It harms more than it helps. `atlas skills retire {name}` ends its use.", name=value.name)
+        )
+    return "\n".join(lines)
+
+
+def skill_version_line(value: "SkillVersion", of: "Skill") -> str:
+    """A version as a line of a list."""
+    mark = "*" if value.version == of.version else " "
+    waits = "" if value.approved_at is not None else f"  ({_('waits for approval')})"
+    return f"{mark} {value.version}  {at(value.written_at)}  {author_text(value.author)}{waits}"
 
 
 def cited(event: Replied) -> dict[str, Any]:

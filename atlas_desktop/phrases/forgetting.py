@@ -25,6 +25,7 @@ _PLACE_COUNTS = {
     "saved_search": plural("1 saved search", "{count} saved searches"),
     "attachment": plural("1 attachment", "{count} attachments"),
     "folder": plural("1 watched folder", "{count} watched folders"),
+    "skill": plural("1 skill", "{count} skills"),
     "persona": plural("1 persona", "{count} personas"),
     "template": plural("1 template", "{count} templates"),
     "draft": plural("1 draft", "{count} drafts"),

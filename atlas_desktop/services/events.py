@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from memory.documents.entities import CitedReply
     from memory.entities import Message, Session
     from memory.recall.entities import Hit
+    from memory.skills.entities import UsedSkill
     from models.messages import Completion
 
 
@@ -46,7 +47,7 @@ class Replied:
     `due`: the context is full, and the session's next epoch has to be prepared. `prepare_ms` passed before
     the model was asked (to load it, to recall, to restore its state). `documents` says how much of each
     attachment was in the prompt. `cited` is what the reply cites of the session's documents; None if there
-    are none.
+    are none. `skills` are those that it used.
     """
 
     session: "Session"
@@ -58,6 +59,7 @@ class Replied:
     prepare_ms: float = 0.0
     documents: "tuple[DocumentUse, ...]" = ()
     cited: "CitedReply | None" = None
+    skills: "tuple[UsedSkill, ...]" = ()
 
 
 def compaction_notice(compaction: "Compaction") -> Notice:

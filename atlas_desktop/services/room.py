@@ -27,10 +27,12 @@ from atlas_desktop.services.organising import FilingService, OrganisingService
 from atlas_desktop.services.personas import PersonaService
 from atlas_desktop.services.projects import ProjectService
 from atlas_desktop.services.provenance import ProvenanceService
-from atlas_desktop.services.recall import RecallService, WorkingEmbedder
+from atlas_desktop.services.recall import QueryEmbedder, RecallService, WorkingEmbedder
 from atlas_desktop.services.related import RelatedService
 from atlas_desktop.services.retention import RetentionService
 from atlas_desktop.services.sessions import SessionService
+from atlas_desktop.services.skills.folders import SkillFolders
+from atlas_desktop.services.skills.library import SkillService
 from atlas_desktop.services.summaries import SummaryService, Titler
 from atlas_desktop.services.tuning import TuneJobs
 from atlas_desktop.services.turns import TimingService, TurnParts, TurnService
@@ -41,6 +43,7 @@ from memory.context.documents import Documents
 from memory.context.engine import ContextEngine
 from memory.context.library import LibraryContext
 from memory.context.recalling import ContextRecall
+from memory.context.skills import SkillContext
 from memory.jobs.foreground_gate import ForegroundGate, Power
 from memory.memories.profile import ProfileMaker
 from memory.recall.decay import PRESETS
@@ -83,12 +86,18 @@ class RoomServices:
     note_folders: NoteFolders
     note_mirror: NoteMirror
     personas: PersonaService
+    skills: SkillService
+    skill_folders: SkillFolders
     branches: BranchService
     snapshots: "SnapshotStore | None" = None
 
     async def remember(self) -> None:
         """Queues the embedding of everything that has no vector yet."""
         await self.recall.remember()
+
+    async def remove_skill(self, ref: str) -> None:
+        """Deletes a skill with its versions, its text in prompts, and the model's states of these."""
+        await self.epochs.forget(await self.skills.remove(ref))
 
     async def close(self) -> None:
         """Ends the room's work and closes it; a part that fails does not leave the rest open."""
@@ -183,6 +192,7 @@ class RoomFactory:
         notes = NoteService(store, self.clock, search, note_changed, documents.remove, suggestions)
         note_folders = NoteFolders(store, self.clock, notes, chunk_embedder.queue)
         NoteBin(store, self.clock, background, documents.erase, lambda: self.settings().retention)
+        skills = SkillService(store)
         room = RoomServices(
             store=store,
             sessions=SessionService(store),
@@ -226,6 +236,8 @@ class RoomFactory:
                 note_folders,
                 None if self.settings().jobs.on_battery else self.power,
             ),
+            skills=skills,
+            skill_folders=SkillFolders(skills),
             branches=BranchService(store),
             personas=PersonaService(store, lambda: self.settings().chat.system_prompt),
             snapshots=snapshots,
@@ -253,6 +265,7 @@ class RoomFactory:
             recalling=ContextRecall(model.counter, self.clock, recall=recall),
             profile=self.profile(store),
             library=LibraryContext(store, model.counter, search),
+            skills=SkillContext(store, model.counter, QueryEmbedder(lambda: self.model().embedder)),
             documents=Documents(store, model.counter, PassageEmbedder(lambda: self.model().embedder)),
         )
         return TurnService(TurnParts(store, model.chat, context, continuity, background, epochs.bring_back))

@@ -356,6 +356,11 @@ class Turn:
             )
         if (notice := documents_notice(prepared.documents)) is not None:
             yield notice
+        if prepared.too_long:
+            yield Notice(
+                "skill_too_long",
+                _("The skill “{name}” is too long for this model's context.", name=prepared.too_long),
+            )
         if prepared.compacted is not None:
             yield compaction_notice(prepared.compacted)
 
@@ -418,6 +423,8 @@ class Turn:
         patch = replace(patch, tokens=tokens, token_model=info.fingerprint, model=info.id)
         message = await self._store.update_message(reply_id, patch)
         self._due = await self._parts.context.record(prepared, message, completion)
+        if prepared.skills and message.status is not MessageStatus.FAILED:
+            await self._store.skills.count_uses(message.id)
         if prepared.passages:
             self._cited = await cited_reply(message.content, prepared.passages)
             await self._store.documents.put_citations(
@@ -438,7 +445,16 @@ class Turn:
             return Replied(session, message, completion, (), (), self._due, prepare_ms, ())
         tiers, recalled, documents = prepared.prompt.tiers, prepared.recalled, prepared.documents
         return Replied(
-            session, message, completion, tiers, recalled, self._due, prepare_ms, documents, self._cited
+            session,
+            message,
+            completion,
+            tiers,
+            recalled,
+            self._due,
+            prepare_ms,
+            documents,
+            self._cited,
+            prepared.skills,
         )
 
     async def _keep_what_came(self, reply_id: str, reason: StopReason) -> None:

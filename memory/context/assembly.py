@@ -16,7 +16,8 @@ _ABOUT = "What you know about the person you are talking with:"
 _EARLIER = "Earlier in this conversation:"
 _KEPT = "Said earlier, word for word:"
 _READ = "Files that they have attached:"
-_HEADINGS = (_ABOUT, _EARLIER, _KEPT, _READ)
+_SKILLS = "Instructions that come with the messages that need them:"
+_HEADINGS = (_ABOUT, _SKILLS, _EARLIER, _KEPT, _READ)
 _BREAK = "\n\n"
 NOTHING_KNOWN = Profile()
 
@@ -48,10 +49,12 @@ def sections(
     summaries: Sequence[Summary],
     pinned: Sequence[Message],
     documents: Sequence[WholeDocument] = (),
+    skills: Sequence[WholeDocument] = (),
 ) -> dict[str, str]:
     """Returns the texts that follow the system prompt, by tier."""
     return {
         "profile": section(_ABOUT, profile.lines),
+        "skill": section(_SKILLS, [skill.block for skill in skills]),
         "summary": section(_EARLIER, [f"- {' '.join(summary.text.split())}" for summary in summaries]),
         "pinned": section(_KEPT, [quoted(message) for message in pinned]),
         "document": section(_READ, [document.block for document in documents]),
@@ -65,6 +68,7 @@ async def make_head(
     summaries: Sequence[Summary] = (),
     pinned: Sequence[Message] = (),
     documents: Sequence[WholeDocument] = (),
+    skills: Sequence[WholeDocument] = (),
     counter: TokenCounter,
     shape: PromptShape,
 ) -> Head:
@@ -72,13 +76,15 @@ async def make_head(
 
     The tokens of the template itself, once for the prompt and once for this message, count as `system`.
     """
-    found = {tier: text for tier, text in sections(profile, summaries, pinned, documents).items() if text}
+    every = sections(profile, summaries, pinned, documents, skills)
+    found = {tier: text for tier, text in every.items() if text}
     text = _BREAK.join(part for part in (system, *found.values()) if part)
     ids = {
         "profile": tuple(m.id for m in profile.memories),
         "summary": tuple(s.id for s in summaries),
         "pinned": tuple(m.id for m in pinned),
         "document": tuple(d.id for d in documents),
+        "skill": tuple(s.id for s in skills),
     }
     if not text:
         return Head("", (TierUse("system", shape.base),))
@@ -211,7 +217,7 @@ def to_send(head: str, messages: Sequence[Message], sizes: TokenSizes) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Tokens of attachments in the newest preface and in earlier ones, and their ids."""
+    """Tokens of attachments or skills in the newest preface and in earlier ones, and their ids."""
 
     new: int = 0
     standing: int = 0
@@ -227,28 +233,33 @@ async def assemble(
     sizes: TokenSizes,
     recalled: Sequence[str] = (),
     read: Read = NOTHING_READ,
+    skills: Read = NOTHING_READ,
 ) -> Prompt:
     """Returns the prompt that ends with the user's newest message, the last of `messages`.
 
     Its preface counts as the tier `recall`, with the ids of what is `recalled` in it. What is `read` of
-    attachments counts as the tier `document` instead, wherever it is. Nothing is dropped here: the engine
-    handles a prompt that is too long.
+    attachments counts as the tier `document` instead, wherever it is, and `skills` as the tier `skill`.
+    Nothing is dropped here: the engine handles a prompt that is too long.
     """
     kept = sendable(messages)
     each = await sizes.of(kept)
     newest = kept[-1]
     preface = (await sizes.counter.count([newest.preface]))[0] if newest.preface else 0
     earlier = sum(each[:-1])
-    new, standing = min(read.new, preface), min(read.standing, earlier)
+    recall, recent = preface, earlier
     tiers = [*head.parts]
-    if read.ids:
-        in_head = next((part for part in tiers if part.tier == "document"), TierUse("document", 0))
+    for tier, held in (("document", read), ("skill", skills)):
+        if not held.ids:
+            continue
+        new, standing = min(held.new, recall), min(held.standing, recent)
+        recall, recent = recall - new, recent - standing
+        in_head = next((part for part in tiers if part.tier == tier), TierUse(tier, 0))
         tiers = [part for part in tiers if part is not in_head]
-        ids = tuple(dict.fromkeys([*in_head.ids, *read.ids]))
-        tiers.append(TierUse("document", in_head.tokens + new + standing, ids))
+        ids = tuple(dict.fromkeys([*in_head.ids, *held.ids]))
+        tiers.append(TierUse(tier, in_head.tokens + new + standing, ids))
     if len(kept) > 1:
-        tiers.append(TierUse("recent", earlier - standing, tuple(m.id for m in kept[:-1])))
-    if preface > new:
-        tiers.append(TierUse("recall", preface - new, tuple(recalled)))
+        tiers.append(TierUse("recent", recent, tuple(m.id for m in kept[:-1])))
+    if recall:
+        tiers.append(TierUse("recall", recall, tuple(recalled)))
     tiers.append(TierUse("user", each[-1] - preface, (newest.id,)))
     return Prompt(to_send(head.text, messages, sizes), tuple(tiers), head.tokens + sum(each))

@@ -11,7 +11,7 @@ model the tokens soon cost more than the weights. With these limits the first wo
 session takes at most 1.5 times as long as in a new one.
 """
 
-SHARES = {"pinned": 15, "profile": 10, "summary": 35, "document": 15}
+SHARES = {"pinned": 15, "profile": 10, "skill": 5, "summary": 35, "document": 15}
 """The largest share of a head's tier, in per cent of the target minus the system prompt."""
 
 _LEAST_BESIDE_SYSTEM = 512

@@ -14,6 +14,7 @@ from memory.context.library import NO_PASSAGES, LibraryContext, TellsPassages
 from memory.context.long_messages import in_parts
 from memory.context.prepared import ContextView, Prepared
 from memory.context.recalling import USES_MEMORY, ContextRecall, RecalledContext
+from memory.context.skills import NO_SKILLS, SkillContext, ToldSkills
 from memory.documents.entities import Material
 from memory.entities import Message, MessagePatch, Session
 from memory.errors import ContextTooSmall, MessageNotFound
@@ -31,13 +32,16 @@ async def trace(
     model: str,
     recalled: Sequence[Hit],
     read: Sequence[str] = (),
+    skills: Sequence[str] = (),
 ) -> None:
-    """Records what a preface contains (hits, and ids of attachments in `read`) before the preface is stored.
+    """Records what a preface contains before the preface is stored: hits, and ids of attachments (`read`)
+    and of `skills`.
 
     The reply may never arrive, and then its own record does not either.
     """
     parts = [TierUse("recall", 0, tuple(hit.id for hit in recalled))] if recalled else []
     parts += [TierUse("document", 0, tuple(read))] if read else []
+    parts += [TierUse("skill", 0, tuple(skills))] if skills else []
     await store.context.record_turn(TurnRecord(reply_id, session_id, None, model, "", 0, tuple(parts)))
 
 
@@ -75,6 +79,7 @@ class Selection:
     held: tuple[str, ...]
     documents: Told
     passages: TellsPassages = NO_PASSAGES
+    skills: ToldSkills = NO_SKILLS
 
     @property
     def said(self) -> Message:
@@ -83,7 +88,8 @@ class Selection:
 
     async def assembled(self, sizes: TokenSizes) -> Prompt:
         head = Head(self.epoch.head, self.epoch.parts)
-        return await assemble(head, self.messages, sizes, self.held, self._read())
+        skills = Read(self.skills.tokens, self.skills.standing, self.skills.ids)
+        return await assemble(head, self.messages, sizes, self.held, self._read(), skills)
 
     def _read(self) -> Read:
         """Returns what counts as documents and is not part of the head: attachments, and passages."""
@@ -109,6 +115,7 @@ class ContextEngine:
         profile: ProfileMaker | None = None,
         documents: Documents | None = None,
         library: LibraryContext | None = None,
+        skills: SkillContext | None = None,
     ) -> None:
         self._store = store
         self._model = model
@@ -116,7 +123,8 @@ class ContextEngine:
         self._profile = profile
         self._documents = documents
         self._library = library
-        self._beginnings = EpochBuilder(store, compactor, self._page, self._whole_documents)
+        self._skills = skills
+        self._beginnings = EpochBuilder(store, compactor, self._page, self._whole_documents, self._skills_of)
         self._default_system = default_system
         self._limits = limits
         self._recalling = recalling
@@ -147,7 +155,10 @@ class ContextEngine:
             prompt = await selected.assembled(sizes)
         if prompt.tokens > budget.limit:
             raise ContextTooSmall(prompt.tokens + budget.reply, info.context_length)
-        recalled, read = selected.recalled, selected.documents.uses
+        recalled, read, skills = selected.recalled, selected.documents.uses, selected.skills
+        if reply_id is not None:
+            for use in skills.uses:
+                await self._store.skills.begin_use(session.id, reply_id, use)
         return Prepared(
             prompt,
             info,
@@ -160,6 +171,8 @@ class ContextEngine:
             compacted,
             read,
             (*selected.passages.known, *selected.passages.passages),
+            skills.uses,
+            skills.too_long,
         )
 
     async def _select(
@@ -197,11 +210,29 @@ class ContextEngine:
         material = await self._store.documents.material(session.id)
         documents = await self._told(session, material, messages, epoch, budget, sizes)
         passages = await self._passages(session, material, messages, epoch, budget, sizes, documents)
-        if (recalled.hits or documents.text or passages.text) and reply_id is not None:
+        used = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages)))
+        used += documents.read().new + passages.tokens
+        skills = await self._told_skills(session, messages, budget, used)
+        text = documents.text + passages.text + skills.text
+        if (recalled.hits or text) and reply_id is not None:
             read = [*(use.id for use in documents.uses), *passages.documents]
-            await trace(self._store, session.id, reply_id, info.fingerprint, recalled.hits, read)
-        said = await self._with_preface(said, recalled.text + documents.text + passages.text)
-        return Selection(epoch, [*messages[:-1], said], recalled, held, documents, passages)
+            await trace(self._store, session.id, reply_id, info.fingerprint, recalled.hits, read, skills.ids)
+        said = await self._with_preface(said, recalled.text + text)
+        return Selection(epoch, [*messages[:-1], said], recalled, held, documents, passages, skills)
+
+    async def _told_skills(
+        self, session: Session, messages: Sequence[Message], budget: Budget, used: int
+    ) -> ToldSkills:
+        """Selects the skill that goes with the newest of `messages`."""
+        if self._skills is None or session.memory_mode not in USES_MEMORY:
+            return NO_SKILLS
+        return await self._skills.tell(session.id, messages, budget, used)
+
+    async def _skills_of(self, session: Session, budget: Budget) -> list[WholeDocument]:
+        """Returns what a head says of skills, as far as this session may use them."""
+        if self._skills is None or session.memory_mode not in USES_MEMORY:
+            return []
+        return await self._skills.head(budget)
 
     async def _passages(
         self,
@@ -233,7 +264,7 @@ class ContextEngine:
         before = [*messages[:-1], replace(said, preface=selected.recalled.text)]
         material = await self._store.documents.material(session.id)
         documents = await self._told(session, material, before, epoch, budget, sizes)
-        preface = selected.recalled.text + documents.text + selected.passages.text
+        preface = selected.recalled.text + documents.text + selected.passages.text + selected.skills.text
         said = await self._with_preface(said, preface)
         chosen = replace(selected, epoch=epoch, messages=[*messages[:-1], said], documents=documents)
         return compacted, chosen
@@ -247,6 +278,7 @@ class ContextEngine:
             held=(),
             documents=selected.documents.without_new(),
             passages=TellsPassages(known=selected.passages.known),
+            skills=ToldSkills(standing=selected.skills.standing),
         )
 
     async def _told(
@@ -384,13 +416,19 @@ class ContextEngine:
         find = self._serving.for_turn if turn else self._serving.newest
 
         async def first() -> Head:
-            """Makes the head of a session without an epoch: the system prompt and the profile."""
+            """Makes the head of a session without an epoch: the system prompt, the profile, skills."""
             page = await self._page(session, budget)
             library = [] if self._library is None else await self._library.summaries(session.id, budget)
-            if not page.memories and not library:
+            skills = await self._skills_of(session, budget)
+            if not page.memories and not library and not skills:
                 return bare
             return await make_head(
-                bare.text, profile=page, documents=library, counter=self._counter, shape=info.shape
+                bare.text,
+                profile=page,
+                documents=library,
+                skills=skills,
+                counter=self._counter,
+                shape=info.shape,
             )
 
         epoch, messages = await find(session.id, leaf_id, info.fingerprint, bare.text, first)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-TOLD = frozenset({"recall", "document"})
+TOLD = frozenset({"recall", "document", "skill"})
 """Tiers placed before the user's text, in a message's preface."""
 
 
@@ -12,7 +12,7 @@ TOLD = frozenset({"recall", "document"})
 class TierUse:
     """How much of the prompt one tier takes: its tokens, and the ids of what it contains.
 
-    Tiers: system, profile, pinned, summary, recent, recall, document, user.
+    Tiers: system, profile, skill, pinned, summary, recent, recall, document, user.
     """
 
     tier: str

@@ -109,15 +109,18 @@ class EpochBuilder:
         compactor: HistoryCompactor,
         page: Callable[[Session, Budget], Awaitable[Profile]],
         documents: Callable[[str, Budget], Awaitable[list[WholeDocument]]],
+        skills: Callable[[Session, Budget], Awaitable[list[WholeDocument]]],
     ) -> None:
         """`page` makes the profile with which a session's next epoch begins.
 
-        `documents` returns the attachments (by session id) that are whole in it.
+        `documents` returns the attachments (by session id) that are whole in it, `skills` what it says of
+        skills.
         """
         self._store = store
         self._compactor = compactor
         self._page = page
         self._documents = documents
+        self._skills = skills
 
     async def planned(
         self,
@@ -189,7 +192,9 @@ class EpochBuilder:
         counted = dict(zip((m.id for m in sent), await sizes.of(sent), strict=True))
         each = [counted.get(m.id, 0) for m in branch]
         documents = await self._documents(session.id, budget)
-        taken = sum(await sizes.counter.count([f"{one.block}\n" for one in documents])) if documents else 0
+        skills = await self._skills(session, budget)
+        blocks = [f"{one.block}\n" for one in (*documents, *skills)]
+        taken = sum(await sizes.counter.count(blocks)) if blocks else 0
         if taken and room.recent >= 0:
             room = replace(room, recent=max(0, room.recent - taken))
         compacted = await self._compactor.fold(session.id, branch, each, room, limits, quick=quick)
@@ -199,6 +204,7 @@ class EpochBuilder:
             summaries=compacted.summaries,
             pinned=compacted.pinned,
             documents=documents,
+            skills=skills,
             counter=sizes.counter,
             shape=sizes.info.shape,
         )

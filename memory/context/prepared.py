@@ -11,6 +11,7 @@ from memory.context.epochs import Compaction
 from memory.documents.entities import StoredPassage
 from memory.entities import Message, Session
 from memory.recall.entities import Hit
+from memory.skills.entities import UsedSkill
 from models.messages import ChatMessage, ModelInfo
 
 
@@ -19,7 +20,8 @@ class Prepared:
     """A turn's prompt and what it was made from. `said` is the user's message with its preface.
 
     `compacted` is the new epoch that had to begin at once because the old one was full. `passages` are those
-    of documents that the prompt contains, and that the reply can cite.
+    of documents that the prompt contains, and that the reply can cite. `skills` are those that the
+    reply uses; `too_long` is the name of one that fits the message, but not into the prompt.
     """
 
     prompt: Prompt
@@ -33,6 +35,8 @@ class Prepared:
     compacted: Compaction | None = None
     documents: tuple[DocumentUse, ...] = ()
     passages: tuple[StoredPassage, ...] = ()
+    skills: tuple[UsedSkill, ...] = ()
+    too_long: str = ""
 
 
 @dataclass(frozen=True, slots=True)

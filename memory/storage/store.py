@@ -37,6 +37,7 @@ from memory.storage.queries import erasure, forgetting, forks, merging, messages
 from memory.storage.reader import Reader
 from memory.storage.retention import RetentionStore
 from memory.storage.search.store import FindStore
+from memory.storage.skills import SkillStore
 from memory.storage.transfer import MoveStore, TransferStore
 from memory.storage.vectors import VectorStore
 from memory.storage.verification import verified
@@ -89,6 +90,7 @@ class Store:
         self.personas = PersonaStore(database, clock)
         self.documents = DocumentStore(database, clock, changes, reads)
         self.notes = NoteStore(database, clock, changes)
+        self.skills = SkillStore(database, clock)
         self._freshness = freshness
         self._database = database
         self._room = room

@@ -16,6 +16,7 @@ _SAMPLES: dict[str, Any] = {
     "name": "x",
     "title": "Boats",
     "note_id": "abc",
+    "fault": "name",
     "number": 3,
     "path": Path("/x/file.gguf"),
     "folder": Path("/x"),

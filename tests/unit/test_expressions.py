@@ -165,6 +165,11 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_PARAGRAPH": ("\n", "\n ", "\n1", "\n#"),
         "_MARK": (" ", "- ", "- [ ", "1", "#"),
     },
+    "memory.skills.markdown": {
+        "_NAME": ("a", "a-", "a--"),
+        "_OTHER": ("-", "a-", "é"),
+        "_FRONT": ("---\n", "---\na\n", "---\n ", "---\n-"),
+    },
     "memory.recall.words": {
         "_CONFIRMS": ("!\n", ".."),
         "_ADDRESSED": ("you ", "you  a "),

@@ -21,6 +21,7 @@ from memory.storage.queries import (
     memory_changes,
     merging,
     sessions,
+    skills,
     summaries,
 )
 from memory.summaries.passages import LEAST
@@ -179,11 +180,13 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
     messages = [row[1] for row in said]
     known = lineage.let_go(conn, messages)
     ids = [*own, *messages, *(row[0] for row in summed)]
+    drafted = skills.forget_sources(conn, [*messages, *known.ids])
     # A job without a session may name one of these.
     counts["jobs"] += _drop_jobs(conn, [*ids, *known.ids], without=own)
     with full_text.purged(conn, "messages", len(messages)):
         conn.execute(f"DELETE FROM sessions WHERE id IN {_LISTED}", (names,))
     recalled_in = epochs.forget_recalled(conn, [*ids, *known.ids, *known.losing], gone=[*ids, *known.ids])
+    recalled_in = tuple(dict.fromkeys([*recalled_in, *(one for one in drafted if one not in own)]))
     entries = _entries("messages", [(row[0], row[1], row[2]) for row in said if row[3] != "streaming"])
     marks = erasure_check.Marks(ids, known.ids, entries + known.entries, own)
     return Erased(
@@ -233,6 +236,7 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
             (json.dumps([row[0] for row in found]),),
         )
     recalled_in = epochs.forget_recalled(conn, [*ids, *known.ids, *known.losing], gone=known.ids)
+    recalled_in = tuple(dict.fromkeys([*recalled_in, *skills.forget_sources(conn, [*ids, *known.ids])]))
     aged = [one.id for one in epochs.age_summaries(conn, ids)]
     vectors = conn.execute(
         f"DELETE FROM vectors WHERE kind IN ('message', 'summary') AND owner_id IN {_LISTED}",
@@ -278,6 +282,7 @@ def take_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
     """Erases memories as `forget_memories` does, but moves those that they were merged from to the inbox."""
     known = lineage.erase(conn, lineage.with_merged(conn, memory_ids))
     recalled_in = epochs.forget_recalled(conn, known.ids, gone=known.ids)
+    recalled_in = tuple(dict.fromkeys([*recalled_in, *skills.forget_sources(conn, known.ids)]))
     jobs = _drop_jobs(conn, known.ids)
     return Erased(
         messages=0,

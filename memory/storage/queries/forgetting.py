@@ -302,6 +302,9 @@ _EVERYTHING = (
     "left_files",
     "projects",
     "attachments",
+    "skills",
+    "skill_uses",
+    "rejected_drafts",
     "personas",
     "templates",
 )

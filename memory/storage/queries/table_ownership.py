@@ -42,6 +42,12 @@ _NAMED = {
     # Files that this room must not add again.
     "left_files": Lineage.ROOM,
     "personas": Lineage.ROOM,
+    # Skills stay in their room; their uses move with the sessions.
+    "skills": Lineage.ROOM,
+    "skill_versions": Lineage.ROOM,
+    "skill_sources": Lineage.ROOM,
+    "skill_vectors": Lineage.ROOM,
+    "rejected_drafts": Lineage.ROOM,
     "templates": Lineage.ROOM,
     # A change is undone where it was made: it names memories and projects that stay.
     "memory_changes": Lineage.ROOM,

@@ -256,6 +256,25 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "SELECT id, name, text FROM templates",
         f"DELETE FROM templates WHERE id IN {_LISTED}",
     ),
+    (
+        "skill",
+        """
+        SELECT s.id, s.name, coalesce(v.description, ''), coalesce(v.body, ''), coalesce(v.front, '')
+        FROM skills AS s LEFT JOIN skill_versions AS v ON v.skill_id = s.id AND v.version IN (s.current, s.pending)
+        """,
+        f"DELETE FROM skills WHERE id IN {_LISTED}",
+    ),
+    # Of the other skills, earlier versions may have the words.
+    (
+        "",
+        "SELECT skill_id || ' ' || version, description, body, front FROM skill_versions",
+        f"DELETE FROM skill_versions WHERE skill_id || ' ' || version IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT DISTINCT name, name FROM skill_uses",
+        f"DELETE FROM skill_uses WHERE name IN {_LISTED}",
+    ),
     ("draft", "SELECT place, text FROM drafts", f"DELETE FROM drafts WHERE place IN {_LISTED}"),
     # The log may mention it where the memories no longer do. An emptied change cannot be undone.
     (
@@ -300,6 +319,10 @@ _CHOICES = {
     "note_links": "kind",
     "note_names": "kind",
     "document_folders": "on_missing",
+    "skills": "state",
+    "skill_versions": "author",
+    "skill_sources": "kind",
+    "skill_uses": "verdict",
 }
 _IDS = {
     "attachments": "id session_id",
@@ -349,6 +372,11 @@ _IDS = {
     "note_versions": "document_id",
     "note_folders": "id",
     "note_files": "folder_id",
+    "skills": "id",
+    "skill_versions": "skill_id",
+    "skill_sources": "skill_id source_id",
+    "skill_vectors": "skill_id",
+    "skill_uses": "reply_id session_id skill_id message_id",
 }
 _MODELS = {
     "epochs": "model",
@@ -362,6 +390,7 @@ _MODELS = {
     "chunk_vectors": "model",
     "document_summaries": "model",
     "document_summary_parts": "model",
+    "skill_vectors": "model",
 }
 
 
@@ -405,6 +434,8 @@ WORDLESS: Mapping[str, str] = {
     "note_files.sha256": "a digest",
     "notes.disk_sha256": "a digest",
     "passages.sha256": "a digest",
+    "rejected_drafts.digest": "a digest",
+    "skill_vectors.data": "numbers made from a description, deleted with it",
 }
 """Columns of text and bytes, by table and name, that contain no text of a user or a reply, and why not.
 
@@ -456,7 +487,7 @@ def clear(conn: Connection, text: str) -> Cleared:
     """Clears all texts with the words that are neither messages nor memories.
 
     These are titles (also the user's own), summaries, tags, categories, names of projects, saved searches,
-    attachments, watched folders, personas, templates, drafts, and earlier versions of memories.
+    attachments, watched folders, skills, personas, templates, drafts, and earlier versions of memories.
     """
 
     def found(query: str) -> list[str]:

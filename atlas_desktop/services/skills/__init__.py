@@ -1,0 +1,1 @@
+"""The skills of a room: written, approved, imported, drafted."""

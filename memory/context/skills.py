@@ -1,0 +1,177 @@
+"""Selects what a prompt contains of skills: names in the head of an epoch, one body with the newest turn.
+
+Names and descriptions of approved skills are part of the head, as far as they fit. A head is frozen, so a
+changed set is in it from the next epoch on. Which skill goes with a turn is chosen among those approved now,
+by words and meaning, without asking the model.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memory.context.budget import Budget
+from memory.context.entities import WholeDocument
+from memory.context.recalling import needs_nothing
+from memory.entities import Message
+from memory.recall.entities import QueryVector, QueryVectors
+from memory.recall.question import LONGEST_QUESTION
+from memory.recall.words import carries_meaning, content_words
+from memory.skills.choosing import Candidate, Fit, chosen, fits
+from memory.skills.entities import Skill, SkillState, UsedSkill
+from memory.skills.requests import asks_for_work
+from memory.storage.store import Store
+from models.ports import TokenCounter
+
+_SHARE = 4
+"""The body of a skill takes at most a quarter of the working memory."""
+_LONGEST_LINE = 300
+"""Characters of a description in the head."""
+_COMPARED = 2000
+"""Characters of a body that messages are compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldSkills:
+    """The text before the user's message with the body of a skill, and the skills that the reply uses.
+
+    `standing` are the tokens of bodies in earlier prefaces of the prompt. `too_long` is the name of a skill
+    that fits the message, but not into the prompt.
+    """
+
+    text: str = ""
+    tokens: int = 0
+    standing: int = 0
+    uses: tuple[UsedSkill, ...] = ()
+    too_long: str = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(use.skill for use in self.uses)
+
+
+NO_SKILLS = ToldSkills()
+
+
+def head_line(skill: Skill) -> str:
+    """Returns what a head says of a skill."""
+    text = skill.description
+    if len(text) > _LONGEST_LINE:
+        text = text[:_LONGEST_LINE].rpartition(" ")[0] + " …"
+    return f"- {skill.name}: {text}"
+
+
+def body_text(skill: Skill) -> str:
+    """Returns a skill as the model reads it before the user's message."""
+    return f'Follow these instructions ("{skill.name}"):\n{skill.body.strip()}\n\n'
+
+
+def reminder(skill: Skill) -> str:
+    """Returns what stands for a skill whose body the prompt contains already."""
+    return f'(Follow the instructions "{skill.name}" given above.)\n\n'
+
+
+class SkillContext:
+    """The skills of one room in prompts."""
+
+    def __init__(self, store: Store, counter: TokenCounter, vectors: QueryVectors) -> None:
+        self._store = store
+        self._counter = counter
+        self._vectors = vectors
+
+    async def head(self, budget: Budget) -> list[WholeDocument]:
+        """Returns name and description of the approved skills as far as they fit, most used first."""
+        known = await self._approved()
+        known.sort(key=lambda skill: (-skill.uses, skill.name))
+        lines = [head_line(skill) for skill in known]
+        counts = await self._counter.count([f"{line}\n" for line in lines]) if lines else []
+        left = budget.most("skill")
+        found = []
+        for skill, line, tokens in zip(known, lines, counts, strict=True):
+            if tokens <= left:
+                left -= tokens
+                found.append(WholeDocument(skill.id, line))
+        return found
+
+    async def tell(
+        self, session_id: str, messages: Sequence[Message], budget: Budget, used: int
+    ) -> ToldSkills:
+        """Returns the skill for the newest of `messages`; `used` tokens of the prompt are taken.
+
+        A message that was answered before keeps what its preface says.
+        """
+        said = messages[-1]
+        uses = await self._store.skills.used_in_session(session_id)
+        shown = {message.id for message in messages[:-1] if message.preface}
+        earlier = {use.message: use for use in uses if use.message in shown}
+        standing = sum(use.tokens for use in earlier.values())
+        own = {use.skill: use for use in uses if use.message == said.id}
+        if said.preface and own:
+            tokens = sum(use.tokens for use in own.values())
+            return ToldSkills(tokens=tokens, standing=standing, uses=tuple(own.values()))
+        skill = None if said.preface else await self.choose(said.content)
+        if skill is None:
+            return ToldSkills(standing=standing)
+        there = any(use.skill == skill.id and use.version == skill.version for use in earlier.values())
+        text = reminder(skill) if there else body_text(skill)
+        tokens = (await self._counter.count([text]))[0]
+        if tokens > min(budget.working // _SHARE, budget.limit - used):
+            return ToldSkills(standing=standing, too_long=skill.name)
+        return ToldSkills(
+            text, tokens, standing, (UsedSkill(skill.id, skill.name, skill.version, said.id, tokens),)
+        )
+
+    async def choose(self, text: str) -> Skill | None:
+        """Returns the approved skill that fits a message; mostly none does."""
+        best = chosen(await self.fits(text), request=asks_for_work(text))
+        return next((one for one in await self._approved() if one.id == best), None)
+
+    async def fits(self, text: str) -> list[Fit]:
+        """Returns how well the approved skills fit a message, best first; none for greetings and the like."""
+        known = await self._approved()
+        if not known or needs_nothing(text):
+            return []
+        asked = text[:LONGEST_QUESTION]
+        stems, *of_skills = await self._store.evidence.stems_of([asked, *(whole_of(one) for one in known)])
+        if not carries_meaning(stems):
+            return []
+        cosines = await self._cosines(asked, known)
+        candidates = [
+            Candidate(one.id, frozenset(content_words(words)), cosines.get(one.id))
+            for one, words in zip(known, of_skills, strict=True)
+        ]
+        return fits(frozenset(content_words(stems)), candidates)
+
+    async def _approved(self) -> list[Skill]:
+        return list(await self._store.skills.list([SkillState.APPROVED]))
+
+    async def _cosines(self, text: str, known: Sequence[Skill]) -> dict[str, float]:
+        """Returns how close the meaning of a text is to that of each skill; empty without a model."""
+        asked = await self._vectors.vector(text)
+        if asked is None:
+            return {}
+        stored = await self._store.skills.vectors(asked.model)
+        found = {}
+        for skill in known:
+            vector = stored.get((skill.id, skill.version))
+            if vector is None:
+                made = [await self._vectors.vector(text) for text in (head_of(skill), whole_of(skill))]
+                if made[0] is None or made[1] is None:
+                    return {}
+                # The mean: its product with the message is the mean of both cosines.
+                vector = [(a + b) / 2 for a, b in zip(made[0].numbers, made[1].numbers, strict=True)]
+                await self._store.skills.put_vector(skill.id, skill.version, asked.model, vector)
+            found[skill.id] = _cosine(asked, vector)
+        return found
+
+
+def _cosine(asked: QueryVector, vector: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(asked.numbers, vector, strict=True))
+
+
+def head_of(skill: Skill) -> str:
+    """Returns what a skill is about, as a text to compare messages with."""
+    return f"{skill.name.replace('-', ' ')}: {skill.description}"
+
+
+def whole_of(skill: Skill) -> str:
+    """Returns the same with the beginning of its instructions."""
+    return f"{head_of(skill)}\n{skill.body[:_COMPARED]}"

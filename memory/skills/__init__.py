@@ -1,0 +1,1 @@
+"""Skills: procedures in Markdown that the user has approved."""
