@@ -23,6 +23,7 @@ from memory.storage.migrations import (
     m0013_documents,
     m0014_pairs,
     m0015_notes,
+    m0017_projects,
 )
 
 
@@ -51,6 +52,7 @@ ALL: tuple[Migration, ...] = (
     m0013_documents,
     m0014_pairs,
     m0015_notes,
+    m0017_projects,
 )
 LATEST = ALL[-1].VERSION
 
