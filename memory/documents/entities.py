@@ -239,7 +239,7 @@ class Grain(StrEnum):
 class DocumentQuery:
     """What to look for, and where: in these documents, this project or this folder; None is everywhere.
 
-    `kinds` are the kinds of documents that may be found.
+    `kinds` are the kinds of documents that may be found, none of projects in `without`.
     """
 
     text: str
@@ -249,6 +249,7 @@ class DocumentQuery:
     folder: str | None = None
     grain: Grain = Grain.CHUNK
     kinds: frozenset[DocumentKind] = frozenset({DocumentKind.DOCUMENT})
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,9 +124,9 @@ class ProjectPatch:
     """What to change of a project's settings. `persona` is an id; None removes a default."""
 
     instructions: str | None = field(default=None, repr=False)
-    persona: str | None | Unset = UNSET
-    model: str | None | Unset = UNSET
-    memory_mode: MemoryMode | None | Unset = UNSET
+    persona: str | Unset | None = UNSET
+    model: str | Unset | None = UNSET
+    memory_mode: MemoryMode | Unset | None = UNSET
     isolated: bool | None = None
 
 
