@@ -11,11 +11,11 @@ from atlas_desktop.cli.context import Context, given_text
 from atlas_desktop.cli.turns import (
     add_turn_options,
     attachments_of,
+    for_new_session,
     on_interrupt,
     open_for,
     options_for,
     refuse_what_is_for_new_sessions,
-    with_persona,
     written_out,
 )
 from atlas_desktop.errors import Exit, UsageError
@@ -55,7 +55,7 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
     room = await open_for(ctx, args)
     ctx.tell_damage(room)
     session = None if args.session == "new" else args.session
-    options = await with_persona(ctx, room, options_for(ctx, args), args)
+    options = await for_new_session(ctx, room, options_for(ctx, args), args)
     if not args.split:
         return await answer(ctx, room, [text], session, replace(options, attachments=attached))
     # The files are sent in full then. The question comes last, next to the reply.

@@ -11,10 +11,10 @@ from atlas_desktop.cli.conversation import Conversation
 from atlas_desktop.cli.turns import (
     add_turn_options,
     attachments_of,
+    for_new_session,
     open_for,
     options_for,
     refuse_what_is_for_new_sessions,
-    with_persona,
 )
 from atlas_desktop.errors import Exit
 from atlas_desktop.locale import _
@@ -40,7 +40,7 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
     refuse_what_is_for_new_sessions(args)
     attached = await attachments_of(args.attach)
     room = await open_for(ctx, args)
-    options = await with_persona(ctx, room, options_for(ctx, args), args)
+    options = await for_new_session(ctx, room, options_for(ctx, args), args)
     session = None if args.session == "new" else (await room.store.get_session(args.session)).id
     talk = Conversation(ctx, room, options, session, attached=list(attached))
     talk.commands = ChatCommands(talk).by_name()

@@ -15,6 +15,7 @@ from atlas_desktop.cli.ask import answer
 from atlas_desktop.cli.context import Context, counting, dumps, given_text, whole
 from atlas_desktop.cli.turns import (
     add_turn_options,
+    for_new_session,
     open_for,
     options_for,
     read_text,
@@ -428,7 +429,8 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
     documents = tuple([(await room.documents.get(ref)).id for ref in refs])
     session = None if args.session == "new" else args.session
     await room.documents.search.load()
-    options = replace(options_for(ctx, args), documents=documents)
+    options = await for_new_session(ctx, room, options_for(ctx, args), args)
+    options = replace(options, documents=documents)
     return await answer(ctx, room, [question], session, options)
 
 

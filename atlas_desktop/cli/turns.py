@@ -124,22 +124,37 @@ async def attachments_of(files: list[str]) -> "tuple[NewAttachment, ...]":
     return tuple([await read_attachment(name) for name in files])
 
 
-async def with_persona(
+async def for_new_session(
     ctx: Context, room: "RoomServices", options: "TurnOptions", args: argparse.Namespace
 ) -> "TurnOptions":
-    """The options with the persona of a new session applied; the command line takes precedence.
+    """The options with the defaults of the project and the persona of a new session applied.
 
-    Raises `PersonaNotFound`.
+    The command line takes precedence. Raises `PersonaNotFound`, `ModelNotInstalled`, `UnknownModel`.
     """
     from atlas_desktop.services.lending import persona_for
+    from atlas_desktop.services.projects import ProjectDefaults
 
-    if not args.persona:
-        return options
-    persona = await persona_for(room, ctx.opened or [room], args.persona)
-    if persona.model and not args.model:
-        ctx.desk.models.installed_model(persona.model)
-        ctx.desk.chosen_model = persona.model
+    defaults = ProjectDefaults()
+    if options.project is not None and args.session == "new":
+        defaults = await room.projects.defaults(options.project)
+    persona = defaults.persona if not args.system else None
+    if args.persona:
+        persona = await persona_for(room, ctx.opened or [room], args.persona)
+    model = defaults.model or (persona.model if persona is not None else None)
+    if args.persona and persona is not None and persona.model:
+        model = persona.model
+    if model and not args.model:
+        ctx.desk.models.installed_model(model)
+        ctx.desk.chosen_model = model
         await ctx.desk.switch_model()
+    if options.memory_mode is None and defaults.memory_mode is not None:
+        options = replace(options, memory_mode=defaults.memory_mode)
+    if defaults.any:
+        from atlas_desktop.phrases.projects import defaults_line
+
+        ctx.note(defaults_line(options.project or "", defaults))
+    if persona is None:
+        return options
     if persona.temperature is not None and args.temperature is None:
         options = replace(options, params=replace(options.params, temperature=persona.temperature))
     return replace(options, system=options.system or persona.system_prompt)

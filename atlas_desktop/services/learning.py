@@ -159,7 +159,9 @@ class LearningService:
     def _ledger(self) -> "MemoryWriter":
         from memory.learning.memory_writer import MemoryWriter
 
-        return MemoryWriter(self._store.memories, self._clock, lambda: rules_of(self._settings()))
+        return MemoryWriter(
+            self._store.memories, self._clock, lambda: rules_of(self._settings()), self._store.projects
+        )
 
     async def _digest(self, job: Job) -> None:
         from memory.learning.digests import Digester

@@ -17,6 +17,7 @@ from memory.jobs.runner import Duty
 from memory.learning.reader import understand
 from memory.memories.consolidation import Rewording
 from memory.memories.entities import (
+    FINDABLE,
     UNSET,
     Memory,
     MemoryChange,
@@ -79,6 +80,27 @@ class MemoryDetails:
     uses: tuple[MemoryUse, ...]
     parts: tuple[Memory, ...]
     changes: tuple[MemoryChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A memory in use, and when it expires."""
+
+    memory: Memory
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectLifetime:
+    """What expires in a project, the soonest first.
+
+    `ends_at` is when its episodic memories do; None while the project is open. `returning` went to the
+    archive since the project was archived, and reopening it brings them back.
+    """
+
+    ends_at: datetime | None = None
+    ending: tuple[Ending, ...] = ()
+    returning: tuple[Memory, ...] = ()
 
 
 LONGEST = 4000
@@ -206,6 +228,7 @@ class KnowledgeService:
             rules_of(self._settings()),
             origin=MemoryOrigin.PERSON,
             project=wanted.project,
+            project_ended=await self._ended(wanted.project),
             wish=wanted.tier,
         )
         new = NewMemory(
@@ -241,7 +264,15 @@ class KnowledgeService:
         if patch.tier is not None and patch.tier is not memory.tier and patch.expires_at is UNSET:
             importance = memory.importance if patch.importance is None else patch.importance
             rules = rules_of(self._settings())
-            end = expires_at(patch.tier, importance, self._clock.now(), rules, project=memory.project)
+            ended = await self._ended(memory.project)
+            end = expires_at(
+                patch.tier,
+                importance,
+                self._clock.now(),
+                rules,
+                project=memory.project,
+                project_ended=ended,
+            )
             patch = replace(patch, expires_at=end)
         if memory.state is MemoryState.INBOX and patch.state is None:
             patch = replace(patch, state=MemoryState.KEPT)
@@ -256,10 +287,18 @@ class KnowledgeService:
         Expired ones get a new expiry.
         """
         now, rules = self._clock.now(), rules_of(self._settings())
+        archived = {one.name for one in await self._store.projects.list(archived=True)}
 
         def kept(memory: Memory) -> MemoryPatch:
             over = memory.expires_at is not None and memory.expires_at <= now
-            anew = expires_at(memory.tier, memory.importance, now, rules, project=memory.project)
+            anew = expires_at(
+                memory.tier,
+                memory.importance,
+                now,
+                rules,
+                project=memory.project,
+                project_ended=now if memory.project in archived else None,
+            )
             return MemoryPatch(state=MemoryState.KEPT, expires_at=anew if over else UNSET)
 
         return await self._change(refs, kept, "accept")
@@ -310,14 +349,43 @@ class KnowledgeService:
 
     async def end_project(self, project: str, at: datetime | None) -> list[Memory]:
         """Makes the episodic memories of a project expire some time after its end; None: it continues."""
-        wanted = MemoryFilter(states=None, tiers=frozenset({MemoryTier.EPISODIC}), project=project)
         end = None if at is None else at + timedelta(days=self._settings().episodic_days)
-        found = [one for one in await self._memories.select(wanted) if one.project == project]
-        patches = with_project(found, await self._memories.changes(limit=_LOG), end)
+        patches = with_project(await self._episodes(project), await self._memories.changes(limit=_LOG), end)
         if not patches:
             return []
         action = "project_reopened" if at is None else "project_ended"
         return await self._memories.change_many(patches, action=action, automatic=True)
+
+    async def lifetime(
+        self, project: str, archived_at: datetime | None, *, preview: bool = False
+    ) -> ProjectLifetime:
+        """Returns what expires when in a project that was archived at this time (None: it is open); with
+        `preview`, what would if it were."""
+        found = [
+            one
+            for one in await self._memories.select(MemoryFilter(states=None, project=project))
+            if one.project == project
+        ]
+        days = timedelta(days=self._settings().episodic_days)
+        end = None if archived_at is None else archived_at + days
+        ending = [(one, at) for one in found if (at := _ends(one, end if preview else None)) is not None]
+        log = await self._memories.changes(limit=_LOG)
+        back = {key for key, patch in with_project(found, log, None) if patch.state is MemoryState.INBOX}
+        return ProjectLifetime(
+            end,
+            tuple(Ending(one, at) for one, at in sorted(ending, key=lambda pair: (pair[1], pair[0].id))),
+            tuple(one for one in found if one.id in back),
+        )
+
+    async def _ended(self, project: str | None) -> datetime | None:
+        """Returns now for an archived project: what is added to it lasts as long from now on."""
+        archived = await self._store.projects.list(archived=True) if project is not None else []
+        return self._clock.now() if any(one.name == project for one in archived) else None
+
+    async def _episodes(self, project: str) -> list[Memory]:
+        """Returns the episodic memories of a project in every state."""
+        wanted = MemoryFilter(states=None, tiers=frozenset({MemoryTier.EPISODIC}), project=project)
+        return [one for one in await self._memories.select(wanted) if one.project == project]
 
     async def _change(
         self, refs: Sequence[str], patch: Callable[[Memory], MemoryPatch], action: str
@@ -331,6 +399,16 @@ class KnowledgeService:
         if action in {"accept", "rescue"}:
             await self._changed()
         return made
+
+
+def _ends(memory: Memory, would_end: datetime | None) -> datetime | None:
+    """Returns when a memory of a project expires; None: it does not, or is out of use already. `would_end` is
+    when the episodic ones would, if the project were archived."""
+    if memory.state not in FINDABLE or memory.pinned:
+        return None
+    if memory.tier is MemoryTier.EPISODIC and would_end is not None:
+        return would_end
+    return memory.expires_at
 
 
 def _worded(text: str) -> str:

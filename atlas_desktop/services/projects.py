@@ -1,24 +1,63 @@
 """Project operations of a room, for the interfaces."""
 
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.services.cleaning import clean, clean_line
 from memory.clock import Clock
-from memory.organising.entities import Project, ProjectDeleted
+from memory.errors import PersonaNotFound
+from memory.memories.entities import Unset
+from memory.organising.entities import Project, ProjectContents, ProjectDeleted, ProjectPatch
+from memory.personas import Persona
 from memory.storage.store import Store
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.memories import ProjectLifetime
+    from memory.entities import MemoryMode
     from memory.memories.entities import Memory
 
 LONGEST = 100
 """Maximum characters of a name."""
+LONGEST_INSTRUCTIONS = 20_000
+"""Maximum characters of a project's instructions."""
 
 
-class ProjectEnds(Protocol):
-    """Called when a project has ended, or continues (`at` is None)."""
+class ProjectMemories(Protocol):
+    """What a project needs of the room's memories."""
 
-    async def end_project(self, project: str, at: datetime | None) -> "list[Memory]": ...
+    async def end_project(self, project: str, at: datetime | None) -> "list[Memory]":
+        """Called when a project has ended, or continues (`at` is None)."""
+        ...
+
+    async def lifetime(
+        self, project: str, archived_at: datetime | None, *, preview: bool = False
+    ) -> "ProjectLifetime":
+        """Returns what expires in a project that was archived at this time (None: it is open); with
+        `preview`, what would if it were."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPage:
+    """A project with how much belongs to it, and how long its memories last."""
+
+    project: Project
+    contents: ProjectContents
+    lifetime: "ProjectLifetime"
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectDefaults:
+    """What a new session of a project begins with; None leaves it to the room."""
+
+    persona: Persona | None = None
+    model: str | None = None
+    memory_mode: "MemoryMode | None" = None
+
+    @property
+    def any(self) -> bool:
+        return self != ProjectDefaults()
 
 
 class ProjectService:
@@ -27,8 +66,9 @@ class ProjectService:
     Raises `ProjectNotFound`, `AmbiguousId`, `ProjectExists`.
     """
 
-    def __init__(self, store: Store, knowledge: ProjectEnds, clock: Clock) -> None:
+    def __init__(self, store: Store, knowledge: ProjectMemories, clock: Clock) -> None:
         self._projects = store.projects
+        self._personas = store.personas
         self._knowledge = knowledge
         self._clock = clock
 
@@ -38,6 +78,15 @@ class ProjectService:
 
     async def get(self, ref: str) -> Project:
         return await self._projects.get(ref)
+
+    async def page(self, ref: str) -> ProjectPage:
+        """Returns all that is known about a project."""
+        project = await self._projects.get(ref)
+        return ProjectPage(
+            project,
+            await self._projects.contents(project.id),
+            await self._knowledge.lifetime(project.name, project.archived_at),
+        )
 
     async def spelt(self, name: str) -> str | None:
         """Returns the spelling here of a project name in any case; None when there is no such project."""
@@ -52,6 +101,52 @@ class ProjectService:
     async def rename(self, ref: str, name: str) -> Project:
         """Renames a project. Raises ValueError when the name is empty or too long."""
         return await self._projects.rename(ref, tidy_name(name))
+
+    # --- settings ---------------------------------------------------------------------------------
+
+    async def change(self, ref: str, patch: ProjectPatch) -> Project:
+        """Changes a project's settings; `persona` may be a name.
+
+        Instructions apply to all of its sessions from their next message, defaults only to new ones. Raises
+        ValueError when the instructions are too long, and `PersonaNotFound`.
+        """
+        if patch.instructions is not None:
+            text = clean(patch.instructions).strip()
+            if len(text) > LONGEST_INSTRUCTIONS:
+                raise ValueError(f"instructions have at most {LONGEST_INSTRUCTIONS} characters")
+            patch = replace(patch, instructions=text)
+        if not isinstance(patch.persona, Unset) and patch.persona is not None:
+            patch = replace(patch, persona=(await self._personas.persona(patch.persona)).id)
+        if patch == ProjectPatch():
+            return await self._projects.get(ref)
+        return await self._projects.change(ref, patch)
+
+    async def defaults(self, name: str) -> ProjectDefaults:
+        """Returns what a new session of the project begins with; nothing if there is no such project."""
+        spelt = await self.spelt(name)
+        if spelt is None:
+            return ProjectDefaults()
+        settings = (await self._projects.get(spelt)).settings
+        persona = None
+        if settings.persona is not None:
+            try:
+                persona = await self._personas.persona(settings.persona)
+            except PersonaNotFound:
+                # Removed between the two reads, which removes the default.
+                persona = None
+        return ProjectDefaults(persona, settings.model, settings.memory_mode)
+
+    # --- lifetime ---------------------------------------------------------------------------------
+
+    async def preview_archive(self, ref: str) -> ProjectPage:
+        """Returns the page as it would be if the project were archived now; changes nothing."""
+        project = await self._projects.get(ref)
+        at = project.archived_at or self._clock.now()
+        return ProjectPage(
+            project,
+            await self._projects.contents(project.id),
+            await self._knowledge.lifetime(project.name, at, preview=True),
+        )
 
     async def archive(self, ref: str) -> Project:
         """Archives a project: its memories expire some time after this, unless it is reopened.

@@ -152,7 +152,9 @@ class ProvenanceService:
 
     async def _mentions(self, text: str, but: Sequence[str]) -> tuple[Hit, ...]:
         """Returns the best message about the same subject from each other session."""
-        hits = await self._recall.recall(RecallQuery(text, k=_LOOKED_AT, exclude_sessions=but))
+        hits = await self._recall.recall(
+            RecallQuery(text, k=_LOOKED_AT, exclude_sessions=but, everywhere=True)
+        )
         best: dict[str | None, Hit] = {}
         for hit in hits:
             near = hit.grounds.cosine is not None and hit.grounds.cosine >= _NEAR

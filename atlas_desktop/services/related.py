@@ -98,7 +98,7 @@ class RelatedService:
         self, own: Filed, session_id: str, shared: Mapping[str, Sequence[SharedMemory]]
     ) -> list[str]:
         hits = await self._recall.recall(
-            RecallQuery(own.words[:ASKED], k=_HITS, exclude_sessions=[session_id])
+            RecallQuery(own.words[:ASKED], k=_HITS, exclude_sessions=[session_id], everywhere=True)
         )
         found = [hit.source.session for hit in hits if hit.source.session is not None]
         return list(dict.fromkeys([*shared, *found]))[:_CANDIDATES]
@@ -129,7 +129,7 @@ class RelatedService:
         self, topic: str, *, project: str | None = None, zone: tzinfo | None = None
     ) -> Timeline:
         """Returns a topic by the months of `zone` (None: this computer's), the earliest first."""
-        hits = await self._recall.recall(RecallQuery(topic, k=MOST, project=project))
+        hits = await self._recall.recall(RecallQuery(topic, k=MOST, project=project, everywhere=True))
         kept = [hit for hit in hits if hit.source.session is not None and _speaks(hit)]
         months: dict[str, list[Hit]] = defaultdict(list)
         for hit in kept:

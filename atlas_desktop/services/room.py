@@ -278,6 +278,7 @@ class RoomFactory:
             self.clock,
             decay=lambda: PRESETS[self.settings().memory.decay],
             ask_first=lambda: self.settings().memory.ask_first,
+            projects=store.projects,
         )
 
     def compactor(self, store: Store, background: BackgroundService) -> Compactor:

@@ -231,7 +231,9 @@ def _near_document(hit: DocumentHit, document: Document, room: RoomKind) -> Docu
 
 async def _near_in(room: "RoomServices", query: Query) -> list[MessageHit]:
     since, before = _bounds(query)
-    answer = await room.recall.answer(RecallQuery(query.question, k=_ASKED, since=since, before=before))
+    answer = await room.recall.answer(
+        RecallQuery(query.question, k=_ASKED, since=since, before=before, everywhere=True)
+    )
     near = {hit.source.message: hit for hit in answer.hits if hit.source.message is not None}
     fitting = await room.store.find.among(Query(query.where), list(near))
     return [_near(hit, near[hit.message.id]) for hit in fitting]

@@ -530,11 +530,14 @@ class TurnService:
         Each part states its number; all but the last ask for only a word. Send them with
         `atlas_desktop.services.turns.part_options`.
         """
-        system = options.system
+        system, project = options.system, options.project
         if session is not None:
-            system = (await self._parts.store.get_session(session)).system_prompt
+            found = await self._parts.store.get_session(session)
+            system, project = found.system_prompt, found.project
         return labelled(
-            await self.context.in_parts(clean(text), system=system, reply=options.params.max_tokens)
+            await self.context.in_parts(
+                clean(text), system=system, project=project, reply=options.params.max_tokens
+            )
         )
 
     async def replayed(self, reply_id: str) -> tuple[ChatMessage, ...]:

@@ -249,13 +249,13 @@ class ContextEngine:
             return NO_PASSAGES
         used = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages))) + documents.read().new
         recalls = self._recalling is not None and self._limits().recall and session.memory_mode in USES_MEMORY
-        return await self._library.tell(session.id, material, messages, budget, used, recalls=recalls)
+        return await self._library.tell(session, material, messages, budget, used, recalls=recalls)
 
     async def _compact(
         self, session: Session, selected: Selection, sizes: TokenSizes, budget: Budget, tokens: int
     ) -> tuple[Compaction, Selection]:
         """Begins a new epoch at once, with summaries made without a model, and selects for it again."""
-        place = EpochPlace(session, self.system_of(session), selected.said)
+        place = EpochPlace(session, await self.system_of(session), selected.said)
         compacted = await self._beginnings.at_once(place, sizes, self._limits(), budget, tokens)
         epoch, said = compacted.epoch, selected.said
         messages = await self._store.branch(session.id, said.id, since=[epoch.start_id])
@@ -302,13 +302,15 @@ class ContextEngine:
         found = [] if self._documents is None else await self._documents.whole(session_id, budget)
         return found + ([] if self._library is None else await self._library.summaries(session_id, budget))
 
-    async def in_parts(self, text: str, *, system: str | None, reply: int) -> list[str]:
+    async def in_parts(
+        self, text: str, *, system: str | None, reply: int, project: str | None = None
+    ) -> list[str]:
         """Returns the text alone if one message can contain it, else parts (`memory.context.long_messages`).
 
-        `system` is the session's own system prompt, None for the default. A part takes at most a third of the
-        working memory, so that earlier parts fit beside it.
+        `system` is the session's own system prompt, None for the default; `project` is its project. A part
+        takes at most a third of the working memory, so that earlier parts fit beside it.
         """
-        own = self._default_system() if system is None else system
+        own = await self._system(system, project)
         info, bare, budget = await self._measures_for(own, reply)
         (tokens,) = await self._counter.count([text])
         # The head of an ongoing session may have grown to the target.
@@ -357,9 +359,14 @@ class ContextEngine:
         """Returns the model that prompts are currently made for."""
         return await self._model.info()
 
-    def system_of(self, session: Session) -> str:
-        """Returns the system prompt of a session: its own, or the default."""
-        return self._default_system() if session.system_prompt is None else session.system_prompt
+    async def system_of(self, session: Session) -> str:
+        """Returns the system prompt of a session, its own or the default, and the project's instructions."""
+        return await self._system(session.system_prompt, session.project)
+
+    async def _system(self, own: str | None, project: str | None) -> str:
+        system = self._default_system() if own is None else own
+        added = "" if project is None else await self._store.projects.instructions(project)
+        return "\n\n".join(part for part in (system, added) if part)
 
     # --- epochs -----------------------------------------------------------------------------------
 
@@ -377,7 +384,7 @@ class ContextEngine:
         before = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages)))
         if before <= budget.working and not force:
             return None
-        place = EpochPlace(session, self.system_of(session), sendable(messages)[-1])
+        place = EpochPlace(session, await self.system_of(session), sendable(messages)[-1])
         return await self._beginnings.planned(place, sizes, self._limits(), budget, before, force=force)
 
     def wait_for(self, compaction: Compaction) -> None:
@@ -434,7 +441,7 @@ class ContextEngine:
         epoch, messages = await find(session.id, leaf_id, info.fingerprint, bare.text, first)
         if isinstance(epoch, Epoch):
             return epoch, messages
-        place = EpochPlace(session, self.system_of(session), messages[-1])
+        place = EpochPlace(session, await self.system_of(session), messages[-1])
         sizes, limits = self._sizes_for(info), self._limits()
         begun = await self._beginnings.from_summaries(place, sizes, limits, budget)
         if begun is None and len(messages) > limits.recent_messages_min:
@@ -459,7 +466,7 @@ class ContextEngine:
 
     async def _measures(self, session: Session, reply: int) -> tuple[ModelInfo, Head, Budget]:
         """Returns the model, the head of a session that has no epoch yet, and the budget."""
-        return await self._measures_for(self.system_of(session), reply)
+        return await self._measures_for(await self.system_of(session), reply)
 
     async def _measures_for(self, system: str, reply: int) -> tuple[ModelInfo, Head, Budget]:
         info = await self._model.info()

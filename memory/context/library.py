@@ -3,11 +3,12 @@
 The summaries of the documents that a session is about are part of an epoch's head. The passages nearest to
 the question are sent with the newest turn, each under a number by which the reply can cite it. Numbers go up
 within a session, because earlier passages stay in the prompt. Notes are searched in every session that uses
-memory; only passages close to the message are sent.
+memory, those of its project first; only passages close to the message are sent. The notes of an isolated
+project are found in its sessions alone, and no others are found there.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from memory.context.budget import Budget
@@ -21,7 +22,7 @@ from memory.documents.entities import (
     Material,
     StoredPassage,
 )
-from memory.entities import Message
+from memory.entities import Message, Session
 from memory.recall.question import LONGEST_QUESTION
 from memory.recall.words import content_words
 from memory.storage.store import Store
@@ -92,7 +93,7 @@ class LibraryContext:
 
     async def tell(
         self,
-        session_id: str,
+        session: Session,
         material: Material,
         messages: Sequence[Message],
         budget: Budget,
@@ -122,7 +123,7 @@ class LibraryContext:
         if bound:
             found.append((_TITLE, await self._search.search(_query(messages, tuple(sorted(bound))))))
         if recalls and material.notes and not needs_nothing(said.content):
-            found.append((_NOTES, await self._near_notes(messages)))
+            found.append((_NOTES, await self._notes(session.project, messages)))
         marker = max((one.marker for one in material.passages), default=0)
         left = min(budget.working // _SHARE, budget.limit - used)
         in_prompt = {(one.document, one.begin, one.end) for one in standing}
@@ -138,7 +139,7 @@ class LibraryContext:
         if not chosen:
             return TellsPassages(known=standing)
         text = "".join(blocks)
-        await self._store.documents.put_passages(session_id, chosen)
+        await self._store.documents.put_passages(session.id, chosen)
         return TellsPassages(text, (await self._counter.count([text]))[0], tuple(chosen), standing)
 
     async def _fitting(
@@ -161,9 +162,18 @@ class LibraryContext:
             lines.append(line)
         return chosen, lines, left
 
-    async def _near_notes(self, messages: Sequence[Message]) -> list[DocumentHit]:
+    async def _notes(self, project: str | None, messages: Sequence[Message]) -> list[DocumentHit]:
+        """Returns the passages of notes that are close enough, those of the project first."""
+        isolated = await self._store.projects.isolated()
+        query = replace(_query(messages, None), without=isolated - {project})
+        own = await self._near_notes(messages, replace(query, project=project)) if project else []
+        if project in isolated or len(own) >= MOST_PASSAGES:
+            return own
+        known = {_place(hit) for hit in own}
+        return own + [hit for hit in await self._near_notes(messages, query) if _place(hit) not in known]
+
+    async def _near_notes(self, messages: Sequence[Message], query: DocumentQuery) -> list[DocumentHit]:
         """Returns the passages of notes that are close enough to the newest message, best first."""
-        query = _query(messages, None)
         hits = await self._search.search(query)
         asked = content_words(await self._store.evidence.stems(query.text[:LONGEST_QUESTION]))
         if not hits or not asked:

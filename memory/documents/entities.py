@@ -246,7 +246,7 @@ class Grain(StrEnum):
 class DocumentQuery:
     """What to look for, and where: in these documents, this project or this folder; None is everywhere.
 
-    `kinds` are the kinds of documents that may be found.
+    `kinds` are the kinds of documents that may be found, none of projects in `without`.
     """
 
     text: str
@@ -256,6 +256,7 @@ class DocumentQuery:
     folder: str | None = None
     grain: Grain = Grain.CHUNK
     kinds: frozenset[DocumentKind] = frozenset({DocumentKind.DOCUMENT})
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from memory.memories.entities import (
 from memory.memories.lifetime import Retention, route
 from memory.memories.wording import reading
 from memory.storage.memories import MemoryStore
+from memory.storage.organising import ProjectStore
 from memory.storage.vectors import VectorStore
 from memory.summaries.evidence import fold, names, numbers, stem
 from memory.summaries.languages import lexicon, words
@@ -228,7 +229,7 @@ NEAR = 0.1
 """The cosine distance below which two texts say the same."""
 
 _OF_THE_PERSON = frozenset({MemoryKind.FACT, MemoryKind.PREFERENCE})
-"""These belong to the user, whatever project they came up in."""
+"""These belong to the user, whatever project they came up in, unless it is isolated."""
 
 _COMPARED = 24
 _LATEST = 300
@@ -246,14 +247,43 @@ class Meaning:
     embedder: Embedder
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The project in which something is said, the names of isolated projects, and the time at which what is
+    said counts as the end of an archived one."""
+
+    project: str | None
+    isolated: frozenset[str] = frozenset()
+    ended: datetime | None = None
+
+    def of(self, kind: MemoryKind) -> str | None:
+        """Returns the project of a memory of that kind."""
+        return None if kind in _OF_THE_PERSON and self.project not in self.isolated else self.project
+
+    def meets(self, memory: Memory) -> bool:
+        """Whether a memory may be compared with what is said here: both are in the same isolated project, or
+        neither is in one."""
+        if self.project in self.isolated:
+            return memory.project == self.project
+        return memory.project not in self.isolated
+
+
 class MemoryWriter:
     """Adds candidates to the memories of one room. `rules` say how long what is learned is kept.
 
     Raises what the store, the vectors and the embedding model raise.
     """
 
-    def __init__(self, memories: MemoryStore, clock: Clock, rules: Callable[[], Retention]) -> None:
+    def __init__(
+        self,
+        memories: MemoryStore,
+        clock: Clock,
+        rules: Callable[[], Retention],
+        projects: ProjectStore | None = None,
+    ) -> None:
+        """Without `projects`, none is isolated or archived."""
         self._memories = memories
+        self._projects = projects
         self._clock = clock
         self._rules = rules
 
@@ -274,9 +304,10 @@ class MemoryWriter:
         if not candidates:
             return []
         known = await self._known([one.text for one in candidates], quick=quick)
+        place = await self._place(project)
         made: list[Memory] = []
         for candidate in candidates:
-            memory = await self._one(candidate, known, project, meaning)
+            memory = await self._one(candidate, known, place, meaning)
             if memory is not None:
                 made.append(memory)
                 await self._refresh(known, memory)
@@ -290,15 +321,23 @@ class MemoryWriter:
         `session_id` is the session in which that is done: a new memory moves with it.
         """
         known = await self._known([text], quick=True)
-        holding = [one for one in known.values() if one.state in FINDABLE]
+        place = await self._place(project)
+        holding = [one for one in known.values() if one.state in FINDABLE and place.meets(one)]
         said = [one for one in holding if same_words(one.text, text)]
         if said:
             patch = MemoryPatch(state=MemoryState.KEPT)
             return await self._memories.change(said[0].id, patch, action=_ACTION)
         claimed, understood, now = claim(text), understand(text), self._clock.now()
-        if understood.kind in _OF_THE_PERSON:
-            project = None
-        way = route(understood.kind, ASKED, now, self._rules(), origin=MemoryOrigin.PERSON, project=project)
+        project = place.of(understood.kind)
+        way = route(
+            understood.kind,
+            ASKED,
+            now,
+            self._rules(),
+            origin=MemoryOrigin.PERSON,
+            project=project,
+            project_ended=place.ended,
+        )
         new = NewMemory(
             kind=understood.kind,
             text=text,
@@ -314,6 +353,15 @@ class MemoryWriter:
             supersedes=tuple(one.id for one in holding if supersedes(claimed, claim(one.text))),
         )
         return await self._memories.add(new, action=_ACTION)
+
+    async def _place(self, project: str | None) -> "_Place":
+        if self._projects is None:
+            return _Place(project)
+        isolated = await self._projects.isolated()
+        archived = await self._projects.list(archived=True) if project is not None else []
+        # A session of an archived project can go on: what is learned then lasts as long from now on.
+        ended = self._clock.now() if any(one.name == project for one in archived) else None
+        return _Place(project, isolated, ended)
 
     async def _known(self, said: Sequence[str], *, quick: bool) -> dict[str, Memory]:
         """Returns the memories to compare with, by id."""
@@ -339,20 +387,20 @@ class MemoryWriter:
         self,
         candidate: Candidate,
         known: Mapping[str, Memory],
-        project: str | None,
+        place: "_Place",
         meaning: Meaning | None,
     ) -> Memory | None:
         if await self._learned_before(candidate, known.values()):
             return None
         claimed = claim(candidate.text)
-        if candidate.kind in _OF_THE_PERSON:
-            project = None
+        project = place.of(candidate.kind)
         holding = [
             one
             for one in known.values()
             if one.state in FINDABLE
             and one.kind is not MemoryKind.DIGEST
-            and (one.project is None or one.project == project)
+            and place.meets(one)
+            and one.project in {None, project}
         ]
         contradicted = [one for one in holding if supersedes(claimed, claim(one.text))]
         if not contradicted:
@@ -361,7 +409,7 @@ class MemoryWriter:
             again = await self._again(candidate, claimed, holding, meaning)
             if again is not None:
                 return await self._said_again(candidate, again)
-        return await self._stored(candidate, contradicted, project)
+        return await self._stored(candidate, contradicted, project, place.ended)
 
     async def _learned_before(self, candidate: Candidate, known: Iterable[Memory]) -> bool:
         rejected = (one for one in known if one.state is MemoryState.REJECTED)
@@ -409,7 +457,11 @@ class MemoryWriter:
         return await self._memories.change(memory.id, patch, action=_ACTION, automatic=True)
 
     async def _stored(
-        self, candidate: Candidate, contradicted: Sequence[Memory], project: str | None
+        self,
+        candidate: Candidate,
+        contradicted: Sequence[Memory],
+        project: str | None,
+        ended: datetime | None,
     ) -> Memory:
         way = route(
             candidate.kind,
@@ -418,6 +470,7 @@ class MemoryWriter:
             self._rules(),
             origin=candidate.origin,
             project=project,
+            project_ended=ended,
         )
         # What was said last holds, whichever time its text refers to.
         said = await self._memories.said_at([one.id for one in contradicted])

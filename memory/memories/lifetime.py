@@ -324,9 +324,11 @@ def route(
     *,
     origin: MemoryOrigin,
     project: str | None = None,
+    project_ended: datetime | None = None,
     wish: MemoryTier | None = None,
 ) -> Route:
     """Routes a new memory: one the user worded is kept at once; a learned one is put into the inbox."""
     tier = tier_of(kind, importance, rules, project=project, wish=wish)
     state = MemoryState.KEPT if origin is MemoryOrigin.PERSON else MemoryState.INBOX
-    return Route(tier, state, expires_at(tier, importance, now, rules, project=project))
+    end = expires_at(tier, importance, now, rules, project=project, project_ended=project_ended)
+    return Route(tier, state, end)

@@ -10,6 +10,7 @@ from memory.memories.lifetime import in_use
 from memory.memories.wording import reading
 from memory.recall.decay import BOUNDED, Decay, memory_weight
 from memory.storage.memories import MemoryStore
+from memory.storage.organising import ProjectStore
 from models.ports import TokenCounter
 
 KINDS = (
@@ -46,18 +47,20 @@ def candidates(
     *,
     decay: Decay = BOUNDED,
     project: str | None = None,
+    isolated: bool = False,
     ask_first: bool = False,
 ) -> list[Memory]:
     """Returns the memories eligible for the page, best first: pinned ones, then by temporal weight.
 
-    Of projects' memories only those of `project` are eligible; expired or no longer true ones are not.
+    Of projects' memories only those of `project` are eligible, and if it is `isolated` no others; expired or
+    no longer true ones are not.
     """
     found = [
         one
         for one in memories
         if in_use(one, ask_first=ask_first)
         and (one.pinned or (one.tier is MemoryTier.LONG_TERM and one.kind in KINDS))
-        and one.project in {None, project}
+        and (one.project == project or (one.project is None and not isolated))
         and (one.expires_at is None or one.expires_at > now)
         and (one.valid_until is None or one.valid_until > now)
     ]
@@ -82,8 +85,11 @@ class ProfileMaker:
         *,
         decay: Callable[[], Decay] = lambda: BOUNDED,
         ask_first: Callable[[], bool] = lambda: False,
+        projects: ProjectStore | None = None,
     ) -> None:
+        """Without `projects`, none is isolated."""
         self._memories = memories
+        self._projects = projects
         self._counter = counter
         self._clock = clock
         self._decay = decay
@@ -95,11 +101,13 @@ class ProfileMaker:
         Raises what storage raises.
         """
         wanted = MemoryFilter(project=project)
+        isolated = await self._projects.isolated() if project is not None and self._projects else frozenset()
         found = candidates(
             await self._memories.select(wanted),
             self._clock.now(),
             decay=self._decay(),
             project=project,
+            isolated=project in isolated,
             ask_first=self._ask_first(),
         )
         if not found or most is None:

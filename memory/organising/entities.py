@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memory.entities import CategorySource, RoomKind
+from memory.entities import CategorySource, MemoryMode, RoomKind
+from memory.memories.entities import UNSET, Unset
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,53 @@ class Merged:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """What a project adds to its sessions.
+
+    `instructions` are added to the system prompt of all of them. `persona` (an id, with `persona_name`),
+    `model` and `memory_mode` are what a new one begins with; None leaves it to the room. `isolated`: nothing
+    of the project is recalled elsewhere, and nothing from elsewhere in it.
+    """
+
+    instructions: str = field(default="", repr=False)
+    persona: str | None = None
+    persona_name: str | None = field(default=None, repr=False)
+    model: str | None = None
+    memory_mode: MemoryMode | None = None
+    isolated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPatch:
+    """What to change of a project's settings. `persona` is an id; None removes a default."""
+
+    instructions: str | None = field(default=None, repr=False)
+    persona: str | Unset | None = UNSET
+    model: str | Unset | None = UNSET
+    memory_mode: MemoryMode | Unset | None = UNSET
+    isolated: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectContents:
+    """How much belongs to a project, without what is in a bin.
+
+    `sessions` includes the `archived_sessions`. `tiers` counts its memories that are in use, by tier;
+    `archived_memories` those in the archive. `used_at` is when one of its sessions, documents or notes was
+    last added to or changed.
+    """
+
+    sessions: int = 0
+    archived_sessions: int = 0
+    messages: int = 0
+    documents: int = 0
+    notes: int = 0
+    tiers: dict[str, int] = field(default_factory=dict)
+    archived_memories: int = 0
+    used_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Project:
     """A project with the counts of what belongs to it; sessions in the bin are not counted."""
 
@@ -114,6 +162,7 @@ class Project:
     messages: int = 0
     memories: int = 0
     used_at: datetime | None = None
+    settings: ProjectSettings = ProjectSettings()
 
 
 @dataclass(frozen=True, slots=True)

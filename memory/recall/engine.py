@@ -250,9 +250,11 @@ class RecallEngine:
                 embedding.cancel()
         looked = Looked(words, places, vector, question)
         narrow = wanted.session is None and wanted.project is not None
-        apart = not (narrow and wanted.widen and refers_back(wanted.text))
-        hits = await self._within(wanted, wanted.project, looked) if apart else []
-        if narrow and wanted.widen and len(hits) < wanted.k:
+        widen = narrow and wanted.widen and not self._isolated(wanted, wanted.project)
+        hits = (
+            [] if widen and refers_back(wanted.text) else await self._within(wanted, wanted.project, looked)
+        )
+        if widen and len(hits) < wanted.k:
             known = {hit.id for hit in hits}
             others = await self._within(wanted, None, looked)
             hits = (hits + [hit for hit in others if hit.id not in known])[: wanted.k]
@@ -261,7 +263,14 @@ class RecallEngine:
     async def _lately(self, wanted: Wanted, words: tuple[str, ...], question: Question) -> list[Hit]:
         """Returns hits from the last hours and from memories, by words alone; none if they do not answer."""
         catalogue = self._room.catalogue
-        chosen = recent(catalogue, self._span(), wanted.now, project=wanted.project, session=wanted.session)
+        chosen = recent(
+            catalogue,
+            self._span(),
+            wanted.now,
+            project=wanted.project,
+            session=wanted.session,
+            without=self._without(wanted, wanted.project),
+        )
         if not len(chosen):
             return []
         looked = Looked(words, await self._window.places(catalogue, chosen, words), None, question)
@@ -275,7 +284,11 @@ class RecallEngine:
 
     async def _within(self, wanted: Wanted, project: str | None, looked: Looked) -> list[Hit]:
         # When messages are not searched, the session "" selects no rows.
-        rows = self._room.scope(project=project, session=wanted.session if "message" in wanted.kinds else "")
+        rows = self._room.scope(
+            project=project,
+            session=wanted.session if "message" in wanted.kinds else "",
+            without=self._without(wanted, project),
+        )
         return await self._ranked(wanted, project, looked, rows)
 
     async def _ranked(
@@ -316,7 +329,19 @@ class RecallEngine:
             return None
         return Search(self._mirror, self._meanings, self._room, wanted, project, vector)
 
+    def _isolated(self, wanted: Wanted, project: str | None) -> bool:
+        """Whether nothing outside this project may be found."""
+        return project in self._room.isolated and not wanted.everywhere
+
+    def _without(self, wanted: Wanted, project: str | None) -> frozenset[str]:
+        """Returns the isolated projects in which nothing may be found. A session that is named may be in
+        any."""
+        if wanted.everywhere or wanted.session is not None:
+            return frozenset()
+        return self._room.isolated - {project}
+
     def _sought(self, wanted: Wanted, project: str | None) -> Sought:
+        without = self._without(wanted, project)
         return Sought(
             wanted.kinds & NOTES,
             micros(wanted.now),
@@ -325,8 +350,10 @@ class RecallEngine:
             None if wanted.since is None else micros(wanted.since),
             None if wanted.before is None else micros(wanted.before),
             wanted.exclude_messages,
-            self._room.hidden(but=wanted.session) | wanted.exclude_sessions,
+            self._room.hidden(but=wanted.session, without=without) | wanted.exclude_sessions,
             self._ask_first(),
+            self._isolated(wanted, project),
+            without,
         )
 
     def _allowed(

@@ -145,12 +145,14 @@ class SessionEntry:
 
 @dataclass(frozen=True, slots=True)
 class EntryChanges:
-    """What was written since a version and must be read again; `version` is the one to ask with next."""
+    """What was written since a version and must be read again; `version` is the one to ask with next.
+    `isolated` are the names of all projects that keep to themselves now."""
 
     version: int
     messages: frozenset[int]
     sessions: frozenset[str]
     notes: frozenset[str] = frozenset()
+    isolated: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,8 @@ class RecallQuery:
     are not found, but still count as evidence for their neighbours. `since` and `before` bound the time of
     what is found. Expressions of time in the text are relative to `now`; None is the present. `recent_first`
     searches what was said in the last hours first, without an embedding; if that answers, nothing else is
-    searched.
+    searched. An isolated project is searched only where it is named, and then nothing else is; `everywhere`,
+    for searches that the user makes, ignores that.
     """
 
     text: str
@@ -203,6 +206,7 @@ class RecallQuery:
     now: datetime | None = None
     widen: bool = False
     recent_first: bool = False
+    everywhere: bool = False
 
 
 class Recall(Protocol):

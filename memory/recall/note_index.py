@@ -147,9 +147,9 @@ class NoteIndex:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """Which notes a question may find. `kinds` are memory, summary or both. A project has its own notes and
-    the memories of no project. Excluded are notes learned from `messages` or only in `hidden` (sessions), and
-    notes whose id is in `messages`."""
+    """Which notes a question may find. `kinds` are memory, summary or both. A project has its own notes and,
+    unless it is `isolated`, the memories of no project. Excluded are those of projects in `without`, notes
+    learned from `messages` or only in `hidden` (sessions), and notes whose id is in `messages`."""
 
     kinds: frozenset[str]
     now: int
@@ -160,6 +160,8 @@ class Sought:
     messages: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
     ask_first: bool = False
+    isolated: bool = False
+    without: frozenset[str] = frozenset()
 
 
 def findable(shelf: NoteIndex, sought: Sought) -> "NDArray[np.int64]":
@@ -172,7 +174,10 @@ def findable(shelf: NoteIndex, sought: Sought) -> "NDArray[np.int64]":
     found &= own.approved | ~(own.procedure | sought.ask_first)
     if sought.project is not None:
         code = shelf.project_code(sought.project)
-        found &= (own.project == code) | (own.memory & (own.project == _NOWHERE))
+        of_none = own.memory & (own.project == _NOWHERE) & (not sought.isolated)
+        found &= (own.project == code) | of_none
+    for name in sought.without:
+        found &= own.project != shelf.project_code(name)
     if sought.since is not None:
         found &= own.created >= sought.since
     if sought.before is not None:

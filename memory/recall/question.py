@@ -208,6 +208,7 @@ class Wanted:
     now: datetime
     widen: bool
     recent_first: bool
+    everywhere: bool = False
 
     @classmethod
     def of(cls, query: RecallQuery, now: datetime) -> Self:
@@ -224,6 +225,7 @@ class Wanted:
             now.astimezone(LocalZone()),
             query.widen,
             query.recent_first,
+            query.everywhere,
         )
 
 

@@ -30,12 +30,14 @@ class RoomView:
         self._lock = asyncio.Lock()
         self._read = False
         self._version = 0
-        self._rows: dict[tuple[int, str | None, str | None], Rows] = {}
+        self._rows: dict[tuple[int, str | None, str | None, frozenset[str]], Rows] = {}
         self._places: dict[str, Places | None] = {}
         self._places_of = 0, 0
         self._held = 0
         self.catalogue = Catalogue()
         self.shelf = NoteIndex()
+        self.isolated: frozenset[str] = frozenset()
+        """The names of the projects that keep to themselves."""
 
     async def follow(self) -> None:
         """Applies what was written since the last call. Raises the errors of storage."""
@@ -45,6 +47,7 @@ class RoomView:
             changes = await self._evidence.changes(self._version)
             await self._take(changes)
             self._version = changes.version
+            self.isolated = changes.isolated
 
     async def read_wordings(self, rows: "NDArray[np.int64] | None" = None) -> None:
         """Reads the wording of these messages (or of all) where it is not known yet. Raises the errors of
@@ -55,14 +58,15 @@ class RoomView:
                 asked = waiting[:PAGE].tolist()
                 self.catalogue.take_wordings(asked, await self._evidence.wordings(asked))
 
-    def scope(self, *, project: str | None, session: str | None) -> Rows:
-        """Returns the messages that a question is compared with; built again only after a change."""
-        key = self.catalogue.version, project, session
+    def scope(self, *, project: str | None, session: str | None, without: frozenset[str]) -> Rows:
+        """Returns the messages that a question is compared with, those of no project in `without`; built
+        again only after a change."""
+        key = self.catalogue.version, project, session, without
         found = self._rows.get(key)
         if found is None:
             for old in [one for one in self._rows if one[0] != key[0]] or list(self._rows)[: 1 - _SCOPES]:
                 self._rows.pop(old)
-            chosen = in_scope(self.catalogue, project=project, session=session)
+            chosen = in_scope(self.catalogue, project=project, session=session, without=without)
             found = self._rows[key] = Rows(self.catalogue, chosen)
         return found
 
@@ -92,10 +96,13 @@ class RoomView:
             gone = self._places.pop(next(iter(self._places)))
             self._held -= 0 if gone is None else len(gone.rows)
 
-    def hidden(self, *, but: str | None) -> frozenset[str]:
-        """Returns the sessions that lend nothing or are in the bin, except `but`."""
+    def hidden(self, *, but: str | None, without: frozenset[str]) -> frozenset[str]:
+        """Returns the sessions that lend nothing, are in the bin or in a project in `without`, except
+        `but`."""
         return frozenset(
-            one.id for one in self.catalogue.sessions if (one.binned or not one.lends) and one.id != but
+            one.id
+            for one in self.catalogue.sessions
+            if (one.binned or not one.lends or one.project in without) and one.id != but
         )
 
     async def _take(self, changes: EntryChanges) -> None:

@@ -18,10 +18,12 @@ def in_scope(
     *,
     project: str | None,
     session: str | None,
+    without: Collection[str] = (),
     among: "NDArray[np.int64] | None" = None,
 ) -> "NDArray[np.int64]":
     """Returns the rows of a session, of a project, or of all; only those in `among`, if given. Sessions in
-    the bin, and those that do not add to memory, contribute no rows unless named by `session`."""
+    the bin, those that do not add to memory, and those of projects in `without` contribute no rows unless
+    named by `session`."""
     import numpy as np
 
     among = np.flatnonzero(catalogue.alive) if among is None else among
@@ -32,7 +34,10 @@ def in_scope(
             wanted[code] = True
     else:
         wanted = np.array(
-            [one.lends and not one.binned and project in {None, one.project} for one in catalogue.sessions],
+            [
+                one.lends and not one.binned and project in {None, one.project} and one.project not in without
+                for one in catalogue.sessions
+            ],
             np.bool_,
         )
     if not len(wanted):

@@ -59,13 +59,20 @@ class Window:
 
 
 def recent(
-    catalogue: Catalogue, span: Span, now: datetime, *, project: str | None, session: str | None
+    catalogue: Catalogue,
+    span: Span,
+    now: datetime,
+    *,
+    project: str | None,
+    session: str | None,
+    without: Collection[str] = (),
 ) -> "NDArray[np.int64]":
-    """Returns the rows of the newest messages within the span, oldest first."""
+    """Returns the rows of the newest messages within the span, oldest first, without those of projects in
+    `without`."""
     times = catalogue.time
     since = micros(now - timedelta(hours=span.hours))
     # By time first, so that few rows are left for the scope check.
     late = (catalogue.alive & (times >= since) & (times <= micros(now))).nonzero()[0]
-    inside = in_scope(catalogue, project=project, session=session, among=late)
+    inside = in_scope(catalogue, project=project, session=session, without=without, among=late)
     order = catalogue.time[inside].argsort(kind="stable")
     return inside[order][max(0, len(inside) - 2 * span.turns) :]

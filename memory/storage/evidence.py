@@ -7,7 +7,7 @@ from memory.recall.entities import Entry, EntryChanges, FoundNote, Note, Posting
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection, open_memory
 from memory.storage.database import Database
-from memory.storage.queries import evidence, recall_items
+from memory.storage.queries import evidence, projects, recall_items
 from memory.storage.words import pieces, terms
 
 
@@ -40,7 +40,7 @@ class EvidenceStore:
         if since is None:
             await self._database.prepare(self._notes.listen)
             return EntryChanges(self._notes.version, frozenset(), frozenset())
-        return await self._database.read(lambda _conn: self._since(since))
+        return await self._database.read(lambda conn: self._since(conn, since))
 
     async def stems(self, text: str) -> list[str]:
         """Returns the stems of `text` as in the index, in order, without repetitions."""
@@ -89,7 +89,7 @@ class EvidenceStore:
     async def keep_fixed(self, name: str, value: str) -> None:
         await self._database.write(lambda conn: evidence.keep_fixed(conn, name, value))
 
-    def _since(self, since: int) -> EntryChanges:
+    def _since(self, conn: Connection, since: int) -> EntryChanges:
         messages = self._notes.since("message", since)
         sessions = self._notes.since("session", since)
         notes = frozenset().union(*(self._notes.since(kind, since) for kind in ("memory", "use", "summary")))
@@ -98,6 +98,7 @@ class EvidenceStore:
             frozenset(map(int, messages)),
             frozenset(map(str, sessions)),
             frozenset(map(str, notes)),
+            projects.isolated(conn),
         )
 
     def _matching(

@@ -12,7 +12,9 @@ from memory.organising.entities import (
     Merged,
     Organised,
     Project,
+    ProjectContents,
     ProjectDeleted,
+    ProjectPatch,
     SharedMemory,
     TagCount,
     TagSuggestion,
@@ -167,6 +169,28 @@ class ProjectStore:
         return await self._database.write(
             lambda conn: projects.get(conn, projects.set_archived(conn, ref, None), self._room)
         )
+
+    async def change(self, ref: str, patch: ProjectPatch) -> Project:
+        """Changes a project's settings. One that becomes isolated takes along the memories of no project that
+        were learned only in its sessions; one that is not isolated any more releases them."""
+        now = self._clock.now()
+
+        def work(conn: Connection) -> Project:
+            return projects.get(conn, projects.change(conn, ref, patch, now), self._room)
+
+        return await self._database.write(work)
+
+    async def contents(self, ref: str) -> ProjectContents:
+        """Returns how much belongs to a project."""
+        return await self._database.read(lambda conn: projects.contents(conn, ref))
+
+    async def instructions(self, name: str) -> str:
+        """Returns the instructions of the project of that name; "" if there is none."""
+        return await self._database.read(lambda conn: projects.instructions(conn, name))
+
+    async def isolated(self) -> frozenset[str]:
+        """Returns the names of the projects that keep to themselves."""
+        return await self._database.read(projects.isolated)
 
     async def delete(self, ref: str, *, with_sessions: bool = False) -> ProjectDeleted:
         """Deletes a project. Its sessions and memories stay, without a project; `with_sessions` moves the

@@ -24,6 +24,7 @@ from memory.storage.migrations import (
     m0014_pairs,
     m0015_notes,
     m0016_skills,
+    m0017_projects,
 )
 
 
@@ -53,6 +54,7 @@ ALL: tuple[Migration, ...] = (
     m0014_pairs,
     m0015_notes,
     m0016_skills,
+    m0017_projects,
 )
 LATEST = ALL[-1].VERSION
 

@@ -116,7 +116,7 @@ def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
         rows[name] = [*rows.get(name, []), *found]
     _keep_own_words(rows)
     _cut_what_points_out(rows, known)
-    _drop_empty_projects(conn, known, projects)
+    rows["projects"] = _taken_along(conn, known, rows["projects"])
     return Parcel(session_id, {name: found for name, found in rows.items() if found}, learned), erased
 
 
@@ -142,7 +142,7 @@ def pack_document(conn: Connection, document_id: str) -> tuple[Parcel, ErasedDoc
     _cut_what_points_out(rows, known)
     # A document that is taken back is in its folder again.
     rows["documents"] = [{**row, "folder_id": folder} for row in rows["documents"]]
-    _drop_empty_projects(conn, known, rows["projects"])
+    rows["projects"] = _taken_along(conn, known, rows["projects"])
     held = {name: found for name, found in rows.items() if found}
     return Parcel(document_id, held, None, MovedKind.DOCUMENT), erased
 
@@ -232,14 +232,18 @@ def _projects(conn: Connection, *groups: dict[str, list[Row]]) -> list[Row]:
     return _select(conn, tables(conn)["projects"], f"id IN {_LISTED}", json.dumps(sorted(ids)))
 
 
-def _drop_empty_projects(conn: Connection, known: dict[str, Table], projects: Iterable[Row]) -> None:
-    """Deletes those of the projects that nothing belongs to any more: the name would reveal the session."""
+def _taken_along(conn: Connection, known: dict[str, Table], projects: Iterable[Row]) -> list[Row]:
+    """Deletes those of the projects that nothing belongs to any more: the name would reveal the session.
+
+    Returns what the parcel contains of each: of a project that stays, its instructions stay, too.
+    """
     users = [
         (table.name, key.columns[0])
         for table in known.values()
         for key in table.foreign
         if key.parent == "projects"
     ]
+    found: list[Row] = []
     for project in projects:
         used = any(
             conn.execute(f'SELECT 1 FROM "{table}" WHERE "{column}" = ? LIMIT 1', (project["id"],)).fetchone()
@@ -247,6 +251,8 @@ def _drop_empty_projects(conn: Connection, known: dict[str, Table], projects: It
         )
         if not used:
             conn.execute("DELETE FROM projects WHERE id = ?", (project["id"],))
+        found.append({**project, "instructions": "", "model": None} if used else project)
+    return found
 
 
 # --- what does not move -----------------------------------------------------------------------------

@@ -6,12 +6,19 @@ from datetime import datetime
 from typing import Any
 
 from memory.clock import micros, moment
-from memory.entities import RoomKind
+from memory.entities import MemoryMode, RoomKind
 from memory.errors import AmbiguousId, ProjectExists, ProjectNotFound
-from memory.organising.entities import Project, ProjectDeleted
+from memory.memories.entities import Unset
+from memory.organising.entities import (
+    Project,
+    ProjectContents,
+    ProjectDeleted,
+    ProjectPatch,
+    ProjectSettings,
+)
 from memory.storage.connection import Connection, fold
 from memory.storage.queries import last_change
-from memory.storage.values import id_range, new_id, one_line
+from memory.storage.values import id_range, new_id, one_line, storable
 
 
 def project_id(conn: Connection, name: str) -> str | None:
@@ -49,12 +56,17 @@ def resolve(conn: Connection, ref: str) -> str:
 def follow(conn: Connection, session_id: str, target: str | None, now: datetime) -> None:
     """Moves the memories of the session's project that are based on the session alone to another project.
 
-    Removes the expiry that an archived project had given them.
+    Removes the expiry that an archived project had given them. What an isolated project kept of facts about
+    the user belongs to no project again, and a session that enters one brings those based on it alone.
     """
+    known = {"target": target, "now": micros(now), "session": session_id}
     conn.execute(
-        """
+        f"""
         UPDATE memories SET
-            project_id = :target,
+            project_id = CASE WHEN kind IN {_OF_THE_PERSON}
+                AND EXISTS (SELECT 1 FROM projects WHERE id = memories.project_id AND isolated)
+                AND NOT EXISTS (SELECT 1 FROM projects WHERE id = :target AND isolated)
+                THEN NULL ELSE :target END,
             updated_at = :now,
             expires_at = CASE
                 WHEN tier = 'episodic' AND EXISTS (
@@ -67,14 +79,28 @@ def follow(conn: Connection, session_id: str, target: str | None, now: datetime)
                 SELECT memory_id FROM memory_sources WHERE session_id <> :session
             )
         """,
-        {"target": target, "now": micros(now), "session": session_id},
+        known,
+    )
+    conn.execute(
+        """
+        UPDATE memories SET project_id = :target, updated_at = :now
+        WHERE project_id IS NULL
+            AND EXISTS (SELECT 1 FROM projects WHERE id = :target AND isolated)
+            AND id IN (SELECT memory_id FROM memory_sources WHERE session_id = :session)
+            AND id NOT IN (SELECT memory_id FROM memory_sources WHERE session_id <> :session)
+        """,
+        known,
     )
 
 
+_OF_THE_PERSON = "('fact', 'preference')"
+"""Kinds of memories that belong to no project, whatever project they came up in, unless it is isolated."""
 _SELECT = """
     SELECT p.id, p.name, p.created_at, p.archived_at,
         count(s.id), coalesce(sum(s.message_count), 0), max(s.updated_at),
-        (SELECT count(*) FROM memories AS m WHERE m.project_id = p.id AND m.state IN ('inbox', 'kept'))
+        (SELECT count(*) FROM memories AS m WHERE m.project_id = p.id AND m.state IN ('inbox', 'kept')),
+        p.instructions, p.persona_id, (SELECT name FROM personas WHERE id = p.persona_id), p.model,
+        p.memory_mode, p.isolated
     FROM projects AS p LEFT JOIN sessions AS s ON s.project_id = p.id AND s.deleted_at IS NULL
 """
 
@@ -134,6 +160,115 @@ def set_archived(conn: Connection, ref: str, at: datetime | None) -> str:
     return own
 
 
+def change(conn: Connection, ref: str, patch: ProjectPatch, now: datetime) -> str:
+    """Changes a project's settings; returns its id. Raises `ProjectNotFound`, `AmbiguousId`."""
+    own = resolve(conn, ref)
+    values: dict[str, object] = {}
+    if patch.instructions is not None:
+        values["instructions"] = storable(patch.instructions)
+    if not isinstance(patch.persona, Unset):
+        values["persona_id"] = patch.persona
+    if not isinstance(patch.model, Unset):
+        values["model"] = patch.model
+    if not isinstance(patch.memory_mode, Unset):
+        values["memory_mode"] = patch.memory_mode
+    if patch.isolated is not None:
+        values["isolated"] = int(patch.isolated)
+    for column, value in values.items():
+        conn.execute(f"UPDATE projects SET {column} = ? WHERE id = ?", (value, own))
+    if patch.isolated is not None:
+        _keep_apart(conn, own, now, isolated=patch.isolated)
+    return own
+
+
+def _keep_apart(conn: Connection, own_id: str, now: datetime, *, isolated: bool) -> None:
+    """Gives a project the memories of no project that rest on its sessions alone; releases them if it is not
+    isolated any more."""
+    known = {"project": own_id, "now": micros(now)}
+    if not isolated:
+        conn.execute(
+            f"""
+            UPDATE memories SET project_id = NULL, updated_at = :now
+            WHERE project_id = :project AND kind IN {_OF_THE_PERSON}
+                AND (
+                    id IN (SELECT memory_id FROM memory_sources)
+                    OR id IN (SELECT memory_id FROM memory_kept_in)
+                )
+            """,
+            known,
+        )
+        return
+    conn.execute(
+        """
+        UPDATE memories SET project_id = :project, updated_at = :now
+        WHERE project_id IS NULL AND id IN (
+            SELECT memory_id FROM (
+                SELECT memory_id, session_id FROM memory_sources
+                UNION SELECT memory_id, session_id FROM memory_kept_in
+            ) AS held
+            LEFT JOIN sessions AS s ON s.id = held.session_id
+            GROUP BY memory_id HAVING sum(s.project_id IS NOT :project) = 0
+        )
+        """,
+        known,
+    )
+
+
+def isolated(conn: Connection) -> frozenset[str]:
+    """Returns the names of the projects that keep to themselves."""
+    return frozenset(row[0] for row in conn.execute("SELECT name FROM projects WHERE isolated"))
+
+
+def instructions(conn: Connection, name: str) -> str:
+    """Returns the instructions of the project of that name; "" if there is none."""
+    row = conn.execute("SELECT instructions FROM projects WHERE name = ?", (name,)).fetchone()
+    return "" if row is None else str(row[0])
+
+
+def contents(conn: Connection, ref: str) -> ProjectContents:
+    """Returns how much belongs to a project. Raises `ProjectNotFound`, `AmbiguousId`."""
+    own = resolve(conn, ref)
+    of_project = {"project": own}
+    sessions, archived, messages, used = conn.execute(
+        """
+        SELECT count(*), coalesce(sum(archived_at IS NOT NULL), 0), coalesce(sum(message_count), 0),
+            max(updated_at)
+        FROM sessions WHERE project_id = :project AND deleted_at IS NULL
+        """,
+        of_project,
+    ).fetchone()
+    documents, added = conn.execute(
+        """
+        SELECT count(*), max(coalesce(indexed_at, added_at)) FROM documents
+        WHERE project_id = :project AND kind = 'document'
+        """,
+        of_project,
+    ).fetchone()
+    notes, written = conn.execute(
+        """
+        SELECT count(*), max(n.updated_at) FROM notes AS n JOIN documents AS d ON d.id = n.document_id
+        WHERE d.project_id = :project AND n.deleted_at IS NULL
+        """,
+        of_project,
+    ).fetchone()
+    tiers = dict(
+        conn.execute(
+            """
+            SELECT tier, count(*) FROM memories
+            WHERE project_id = :project AND state IN ('inbox', 'kept') GROUP BY tier ORDER BY tier
+            """,
+            of_project,
+        ).fetchall()
+    )
+    put_away = conn.execute(
+        "SELECT count(*) FROM memories WHERE project_id = :project AND state = 'archived'", of_project
+    ).fetchone()[0]
+    times = [one for one in (used, added, written) if one is not None]
+    return ProjectContents(
+        sessions, archived, messages, documents, notes, tiers, put_away, moment(max(times)) if times else None
+    )
+
+
 def delete(conn: Connection, ref: str, room: RoomKind, now: datetime, *, binned: bool) -> ProjectDeleted:
     """Deletes a project, and bins its sessions if `binned`. Raises `ProjectNotFound`, `AmbiguousId`."""
     own = resolve(conn, ref)
@@ -177,4 +312,12 @@ def _project(row: Any, room: RoomKind) -> Project:
         messages=row[5],
         used_at=None if row[6] is None else moment(row[6]),
         memories=row[7],
+        settings=ProjectSettings(
+            instructions=row[8],
+            persona=row[9],
+            persona_name=row[10],
+            model=row[11],
+            memory_mode=None if row[12] is None else MemoryMode(row[12]),
+            isolated=bool(row[13]),
+        ),
     )
