@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.chat.drafts import Drafts
     from atlas_desktop.tui.chat.turns import Turns
     from atlas_desktop.tui.models.onboarding import ModelOnboarding
+    from atlas_desktop.tui.notes.keeping import NoteKeeping
     from memory.entities import Freshness, RoomKind
     from memory.vault.keys import RoomKey
 
@@ -120,6 +121,7 @@ class BaseApp(SturdyApp):
     context_length = 0
     _turns: "Turns | None" = None
     _drafts: "Drafts | None" = None
+    _notes: "NoteKeeping | None" = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,6 +188,18 @@ class BaseApp(SturdyApp):
 
             self._drafts = Drafts(self.desk, self.attempt, self.room_of, self.background_failed, is_open)
         return self._drafts
+
+    @property
+    def notes(self) -> "NoteKeeping":
+        """Text typed in notes that is not stored yet."""
+        if self._notes is None:
+            from atlas_desktop.tui.notes.keeping import NoteKeeping
+
+            def is_open() -> bool:
+                return not self.leaving and self.desk.room is not None
+
+            self._notes = NoteKeeping(self.attempt, self.background_failed, is_open)
+        return self._notes
 
     @property
     def chat(self) -> ConversationScreen | None:

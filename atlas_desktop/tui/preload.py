@@ -34,6 +34,7 @@ AHEAD = (
     "atlas_desktop.tui.memories.screen",
     "atlas_desktop.tui.insights.screen",
     "atlas_desktop.tui.documents.screen",
+    "atlas_desktop.tui.notes.screen",
     "atlas_desktop.tui.help",
     "atlas_desktop.tui.provenance.inspector",
     "textual.command",

@@ -165,6 +165,7 @@ class Shutdown:
 
     async def _close_all(self) -> None:
         if self._app.desk.room is not None:
+            await self._app.notes.keep_all()
             await self._app.drafts.keep_all()
         await self._app.stop_turns()
         await self._model_folder.stop()
@@ -176,6 +177,7 @@ class Shutdown:
             chat.keep_typed(edited=True)
         for conversation in self._app.active_conversations:
             self._app.drafts.changed(conversation)
+        self._app.notes.gather()
 
     async def _may_go(self, title: str, agree: str) -> bool:
         """Returns whether to continue; asks for confirmation if something is not kept in any room."""
@@ -242,8 +244,9 @@ class Shutdown:
         shown = self._app.chat
         self._app.push_screen(Curtain())
         if shown is not None and self._app.desk.room is not None:
-            # Drafts are the only text that is not stored yet, so they get more time.
+            # Drafts and notes are the only text that is not stored yet, so they get more time.
             async with asyncio.timeout(DRAFTS_S):
+                await self._app.notes.keep_all()
                 await self._app.drafts.leave_open(shown.current)
                 await self._app.drafts.keep_all()
         async with asyncio.timeout(LOCK_CLOSE_S):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from atlas_desktop.tui.base import BaseApp
 
-_SHOWING = ("show_history", "show_memories", "show_insights", "show_documents")
+_SHOWING = ("show_history", "show_memories", "show_insights", "show_documents", "show_notes")
 
 
 class View(Covering, DOMNode):
@@ -35,6 +35,9 @@ class View(Covering, DOMNode):
 
     def action_show_documents(self) -> None:
         self._turn_to("show_documents")
+
+    def action_show_notes(self) -> None:
+        self._turn_to("show_notes")
 
     def _turn_to(self, action: str) -> None:
         if action == self.shown_by:

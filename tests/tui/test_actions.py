@@ -17,6 +17,7 @@ from atlas_desktop.tui.history.screen import HistoryScreen
 from atlas_desktop.tui.insights.screen import InsightsScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
 from atlas_desktop.tui.models.screen import ModelsScreen
+from atlas_desktop.tui.notes.screen import NotesScreen
 from atlas_desktop.tui.palette import fit
 from atlas_desktop.tui.settings.dialogs import ThemeScreen
 from atlas_desktop.tui.settings.screen import SettingsScreen
@@ -32,6 +33,7 @@ _SCREENS: dict[Where, object] = {
     Where.INSIGHTS: InsightsScreen,
     Where.DOCUMENTS: DocumentsScreen,
     Where.READER: ReaderScreen,
+    Where.NOTES: NotesScreen,
     Where.MEMORIES: MemoryScreen,
     Where.SETTINGS: SettingsScreen,
     Where.MODELS: ModelsScreen,
@@ -86,7 +88,7 @@ async def test_every_action_exists_where_it_says(make: Make) -> None:
 
 async def test_help_shows_every_action(make: Make) -> None:
     place = make()
-    async with place.app.run_test(size=(120, 700)) as pilot:
+    async with place.app.run_test(size=(120, 800)) as pilot:
         await settle(pilot)
         await pilot.press("f1")
         await assert_until(pilot, lambda: on(place.app, HelpScreen) and "Every action" in shown(place))
@@ -135,7 +137,7 @@ async def test_help_begins_with_what_has_the_focus(make: Make) -> None:
         await pilot.press("alt+up", "f1")
         await settle(pilot)
         assert first_section(place) == Where.MESSAGES.label
-        await pilot.press("escape", "escape", "f8", "f1")
+        await pilot.press("escape", "escape", "f12", "f1")
         await settle(pilot)
         assert first_section(place) == Where.CHAT.label
 
@@ -222,11 +224,11 @@ async def test_the_theme_is_kept(make: Make) -> None:
     async with place.app.run_test() as pilot:
         await settle(pilot)
         assert place.app.theme == "atlas-dark"
-        await pilot.press("f8", "down")
+        await pilot.press("f12", "down")
         assert place.app.theme == "atlas-light"
         await pilot.press("escape")
         assert place.app.theme == "atlas-dark"
-        await pilot.press("f8", "down", "enter")
+        await pilot.press("f12", "down", "enter")
         await settle(pilot)
         assert place.app.theme == "atlas-light"
         assert "light" in (place.desk.paths.home / "config.toml").read_text()

@@ -84,7 +84,7 @@ def test_colours(snap_compare: Snap, tmp_path: Path, size: tuple[int, int], them
     (tmp_path / "config.toml").write_text(f'[ui]\ntheme = "{theme}"\n')
 
     async def steps(pilot: Pilot[None], place: Stage) -> None:
-        await pilot.press("f8")
+        await pilot.press("f12")
         await assert_until(pilot, lambda: on(place.app, ThemeScreen))
         await settle(pilot, but="turns")
 

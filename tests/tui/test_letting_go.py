@@ -77,7 +77,9 @@ async def test_a_conversation_that_is_left_with_all_kinds_of_markdown(make: Make
         assert left(seen) == []
 
 
-@pytest.mark.parametrize("key", ["f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "alt+p", "ctrl+p"])
+@pytest.mark.parametrize(
+    "key", ["f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f12", "alt+p", "ctrl+p"]
+)
 async def test_a_view_that_was_left_is_not_held_for_good(make: Make, key: str) -> None:
     place = make(model=NamedModel(["Because of the moon."]))
     async with place.app.run_test(size=(100, 32)) as pilot:

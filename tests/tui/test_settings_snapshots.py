@@ -49,7 +49,7 @@ def test_models(snap_compare: Snap, tmp_path: Path, size: tuple[int, int], theme
 
 def test_colours_of_the_terminal(snap_compare: Snap, tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
-        await pilot.press("f8")
+        await pilot.press("f12")
         await assert_until(pilot, lambda: on(place.app, ThemeScreen))
 
     assert taken(snap_compare, stage(tmp_path, theme="terminal"), (80, 24), steps)

@@ -7,6 +7,7 @@ from atlas_desktop.tui.documents.screen import DocumentsScreen
 from atlas_desktop.tui.history.screen import HistoryScreen
 from atlas_desktop.tui.insights.screen import InsightsScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
+from atlas_desktop.tui.notes.screen import NotesScreen
 from atlas_desktop.tui.palette import ActionCommands
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import on, settle, shown, type_text
@@ -18,6 +19,7 @@ _ROUND = (
     ("f3", MemoryScreen),
     ("f4", InsightsScreen),
     ("f7", DocumentsScreen),
+    ("f8", NotesScreen),
     ("f2", HistoryScreen),
 )
 

@@ -3,6 +3,7 @@
 import asyncio
 import posixpath
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from atlas_desktop.services.cleaning import clean_line
@@ -163,6 +164,13 @@ class NoteService:
             await self._queue()
             self.on_change()
             return await self._store.notes.get(note.id)
+
+    async def file(self, refs: Sequence[str], project: str | None) -> None:
+        """Puts notes into a project, which is created if needed; None takes them out of theirs."""
+        async with self.writing:
+            notes = [await self._store.notes.get(ref) for ref in refs]
+            filed = [replace(rewritten(note, note.text), project=project) for note in notes]
+            await self._store.notes.put(filed)
 
     async def versions(self, ref: str) -> "Sequence[NoteVersion]":
         """Returns the earlier texts of a note, latest first."""

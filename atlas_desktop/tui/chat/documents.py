@@ -55,13 +55,14 @@ class DocumentsController:
 
     def _library_left(self, wanted: "Result | None") -> None:
         self._library = None
-        self._left(wanted)
+        self.left(wanted)
 
     def ask(self, wanted: AskAbout) -> None:
         """Shows a new conversation about documents."""
         self._app.attempt(self._ask(wanted), group="open", exclusive=True)
 
-    def _left(self, wanted: "Result | None") -> None:
+    def left(self, wanted: "Result | None") -> None:
+        """Does what a screen over the conversation was closed with."""
         match wanted:
             case AskAbout():
                 self.ask(wanted)
@@ -100,7 +101,7 @@ class DocumentsController:
 
         room = self._view.room
         made = await room.documents.from_session(session_id)
-        self._app.push_screen(ReaderScreen(self._app, room, made.id), self._left)
+        self._app.push_screen(ReaderScreen(self._app, room, made.id), self.left)
 
     def use(self, document_id: str) -> None:
         """Makes the conversation that is shown be about a document of its room, too."""
@@ -131,4 +132,4 @@ class DocumentsController:
             quote=citation.quote,
             current=citation.current,
         )
-        self._app.push_screen(screen, self._left)
+        self._app.push_screen(screen, self.left)

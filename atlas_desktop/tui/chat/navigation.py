@@ -62,13 +62,7 @@ class NavigationController:
     def place_chosen(self, chosen: "Chosen | None") -> None:
         """Goes to what was chosen in the memory browser or in an explanation (`WhyScreen`)."""
         if chosen is not None:
-            self._app.attempt(self._show_chosen(chosen), group="open", exclusive=True)
-
-    async def _show_chosen(self, chosen: "Chosen") -> None:
-        if chosen.session_id != self._view.current.id:
-            await self._sessions.open(chosen.session_id)
-        if chosen.message_id is not None:
-            await self._view.transcript.go_to(chosen.message_id)
+            self._app.attempt(self._show_found(chosen), group="open", exclusive=True)
 
     def export(self) -> None:
         """Opens the export of the conversation that is shown, or of the one marked in the list."""

@@ -235,7 +235,9 @@ class RoomsController:
         """Stops the turns of the private room, keeps its drafts and leaves its conversation."""
         self._app.room_closes()
         await self._app.turns.end_in(RoomKind.PRIVATE)
+        self._app.notes.gather()
         try:
+            await self._app.notes.keep_all()
             await self._app.drafts.keep_all()
         except (MemoryFault, OSError) as error:
             # The room closes even after an error.

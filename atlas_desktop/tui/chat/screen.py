@@ -34,6 +34,7 @@ from atlas_desktop.tui.chat.memories import MemoriesController
 from atlas_desktop.tui.chat.message import ErrorNote
 from atlas_desktop.tui.chat.messages import MessagesController, MountedMessages
 from atlas_desktop.tui.chat.navigation import NavigationController
+from atlas_desktop.tui.chat.notes import NotesController
 from atlas_desktop.tui.chat.personas import PersonasController
 from atlas_desktop.tui.chat.prompt import Prompt
 from atlas_desktop.tui.chat.reply import ReplyController
@@ -146,6 +147,7 @@ class ChatScreen(Ground, ConversationScreen):
             attachments=self.attachments,
             navigation=self.navigation,
         )
+        self.notes = NotesController(app, view, left=self.documents.left)
         self.personas = PersonasController(app, view)
         self.details = DetailsController(app, view, self.details_pane)
         self.completion = CompletionController(
@@ -555,6 +557,9 @@ class ChatScreen(Ground, ConversationScreen):
 
     def action_show_documents(self) -> None:
         self.documents.show()
+
+    def action_show_notes(self) -> None:
+        self.notes.show()
 
     def action_export(self) -> None:
         self.navigation.export()

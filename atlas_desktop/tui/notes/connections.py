@@ -1,0 +1,134 @@
+"""What a note is connected with: the rows beside it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from atlas_desktop.locale import N_, _
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.notes.editor import KINDS
+from memory.notes.entities import LinkKind
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import RoomServices
+    from memory.notes.entities import Note
+
+_HEADINGS = {
+    "backlinks": N_("Linked from"),
+    "links": N_("Links"),
+    "neighbours": N_("Neighbours"),
+}
+_NEIGHBOURS = 12
+"""Neighbours of one note that the tree shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A row: a heading, or something to open. `at` is a position in the note `to`."""
+
+    text: Content
+    kind: LinkKind | None = None
+    to: str | None = None
+    at: int | None = None
+
+    @property
+    def leads(self) -> bool:
+        return self.to is not None
+
+
+class ConnectionList(OptionList):
+    """The connections of a note."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", _("Open")),
+        Binding("left", "screen.notes_back", _("Back"), show=False),
+    ]
+
+
+def option(row: Connection) -> Option:
+    return Option(row.text, disabled=not row.leads)
+
+
+async def connections_of(note: "Note", room: "RoomServices") -> list[Connection]:
+    """Reads what a note is connected with: what links to it, what it links to, its neighbours as a tree."""
+    return [
+        *_section("backlinks", _backlinks(note)),
+        *_section("links", _links(note)),
+        *_section("neighbours", await _tree(note, room)),
+    ]
+
+
+def _section(name: str, rows: "Iterator[Connection] | Sequence[Connection]") -> Iterator[Connection]:
+    found = list(rows)
+    if found:
+        yield Connection(Content.styled(_(_HEADINGS[name]), "bold $accent"))
+        yield from found
+
+
+def _backlinks(note: "Note") -> Iterator[Connection]:
+    for one in note.backlinks:
+        text = Content.assemble(
+            ("← ", "$accent"),
+            clean_line(one.title) or _("Untitled"),
+            "\n   ",
+            (clean_line(one.snippet), "$quiet"),
+        )
+        yield Connection(text, LinkKind.NOTE, one.note, one.begin)
+
+
+def _links(note: "Note") -> Iterator[Connection]:
+    seen: set[tuple[str | None, str]] = set()
+    for link in note.links:
+        if (link.to, "" if link.to else link.text) in seen:
+            continue
+        seen.add((link.to, "" if link.to else link.text))
+        name = clean_line(link.title or link.shown or link.text)
+        if link.to is None:
+            yield Connection(Content.assemble(("? ", "$error"), name, "  ", (_("leads nowhere"), "$quiet")))
+        else:
+            kind = "" if link.kind is LinkKind.NOTE else _(KINDS[link.kind])
+            yield Connection(
+                Content.assemble(("→ ", "$accent"), name, "  ", (kind, "$quiet")), link.kind, link.to
+            )
+
+
+async def _tree(note: "Note", room: "RoomServices") -> list[Connection]:
+    """Returns the notes within two steps, by links in either direction. Each stands once, where it is
+    nearest."""
+    near = _neighbours(note)
+    notes = {one.id: one for one in await room.store.notes.get_many(list(near))}
+    seen = {note.id, *near}
+    rows: list[Connection] = []
+    first = [one for one in near if one in notes]
+    if not any(set(_neighbours(notes[one])) - seen for one in first):
+        # Everything is in the two lists above already.
+        return []
+    for number, id_ in enumerate(first):
+        last = number == len(first) - 1
+        rows.append(_branch("└ " if last else "├ ", near[id_], id_))
+        further = {key: title for key, title in _neighbours(notes[id_]).items() if key not in seen}
+        seen |= set(further)
+        keys = list(further)
+        for at, key in enumerate(keys):
+            edge = ("  " if last else "│ ") + ("└ " if at == len(keys) - 1 else "├ ")
+            rows.append(_branch(edge, further[key], key))
+    return rows
+
+
+def _branch(edge: str, title: str, id_: str) -> Connection:
+    return Connection(
+        Content.assemble((edge, "$quiet"), clean_line(title) or _("Untitled")), LinkKind.NOTE, id_
+    )
+
+
+def _neighbours(note: "Note") -> dict[str, str]:
+    """Returns the notes that a note links to or is linked from, with their titles."""
+    found = {link.to: link.title for link in note.links if link.to is not None and link.kind is LinkKind.NOTE}
+    found |= {one.note: one.title for one in note.backlinks}
+    found.pop(note.id, None)
+    return dict(list(found.items())[:_NEIGHBOURS])

@@ -1,0 +1,233 @@
+"""The editor of a note: text with undo, with a list that completes links."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from textual import events
+from textual.content import Content
+from textual.dom import DOMNode
+from textual.geometry import Offset
+from textual.message import Message
+from textual.widgets import OptionList, TextArea
+from textual.widgets.option_list import Option
+
+from atlas_desktop.locale import N_, _
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.tui.chat.prompt import PASTED_AT_A_TIME
+from atlas_desktop.tui.notes.links import opened_link, written
+from memory.notes.entities import LinkKind, LinkTarget
+
+KINDS = {
+    LinkKind.NOTE: N_("note"),
+    LinkKind.SESSION: N_("conversation"),
+    LinkKind.MESSAGE: N_("message"),
+    LinkKind.MEMORY: N_("memory"),
+    LinkKind.DOCUMENT: N_("document"),
+}
+_UNDO_STEPS = 500
+_LONGEST = 60
+
+
+class LinkMenu(OptionList):
+    """What the link that is being typed can lead to. The editor keeps the focus and passes keys on."""
+
+    can_focus = False
+    DEFAULT_CSS = """
+    LinkMenu {
+        overlay: screen;
+        constrain: inside inflect;
+        width: 60;
+        max-width: 90%;
+        height: auto;
+        max-height: 8;
+        padding: 0;
+        border: none;
+        background: $panel;
+        scrollbar-size-vertical: 1;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
+        display: none;
+        &.-open { display: block; }
+        & > .option-list--option { padding: 0 1; }
+        & > .option-list--option-highlighted {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+        }
+    }
+    """
+
+    @dataclass
+    class Picked(Message):
+        """A target was clicked."""
+
+        target: LinkTarget
+
+    def __init__(self) -> None:
+        super().__init__(markup=False, id="link-menu")
+        self.targets: tuple[LinkTarget, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.targets)
+
+    @property
+    def picked(self) -> LinkTarget | None:
+        at = self.highlighted
+        return None if at is None or at >= len(self.targets) else self.targets[at]
+
+    def offer(self, targets: Sequence[LinkTarget], below: Offset | None = None) -> None:
+        """Shows targets below a place of the screen; closes without any."""
+        self.targets = tuple(targets)
+        self.set_class(bool(targets), "-open")
+        if below is not None:
+            self.absolute_offset = below + Offset(0, 1)
+        self.clear_options()
+        self.add_options([Option(_offered(one)) for one in targets])
+        self.highlighted = 0 if targets else None
+
+    def step(self, by: int) -> None:
+        if self.targets:
+            self.highlighted = ((self.highlighted or 0) + by) % len(self.targets)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Picked(self.targets[event.option_index]))
+
+
+def _offered(target: LinkTarget) -> Content:
+    title = clean_line(target.title)[:_LONGEST]
+    name = f"{clean_line(target.alias)[:_LONGEST]} → {title}" if target.alias else title
+    return Content.assemble((name, "bold"), "  ", (_(KINDS[target.kind]), "dim"))
+
+
+class NoteEditor(TextArea):
+    """Tab indents, Esc leaves; Ctrl+Z undoes, Ctrl+Y does it again. After `[[` it completes names."""
+
+    DEFAULT_CSS = """
+    NoteEditor {
+        width: 1fr;
+        height: 1fr;
+        border: none;
+        padding: 0 1;
+        background: $background;
+        scrollbar-size-vertical: 1;
+        &:focus { border: none; }
+    }
+    """
+
+    @dataclass
+    class Naming(Message):
+        """The name of a link is being typed; None: no longer."""
+
+        typed: str | None
+
+    def __init__(self, menu: LinkMenu, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(
+            id=id,
+            soft_wrap=True,
+            show_line_numbers=False,
+            tab_behavior="indent",
+            highlight_cursor_line=False,
+            max_checkpoints=_UNDO_STEPS,
+            placeholder=_("Write in Markdown. [[ links to notes, conversations and documents."),
+        )
+        self.menu = menu
+        self.take: Callable[[], object] = lambda: None
+        """Takes the marked target; called while the key is handled."""
+        self._naming: str | None = None
+
+    def watch(self, obj: DOMNode, attribute_name: str, callback: Any, init: bool = True) -> None:  # noqa: FBT001, FBT002
+        """Follows the theme until the editor closes: the application holds on to those who watch it."""
+        if obj is self.app and attribute_name == "theme":
+            self.app.theme_changed_signal.subscribe(self, lambda _theme: callback())
+        else:
+            super().watch(obj, attribute_name, callback, init)
+
+    def on_unmount(self) -> None:
+        self.app.theme_changed_signal.unsubscribe(self)
+
+    @property
+    def before_cursor(self) -> str:
+        """The text before the cursor in its line."""
+        row, column = self.cursor_location
+        return self.document.get_line(row)[:column]
+
+    @property
+    def position(self) -> int:
+        """The position of the cursor in the text, in characters."""
+        row, column = self.cursor_location
+        return sum(len(line) + 1 for line in self.document.lines[:row]) + column
+
+    def go_to(self, position: int) -> None:
+        """Moves the cursor to a position in the text, and shows it."""
+        row, lines = 0, self.document.lines
+        while row < len(lines) - 1 and position > len(lines[row]):
+            position -= len(lines[row]) + 1
+            row += 1
+        self.move_cursor((row, min(max(position, 0), len(lines[row]))), center=True)
+
+    def put(self, text: str) -> None:
+        """Replaces the text; nothing before can be undone."""
+        self.menu.offer(())
+        self._naming = None
+        self.load_text(text)
+
+    def on_key(self, event: events.Key) -> None:
+        # Textual calls the handler of the base class after this one, unless the default is prevented.
+        if self.menu.is_open and self._chosen(event.key):
+            event.stop()
+            event.prevent_default()
+        elif event.key == "escape":
+            # The base class would give the focus to the next widget.
+            event.prevent_default()
+
+    def _chosen(self, key: str) -> bool:
+        """Passes a key on to the list of names; returns whether it was meant for it."""
+        match key:
+            case "up" | "down":
+                self.menu.step(-1 if key == "up" else 1)
+            case "tab" | "enter":
+                self.take()
+            case "escape":
+                self.menu.offer(())
+            case _:
+                return False
+        return True
+
+    def look_for_link(self) -> None:
+        """Tells the screen whether the name of a link is being typed."""
+        typed = opened_link(self.before_cursor) if self.has_focus else None
+        if typed != self._naming:
+            self._naming = typed
+            self.post_message(self.Naming(typed))
+
+    def on_text_area_selection_changed(self) -> None:
+        if self._naming is not None:
+            self.look_for_link()
+
+    def complete(self, target: LinkTarget, among: Sequence[LinkTarget]) -> None:
+        """Replaces what is typed of a link by the link to a target."""
+        typed = opened_link(self.before_cursor)
+        if typed is None:
+            return
+        row, column = self.cursor_location
+        rest = self.document.get_line(row)[column:]
+        end = column + (2 if rest.startswith("]]") else 0)
+        self.menu.offer(())
+        result = self.replace(written(target, among), (row, column - len(typed) - 2), (row, end))
+        self.move_cursor(result.end_location)
+
+    async def on_paste(self, event: events.Paste) -> None:
+        """Cleans pasted text, because it comes from outside; a long one is inserted in pieces."""
+        event.prevent_default()
+        event.stop()
+        lines = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        text = await asyncio.to_thread(clean, lines)
+        for at in range(0, len(text), PASTED_AT_A_TIME):
+            result = self.replace(
+                text[at : at + PASTED_AT_A_TIME], *self.selection, maintain_selection_offset=False
+            )
+            self.move_cursor(result.end_location)
+            await asyncio.sleep(0)

@@ -1,0 +1,892 @@
+"""The Notes view: a list of notes, the one that is written, what it is connected with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Input, OptionList, Static, TextArea
+from textual.widgets.option_list import Option
+
+from atlas_desktop.locale import _, ngettext
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.documents.reader import ReaderScreen
+from atlas_desktop.tui.documents.wanted import AskAbout
+from atlas_desktop.tui.notes.actions import NoteActions
+from atlas_desktop.tui.notes.connections import Connection, ConnectionList, connections_of, option
+from atlas_desktop.tui.notes.editor import LinkMenu, NoteEditor
+from atlas_desktop.tui.notes.entries import (
+    Hits,
+    Row,
+    Shelf,
+    read_shelves,
+    room_mark,
+    rooms_of,
+    row_text,
+    rows_of,
+    text_words,
+)
+from atlas_desktop.tui.notes.preview import NotePreview
+from atlas_desktop.tui.overlays import fit
+from atlas_desktop.tui.provenance.screen import WhyScreen
+from atlas_desktop.tui.provenance.sources import Chosen, reasons_of
+from atlas_desktop.tui.textual_workarounds import SparingScreen
+from atlas_desktop.tui.views import View
+from atlas_desktop.tui.widgets.change_bar import TakeBack, Undo
+from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.tui.widgets.keyline import KeyLine
+from memory.entities import RoomKind
+from memory.errors import NoteNotFound, RoomClosed
+from memory.notes.entities import LinkKind, LinkTarget, Note, NoteEntry, NoteLink
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import RoomServices
+    from atlas_desktop.tui.base import BaseApp
+
+PAGE = 100
+"""Rows that are added to the list at a time."""
+_HITS = 40
+_OFFERED = 12
+_PAUSE_S = 0.35
+"""How long the typed words must stay the same before the texts are searched."""
+_TYPED = ("back", "list")
+"""Actions that work while the field has the focus; all other keys are typed there."""
+_WRITING = ("back", "preview", "links", "follow", "save")
+"""Actions that work while the editor has the focus."""
+_NOT_IN_BIN = ("new", "tags", "rename", "project", "move", "versions")
+_ONLY_IN_BIN = ("restore",)
+_OF_NOTE = ("open", "rename", "delete", "project", "move", "versions", "preview", "links", "restore")
+
+Result = Chosen | AskAbout
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A note that was looked at, by the kind of its room and its id; `at` is the position of the cursor."""
+
+    room: RoomKind
+    note: str
+    at: int = 0
+
+
+class NoteBar(TakeBack[Undo]):
+    """Offers to take a note out of the bin again."""
+
+    action = "notes.undo"
+
+    class Undone(TakeBack.Undone):
+        """The user clicked undo."""
+
+
+class NoteList(OptionList):
+    """The rows of the list."""
+
+    # The keys of a list would hide those of the screen in the footer.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.notes_open", _("Write")),
+        Binding("right", "screen.notes_links", _("Links"), show=False),
+    ]
+    pressed_at: int | None = None
+    """The row under the cursor when the mouse was pressed."""
+
+    def on_mouse_down(self, _event: events.MouseDown) -> None:
+        self.pressed_at = self.highlighted
+
+
+class NotesScreen(View, SparingScreen[Result | None]):
+    """Dismissed with what to open, or None. `visit` is the note that it shows first."""
+
+    CSS_PATH = "notes.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-middle"), (170, "-wide")]  # noqa: RUF012
+    where = Where.NOTES
+    shown_by = "show_notes"
+    AUTO_FOCUS = "NoteList"
+    BINDINGS = [  # noqa: RUF012
+        *bindings(Where.NOTES),
+        *bindings(Where.VIEWS, hidden=True),
+        Binding("down,pagedown", "notes_list", _("To the list"), priority=True, show=False, system=True),
+    ]
+
+    def __init__(self, app: "BaseApp", visit: Visit | None = None) -> None:
+        super().__init__(app.size.width)
+        self.atlas = app
+        self._keeping = app.notes
+        self._visit = visit
+        self._shelves: list[Shelf] = []
+        self._loaded = False
+        self._binned = False
+        self._hits: Sequence[Hits] = ()
+        self._rows: list[Row] = []
+        self._shown = 0
+        """The number of rows that are in the list."""
+        self._room: RoomServices | None = None
+        """The room of the note that is shown."""
+        self._note: Note | None = None
+        self._stored = ""
+        """The text of the note as it was last stored or read."""
+        self.visited: Visit | None = visit
+        """The note that was shown when the screen was closed."""
+        self._way: list[Visit] = []
+        """The notes that links were followed from."""
+        self._connections: list[Connection] = []
+        self._connected: object = None
+        self._timer: Timer | None = None
+        self._title = Static("", id="title", markup=False)
+        self._name_line = Static("", id="name", markup=False)
+        self._state = ""
+        self._list = NoteList(id="notes", markup=False)
+        self._field = CleanInput(
+            placeholder=_("Filter by title, #tag and text"), id="query", select_on_focus=False
+        )
+        self._menu = LinkMenu()
+        self.editor = NoteEditor(self._menu, id="editor")
+        self.editor.take = self._take_target
+        self._preview = NotePreview(self._run_preview)
+        self._links = ConnectionList(id="connections", markup=False)
+        self._bar = NoteBar(id="undo")
+        self.changes = NoteActions(
+            app,
+            marked=lambda: self.marked,
+            show=self._show_new,
+            reload=self.reload,
+            reread=self._reread,
+            bar=self._bar,
+        )
+
+    def compose(self) -> ComposeResult:
+        yield self._title
+        with Container(id="columns"):
+            with Vertical(id="left"):
+                yield self._field
+                yield self._list
+                yield Static("", id="none", markup=False)
+                yield self._bar
+            with Container(id="right"):
+                with Vertical(id="page"):
+                    yield self._name_line
+                    with Horizontal(id="texts"):
+                        yield self.editor
+                        with VerticalScroll(id="preview-box"):
+                            yield self._preview
+                yield self._links
+        yield self._menu
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        self._keeping.stored, self._keeping.take = self._kept, self._take_typed
+        fit(self, self.query_one("#left"), self._draw)
+        self.reload()
+
+    def on_unmount(self) -> None:
+        self._keeping.unlisten(self._kept)
+
+    # --- what is acted on -----------------------------------------------------------------------------
+
+    @property
+    def marked(self) -> Row | None:
+        """The row of the note that is shown, or that is under the cursor of the list."""
+        at = self._list.highlighted
+        row = None if at is None or at >= min(self._shown, len(self._rows)) else self._rows[at]
+        if row is not None and row.heading:
+            return None
+        if self._note is not None and self._room is not None and not self._list.has_focus:
+            return Row(f"note {self._note.id}", self._room, entry_of(self._note))
+        return row
+
+    @property
+    def _words(self) -> str:
+        return self._field.value.strip()
+
+    @property
+    def standing(self) -> bool:
+        """Whether the widgets are still there: a screen that closes loses them first."""
+        return self._list.is_attached and self._name_line.is_attached and self.editor.is_attached
+
+    @property
+    def visit(self) -> Visit | None:
+        """The note that is shown."""
+        if self._note is None or self._room is None:
+            return None
+        return Visit(self._room.store.room, self._note.id, self.editor.position)
+
+    # --- reading --------------------------------------------------------------------------------------
+
+    def reload(self) -> None:
+        """Reads the list again; a newer request replaces one that is running."""
+        if self in self.app.screen_stack:
+            self.atlas.attempt(self._load, group="notes", exclusive=True)
+
+    async def _load(self) -> None:
+        try:
+            self._shelves = await read_shelves(rooms_of(self.atlas), binned=self._binned)
+        except RoomClosed:
+            # The screen closes together with its room.
+            if self in self.app.screen_stack:
+                raise
+            return
+        self._loaded = True
+        visit, self._visit = self._visit, None
+        self._draw()
+        if visit is not None:
+            self._go(visit, write=False)
+
+    def _reread(self) -> None:
+        """Reads the list and the shown note again after a change."""
+        self.reload()
+        if self._note is not None and self._room is not None:
+            self._open(self._room, self._note.id, at=self.editor.position, write=self.editor.has_focus)
+
+    def on_screen_resume(self) -> None:
+        if self._loaded and self._ended is None:
+            # A note may have been extended on the screen that was over this one.
+            self._reread()
+
+    # --- the list -------------------------------------------------------------------------------------
+
+    def _draw(self) -> None:
+        """Shows the rows; the cursor stays on its row."""
+        if not self.standing or not self._loaded:
+            return
+        at = self._list.highlighted or 0
+        kept = self._rows[at].id if at < len(self._rows) else ""
+        self._rows = rows_of(self._shelves, self._words, self._hits)
+        ids = [row.id for row in self._rows]
+        to = ids.index(kept) if kept in ids else min(at, len(ids) - 1)
+        with self.app.batch_update():
+            self._list.clear_options()
+            self._shown = 0
+            self._show_more(to)
+            self._list.display = bool(self._rows)
+            empty = self.query_one("#none", Static)
+            empty.display = not self._rows
+            empty.update(self._nothing())
+            if self._rows:
+                self._list.highlighted = self._first_open(to)
+        self._tell()
+        if not self._rows and not self._words:
+            self._leave_note()
+            self._show_nothing()
+
+    def _show_more(self, to: int = 0) -> None:
+        """Adds rows to the list, at least up to that of the index `to`."""
+        end = min(max(self._shown + PAGE, to + PAGE // 2), len(self._rows))
+        width, now = self._width_of_rows, self.atlas.now()
+        self._list.add_options(
+            [
+                Option(row_text(row, width, now), id=row.id, disabled=bool(row.heading))
+                for row in self._rows[self._shown : end]
+            ]
+        )
+        self._shown = end
+
+    @property
+    def _width_of_rows(self) -> int:
+        # The list has no width of its own while it is empty.
+        return max(self.query_one("#left").size.width - 5, 24)
+
+    def _first_open(self, at: int) -> int | None:
+        """Returns the index of the row at or after a place that is no heading."""
+        order = [*range(max(at, 0), self._shown), *range(max(at, 0))]
+        return next((i for i in order if i < self._shown and not self._rows[i].heading), None)
+
+    def _nothing(self) -> Content:
+        if self._words:
+            return Content(_("No matches."))
+        if self._binned:
+            return Content(_("The bin is empty. Esc leads back to the notes."))
+        return Content(
+            _(
+                "No notes yet.\n\n"
+                "Press n to write one. Notes are Markdown, in your room, and nothing leaves this computer. "
+                "Type [[ to link to another note, a conversation or a document; what links to a note is "
+                "shown beside it.\n\n"
+                "In a conversation, among the memories and in the reader, a key makes a note of what you "
+                "look at. `atlas notes import` takes a folder of Markdown."
+            )
+        )
+
+    def _tell(self) -> None:
+        """Updates the title line and the footer."""
+        if not self.standing:
+            return
+        count = sum(len(shelf.notes) for shelf in self._shelves)
+        if self._binned:
+            line = Content(
+                " · ".join([_("Notes"), ngettext("{count} in the bin", "{count} in the bin", count)])
+            )
+        else:
+            line = Content(" · ".join([_("Notes"), ngettext("{count} note", "{count} notes", count)]))
+        if any(shelf.room.store.room is RoomKind.PRIVATE for shelf in self._shelves):
+            line = Content.assemble(line, " · ", (_("private room unlocked"), "bold $warning"))
+        self._title.update(line, layout=False)
+        self.refresh_bindings()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        if event.option_list is not self._list:
+            return
+        if event.option_index >= self._shown - 1 and self._shown < len(self._rows):
+            self._show_more()
+        row = self._rows[event.option_index]
+        if row.room is not None and row.note is not None and not self._is_shown(row.room, row.note.id):
+            self._way.clear()
+            self._open(row.room, row.note.id, at=None if row.hit is None else row.hit.chunk.begin)
+        self.refresh_bindings()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        if event.option_list is self._links:
+            self._follow(self._connections[event.option_index])
+        elif event.option_index == self._list.pressed_at:
+            # The first click shows the note, the second opens it.
+            self.action_notes_open()
+
+    # --- search ---------------------------------------------------------------------------------------
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._hits = ()
+        self._draw()
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(_PAUSE_S, self._search)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if self._timer is not None:
+            self._timer.stop()
+        self._search()
+        self._list.focus()
+
+    def _search(self) -> None:
+        if self in self.app.screen_stack and text_words(self._words) and not self._binned:
+            self.atlas.attempt(self._search_text, group="notes-search", exclusive=True)
+
+    async def _search_text(self) -> None:
+        words = self._words
+        try:
+            hits = [
+                Hits(room, tuple((await room.notes.search(text_words(words), _HITS)).hits))
+                for room in rooms_of(self.atlas)
+            ]
+        except RoomClosed:
+            if self in self.app.screen_stack:
+                raise
+            return
+        if self.standing and words == self._words:
+            self._hits = [one for one in hits if one.hits]
+            self._draw()
+
+    def action_notes_search(self) -> None:
+        self._show_list()
+        self._field.focus()
+
+    def action_notes_list(self) -> None:
+        """Moves the focus from the field to the list."""
+        self._list.focus()
+
+    # --- the note -------------------------------------------------------------------------------------
+
+    def _is_shown(self, room: "RoomServices", note_id: str) -> bool:
+        return self._note is not None and self._note.id == note_id and self._room is room
+
+    def _open(
+        self, room: "RoomServices", note_id: str, *, at: int | None = None, write: bool = False
+    ) -> None:
+        """Shows a note, with the cursor at a position; `write` gives the editor the focus."""
+        if self in self.app.screen_stack:
+            work = partial(self._load_note, room, note_id, at, write=write)
+            self.atlas.attempt(work, group="notes-open", exclusive=True)
+
+    async def _load_note(self, room: "RoomServices", note_id: str, at: int | None, *, write: bool) -> None:
+        self._leave_note()
+        try:
+            note = await room.notes.get(note_id)
+        except (RoomClosed, NoteNotFound):
+            if self in self.app.screen_stack and self._is_shown(room, note_id):
+                self._show_nothing()
+            return
+        if not self.standing:
+            return
+        typed = self._keeping.text_of(room, note_id)
+        text = note.text if typed is None else typed
+        if not self._is_shown(room, note_id) or self.editor.text != text:
+            self._room, self._note, self._stored = room, note, note.text
+            self.editor.put(text)
+            self.query_one("#preview-box", VerticalScroll).scroll_home(animate=False)
+        self._room, self._note, self._stored = room, note, note.text
+        self.query_one("#right").remove_class("-empty")
+        if at is not None:
+            self.editor.go_to(at)
+        self._connected = None
+        self._tell_note()
+        if write:
+            self._write()
+
+    def _leave_note(self) -> None:
+        """Has the text of the editor stored, before the editor shows something else."""
+        self._take_typed()
+        self._keeping.keep_soon()
+
+    def _take_typed(self) -> None:
+        """Notes what is in the editor if it is not stored: its last change may not have been reported yet."""
+        if self._note is not None and self._room is not None and self.editor.is_attached:
+            text = self.editor.text
+            if text != self._stored and text != self._keeping.text_of(self._room, self._note.id):
+                self._keeping.typed(self._room, self._note.id, lambda: text)
+
+    def forget_private(self) -> bool:
+        self._shelves = [one for one in self._shelves if one.room.store.room is not RoomKind.PRIVATE]
+        self._hits = [one for one in self._hits if one.room.store.room is not RoomKind.PRIVATE]
+        self._way = [one for one in self._way if one.room is not RoomKind.PRIVATE]
+        if self._room is not None and self._room.store.room is RoomKind.PRIVATE:
+            self._show_nothing()
+        self._draw()
+        return True
+
+    def _show_nothing(self) -> None:
+        self._note = self._room = None
+        self._stored = ""
+        self.editor.put("")
+        self._connections = []
+        self._links.clear_options()
+        self._preview.show("", ())
+        self._name_line.update("")
+        right = self.query_one("#right")
+        right.add_class("-empty")
+        if self.editor.has_focus or self._links.has_focus:
+            self._show_list()
+
+    def _show_new(self, room: "RoomServices", note_id: str) -> None:
+        self._way.clear()
+        self.remove_class("-preview")
+        self._open(room, note_id, write=True)
+
+    def _tell_note(self) -> None:
+        """Shows what is known of the note: its name, its preview, its connections."""
+        self._tell_name()
+        self._draw_preview()
+        if self._note is not None and self._room is not None:
+            known = (self._note.id, self._note.links, self._note.backlinks)
+            if known != self._connected:
+                self._connected = known
+                work = partial(self._load_connections, self._note, self._room)
+                self.atlas.attempt(work, group="notes-connections", exclusive=True)
+        self.refresh_bindings()
+
+    def _tell_name(self) -> None:
+        """Updates the line above the text."""
+        note, room = self._note, self._room
+        if note is None or room is None or not self._name_line.is_attached:
+            return
+        mark = room_mark(room.store.room)
+        state = self._saved
+        about = [f"#{clean_line(tag)}" for tag in note.tags]
+        about += [_("project {name}", name=clean_line(note.project))] if note.project else []
+        parts = [" ".join(about)] if about else []
+        line = Content.assemble(
+            (f"{mark} ", "bold $warning") if mark else "",
+            (clean_line(note.title), "bold"),
+            (f"  {' · '.join([*parts, state])}", "$quiet"),
+        )
+        self._state = state
+        self._name_line.update(line, layout=False)
+
+    @property
+    def _saved(self) -> str:
+        """Whether the text is stored, in words."""
+        if self._note is None or self._room is None:
+            return ""
+        if self._note.deleted_at is not None:
+            return _("in the bin")
+        if self._keeping.text_of(self._room, self._note.id) is None:
+            return _("saved")
+        return _("not saved yet") if self._keeping.failing else "…"
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        if self._note is None or self._room is None:
+            return
+        waiting = self._keeping.waiting
+        self._keeping.typed(self._room, self._note.id, lambda: self.editor.text)
+        if not waiting:
+            self._tell_name()
+        self.editor.look_for_link()
+
+    def _kept(self, room: "RoomServices", note: Note) -> None:
+        """Shows what is known of a note that has just been stored."""
+        if not self.standing:
+            return
+        self._show_entry(room, entry_of(note))
+        if self._is_shown(room, note.id):
+            self._note, self._stored = note, note.text
+            self._tell_note()
+
+    def _show_entry(self, room: "RoomServices", entry: NoteEntry) -> None:
+        """Brings the row of a note up to date; it keeps its place until the list is read again."""
+        self._shelves = [
+            replace(shelf, notes=tuple(entry if one.id == entry.id else one for one in shelf.notes))
+            if shelf.room is room
+            else shelf
+            for shelf in self._shelves
+        ]
+        for index, row in enumerate(self._rows[: self._shown]):
+            if row.note is not None and row.note.id == entry.id and row.room is room:
+                self._rows[index] = new = replace(row, note=entry)
+                text = row_text(new, self._width_of_rows, self.atlas.now())
+                self._list.replace_option_prompt_at_index(index, text)
+
+    # --- preview --------------------------------------------------------------------------------------
+
+    def _run_preview(self, work: Any) -> None:
+        self.atlas.attempt(work, group="notes-preview", exclusive=True)
+
+    def _draw_preview(self) -> None:
+        if self._note is not None and self.query_one("#preview-box").display:
+            self._preview.show(self._note.text, self._note.links)
+
+    def action_notes_preview(self) -> None:
+        """Shows the preview in place of the editor, or the editor again."""
+        if self.has_class("-narrow"):
+            self.add_class("-note")
+        self.toggle_class("-preview")
+        box = self.query_one("#preview-box", VerticalScroll)
+        if self.has_class("-preview"):
+            box.focus()
+        elif box.has_focus:
+            self.editor.focus()
+        self.call_after_refresh(self._draw_preview)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._draw_preview)
+
+    def on_note_preview_link_clicked(self, event: NotePreview.LinkClicked) -> None:
+        event.stop()
+        self._follow_link(event.link)
+
+    # --- links ----------------------------------------------------------------------------------------
+
+    async def _load_connections(self, note: Note, room: "RoomServices") -> None:
+        try:
+            found = await connections_of(note, room)
+        except RoomClosed:
+            if self in self.app.screen_stack:
+                raise
+            return
+        if not self.standing or self._note is None or self._note.id != note.id:
+            return
+        at = self._links.highlighted
+        self._connections = found
+        with self.app.batch_update():
+            self._links.clear_options()
+            self._links.add_options([option(row) for row in found])
+            if not found:
+                words = _("Nothing is linked yet. Type [[ in the text to link to something.")
+                self._links.add_option(Option(Content.styled(words, "$quiet"), disabled=True))
+            if at is not None and at < len(found) and found[at].leads:
+                self._links.highlighted = at
+
+    def _follow_link(self, link: NoteLink) -> None:
+        if link.to is None:
+            self._offer_note(link.text)
+        else:
+            self._follow(Connection(Content(""), link.kind, link.to))
+
+    def _offer_note(self, name: str) -> None:
+        """Asks whether to write the note that a link names."""
+        self.changes.new(clean_line(name))
+
+    def _follow(self, row: Connection) -> None:
+        """Opens what a row leads to."""
+        if row.to is None or self._room is None or row.kind is None:
+            return
+        room = self._room
+        match row.kind:
+            case LinkKind.NOTE:
+                if (here := self.visit) is not None:
+                    self._way.append(here)
+                self._open(room, row.to, at=row.at or 0, write=True)
+            case LinkKind.SESSION:
+                self.dismiss(Chosen(row.to, None))
+            case LinkKind.MESSAGE:
+                self.atlas.attempt(partial(self._open_message, room, row.to), group="notes-follow")
+            case LinkKind.MEMORY:
+                self.atlas.attempt(partial(self._open_memory, room, row.to), group="notes-follow")
+            case LinkKind.DOCUMENT:
+                self.app.push_screen(ReaderScreen(self.atlas, room, row.to), self._left)
+
+    async def _open_message(self, room: "RoomServices", message_id: str) -> None:
+        found = next(one for one in await room.store.variants(message_id) if one.id == message_id)
+        self.dismiss(Chosen(found.session_id, found.id))
+
+    async def _open_memory(self, room: "RoomServices", memory_id: str) -> None:
+        reasons = await reasons_of(room, memory_id, self.atlas.now())
+        if self.app.screen is self:
+            self.app.push_screen(WhyScreen(self.atlas, reasons), self._left)
+
+    def _left(self, wanted: Result | None) -> None:
+        if wanted is not None:
+            self.dismiss(wanted)
+
+    def _go(self, visit: Visit, *, write: bool) -> None:
+        """Shows a note that was looked at before, if it is still there."""
+        for shelf in self._shelves:
+            if shelf.room.store.room is visit.room:
+                index = next((i for i, row in enumerate(self._rows) if row.id == f"note {visit.note}"), None)
+                if index is not None and not write:
+                    if index >= self._shown:
+                        self._show_more(index)
+                    with self.prevent(OptionList.OptionHighlighted):
+                        self._list.highlighted = index
+                self._open(shelf.room, visit.note, at=visit.at, write=write)
+
+    def action_notes_follow(self) -> None:
+        """Opens the link under the cursor of the editor."""
+        at = self.editor.position
+        links = [] if self._note is None else self._note.links
+        link = next((one for one in links if one.begin <= at <= one.end), None)
+        if link is None:
+            self.atlas.say(_("There is no link under the cursor."))
+        else:
+            self._follow_link(link)
+
+    # --- completion -----------------------------------------------------------------------------------
+
+    def on_note_editor_naming(self, event: NoteEditor.Naming) -> None:
+        event.stop()
+        if event.typed is None:
+            self.atlas.workers.cancel_group(self.atlas, "notes-complete")
+            self._menu.offer(())
+        else:
+            work = partial(self._complete, event.typed)
+            self.atlas.attempt(work, group="notes-complete", exclusive=True)
+
+    async def _complete(self, typed: str) -> None:
+        if self._room is None:
+            return
+        try:
+            found = await self._room.notes.targets(typed, limit=_OFFERED)
+        except RoomClosed:
+            if self in self.app.screen_stack:
+                raise
+            return
+        if self.standing and self.editor.has_focus:
+            here = None if self._note is None else self._note.id
+            self._menu.offer([one for one in found if one.id != here], self.editor.cursor_screen_offset)
+
+    def _take_target(self) -> None:
+        if (target := self._menu.picked) is not None:
+            self._insert(target)
+
+    def _insert(self, target: LinkTarget) -> None:
+        self.editor.complete(target, self._menu.targets)
+
+    def on_link_menu_picked(self, event: LinkMenu.Picked) -> None:
+        event.stop()
+        self._insert(event.target)
+        self.editor.focus()
+
+    # --- navigation -----------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        self.add_class("-note")
+        self.remove_class("-links")
+        if self.has_class("-preview"):
+            self.query_one("#preview-box").focus()
+        else:
+            self.editor.focus()
+        self.refresh_bindings()
+
+    def _show_list(self) -> None:
+        self.remove_class("-note", "-links")
+        self._list.focus()
+
+    def action_notes_open(self) -> None:
+        """Goes to the editor of the note under the cursor."""
+        at = self._list.highlighted
+        row = None if at is None or at >= len(self._rows) else self._rows[at]
+        if row is None or row.note is None or row.room is None:
+            return
+        position = None if row.hit is None else row.hit.chunk.begin
+        if self._is_shown(row.room, row.note.id) and position is None:
+            self._write()
+        else:
+            self._open(row.room, row.note.id, at=position, write=True)
+
+    def action_notes_links(self) -> None:
+        """Goes to what the note is connected with; a narrow screen shows it in place of the rest."""
+        if self._note is None:
+            return
+        self.add_class("-links")
+        self._links.focus()
+        if self._links.highlighted is None:
+            self._links.action_first()
+        self.refresh_bindings()
+
+    @property
+    def _on_page(self) -> bool:
+        """Whether the editor, the preview or the connections have the focus."""
+        focused = self.focused
+        return focused is not None and self.query_one("#right") in focused.ancestors
+
+    def back(self) -> None:
+        self.action_notes_back()
+
+    def action_notes_back(self) -> None:
+        """Returns the way one came: from the links, from a followed link, to the list, out of the search, of
+        the bin, then closes the screen."""
+        if self._links.has_focus and self.has_class("-note"):
+            self._write()
+        elif self._on_page and self._way:
+            self._go(self._way.pop(), write=True)
+        elif self._on_page:
+            self._leave_note()
+            self._show_list()
+        elif self._field.value:
+            self._field.value = ""
+            self._list.focus()
+        elif self._field.has_focus and self._list.display:
+            self._list.focus()
+        elif self._binned:
+            self.action_notes_bin()
+        else:
+            self.dismiss(None)
+
+    def dismiss(self, result: Result | None = None) -> Any:
+        """Closes the screen; what is typed is stored."""
+        self.visited = self.visit
+        self._leave_note()
+        return super().dismiss(result)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        if event.widget is self._list or event.widget is self._field:
+            self.remove_class("-note", "-links")
+        elif event.widget is self.editor:
+            self.add_class("-note")
+            self.remove_class("-links")
+        self.refresh_bindings()
+
+    # --- actions --------------------------------------------------------------------------------------
+
+    def action_notes_new(self) -> None:
+        self.changes.new()
+
+    def action_notes_save(self) -> None:
+        """Stores the text now; it is stored by itself, too."""
+        self.atlas.attempt(self._save, group="notes-save")
+
+    async def _save(self) -> None:
+        self._take_typed()
+        await self._keeping.keep_all()
+        self.atlas.say(_("Saved."))
+
+    def action_notes_rename(self) -> None:
+        self.changes.rename()
+
+    def action_notes_delete(self) -> None:
+        self.changes.delete(binned=self._binned)
+
+    def action_notes_restore(self) -> None:
+        self.changes.restore()
+
+    def action_notes_undo(self) -> None:
+        self.changes.undo()
+
+    def action_notes_bin(self) -> None:
+        """Shows the notes in the bin, or the others again."""
+        self._leave_note()
+        self._binned = not self._binned
+        self._hits = ()
+        self._list.highlighted = None
+        self.reload()
+
+    def action_notes_project(self) -> None:
+        self.changes.file()
+
+    def action_notes_move(self) -> None:
+        self.changes.move()
+
+    def action_notes_versions(self) -> None:
+        self.changes.versions()
+
+    def action_notes_tags(self) -> None:
+        """Shows the tags; the chosen one filters the list."""
+        self.atlas.attempt(self._choose_tag, group="notes-change", exclusive=True)
+
+    async def _choose_tag(self) -> None:
+        from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
+
+        counts: dict[str, int] = {}
+        for room in rooms_of(self.atlas):
+            for tag, count in (await room.store.notes.tags()).items():
+                counts[tag] = counts.get(tag, 0) + count
+        if not counts:
+            self.atlas.say(_("No note has a tag yet. Write #tag anywhere in the text of one."))
+            return
+        choices = [
+            Choice(tag, f"#{clean(tag)}", ngettext("{count} note", "{count} notes", counts[tag]))
+            for tag in sorted(counts, key=lambda tag: (-counts[tag], tag))
+        ]
+        chosen = await self.atlas.push_screen_wait(PickScreen(_("Tags"), choices))
+        if chosen is not None:
+            self._field.value = f"#{chosen}"
+            self._list.focus()
+
+    def on_note_bar_undone(self) -> None:
+        self.changes.undo()
+
+    # --- availability ---------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        deed = action.removeprefix("notes_")
+        if deed == action:
+            return super().check_action(action, parameters)
+        if deed == "list":
+            return self._field.has_focus and bool(self._rows)
+        if self._field.has_focus:
+            return deed in _TYPED
+        if self.editor.has_focus:
+            return deed in _WRITING
+        return self._allowed(deed)
+
+    def _allowed(self, deed: str) -> bool:
+        """Whether an action is available while nothing is typed."""
+        if deed in (_NOT_IN_BIN if self._binned else _ONLY_IN_BIN):
+            return False
+        match deed:
+            case "follow" | "save":
+                return False
+            case "open":
+                return self._list.has_focus and self.marked is not None
+            case "undo":
+                return self._bar.offered is not None
+            case "move":
+                return self._can_move
+        return deed not in _OF_NOTE or self.marked is not None
+
+    @property
+    def _can_move(self) -> bool:
+        row, chat = self.marked, self.atlas.chat
+        if row is None or row.room is None or chat is None:
+            return False
+        return row.room.store.room is not RoomKind.OFF_RECORD and not self.atlas.is_demo
+
+
+def entry_of(note: Note) -> NoteEntry:
+    """Returns a note as the list shows it."""
+    return NoteEntry(
+        id=note.id,
+        title=note.title,
+        words=note.text[:300],
+        project=note.project,
+        tags=note.tags,
+        updated_at=note.updated_at,
+        external_id=note.external_id,
+        deleted_at=note.deleted_at,
+    )

@@ -1,0 +1,381 @@
+"""The Notes view: what is written, linked, found there."""
+
+from collections.abc import Callable
+
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList
+
+from atlas_desktop.services.notes.reading import read_note
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.notes.dialogs import TitleScreen, VersionsScreen
+from atlas_desktop.tui.notes.screen import NotesScreen
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
+from tests.tui.desk import NOW, Stage, talk
+from tests.tui.driving import assert_until, on, settle, shown, type_text
+
+Make = Callable[..., Stage]
+
+
+async def notebook(store: InMemoryStore | None = None) -> tuple[InMemoryStore, dict[str, str]]:
+    """A store with three notes that link to each other, and their ids by title."""
+    store = store or InMemoryStore(FakeClock(NOW))
+    texts = {
+        "Harbours": "# Harbours\n\nBodø and Moskenes. #travel",
+        "Ferries": "The ferry leaves from [[Harbours]] at eight.\n\nNobody wrote about [[Whales]] yet.",
+        "Summer": "First [[Ferries|the ferry]], then the islands. #travel #plans",
+    }
+    made = {}
+    for title, text in texts.items():
+        (made[title],) = await store.notes.put([read_note(title, text)])
+    return store, made
+
+
+async def look(pilot: Pilot[None], place: Stage, words: str) -> NotesScreen:
+    """Opens the view, and waits for these words in it."""
+    await settle(pilot)
+    await pilot.press("f8")
+    await assert_until(pilot, lambda: on(place.app, NotesScreen) and words in shown(place))
+    await settle(pilot)
+    return browser(place)
+
+
+def browser(place: Stage) -> NotesScreen:
+    screen = place.app.screen
+    assert isinstance(screen, NotesScreen)
+    return screen
+
+
+async def mark(pilot: Pilot[None], place: Stage, note_id: str) -> None:
+    """Moves the cursor to a note."""
+    listing = browser(place).query_one("#notes", OptionList)
+    listing.focus()
+    listing.highlighted = listing.get_option_index(f"note {note_id}")
+    await settle(pilot)
+
+
+async def text_of(store: InMemoryStore, ref: str) -> str:
+    return (await store.notes.get(ref)).text
+
+
+async def test_an_empty_view_explains_itself_and_a_new_note_is_written(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await look(pilot, place, "No notes yet.")
+        await pilot.press("n")
+        await assert_until(pilot, lambda: on(place.app, TitleScreen))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "A note needs a title" in shown(place))
+        await type_text(pilot, "Tides")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, NotesScreen) and browser(place).editor.has_focus)
+        await type_text(pilot, "The moon")
+        await pilot.press("enter")
+        await type_text(pilot, "pulls #sea")
+        await pilot.press("escape")
+        await settle(pilot)
+        assert await text_of(place.store, "Tides") == "The moon\npulls #sea"
+        await assert_until(pilot, lambda: "#sea" in shown(place))
+
+
+async def test_a_taken_title_is_refused_in_words(make: Make) -> None:
+    store, _ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await look(pilot, place, "3 notes")
+        await pilot.press("n")
+        await type_text(pilot, "ferries")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "There is already a note with this title." in shown(place))
+        assert on(place.app, TitleScreen)
+
+
+async def test_the_list_shows_notes_with_their_tags_and_what_is_linked(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await look(pilot, place, "Summer")
+        assert "#plans #travel" in shown(place)
+        await mark(pilot, place, ids["Ferries"])
+        await assert_until(pilot, lambda: "Linked from" in shown(place))
+        text = shown(place)
+        assert "← Summer" in text
+        assert "First [[Ferries|the ferry]], then the islands." in text
+        assert "→ Harbours" in text
+        assert "? Whales" in text
+        assert "leads nowhere" in text
+
+
+async def test_neighbours_two_steps_away_are_a_tree(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Summer"])
+        await assert_until(pilot, lambda: "Neighbours" in shown(place))
+        assert "└ Ferries" in shown(place)
+        assert "  └ Harbours" in shown(place)
+
+
+async def test_a_link_is_followed_and_esc_leads_back_the_way(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Summer"])
+        await pilot.press("enter", "ctrl+g", "enter")
+        await assert_until(pilot, lambda: "leaves from" in screen.editor.text)
+        await assert_until(pilot, lambda: screen.editor.has_focus)
+        await settle(pilot)
+        await pilot.press("ctrl+g")
+        links = screen.query_one("#connections", OptionList)
+        links.highlighted = next(i for i, row in enumerate(screen._connections) if row.to == ids["Harbours"])
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "# Harbours" in screen.editor.text)
+        await settle(pilot)
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: "leaves from" in screen.editor.text)
+        await settle(pilot)
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: "First [[Ferries" in screen.editor.text)
+        await settle(pilot)
+        await pilot.press("escape", "escape")
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
+
+
+async def test_what_is_typed_is_stored_by_itself_and_when_the_view_is_left(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Harbours"])
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: screen.editor.has_focus)
+        await type_text(pilot, "Also ")
+        await pilot.pause(1.0)
+        await settle(pilot)
+        assert (await text_of(store, ids["Harbours"])).startswith("Also # Harbours")
+        assert "saved" in shown(place)
+        await type_text(pilot, "now ")
+        await pilot.press("f3")
+        await settle(pilot)
+        assert (await text_of(store, ids["Harbours"])).startswith("Also now # Harbours")
+
+
+async def test_text_typed_just_before_another_note_is_shown_is_kept(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Summer"])
+        screen._write()
+        screen.editor.insert("Before: ", (0, 0))
+        # The change has not been reported to the screen when the other note is shown.
+        screen._open(place.app.room, ids["Harbours"])
+        await settle(pilot)
+        assert "# Harbours" in screen.editor.text
+        assert (await text_of(store, ids["Summer"])).startswith("Before: First")
+        assert (await text_of(store, ids["Harbours"])).startswith("# Harbours")
+
+
+async def test_quitting_stores_what_is_typed(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    kept: list[str] = []
+    close = store.close
+
+    async def closing() -> None:
+        kept.append(await text_of(store, ids["Summer"]))
+        await close()
+
+    store.close = closing  # type: ignore[method-assign]
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Summer"])
+        screen._write()
+        await type_text(pilot, "Hurry ")
+        await pilot.press("ctrl+q")
+        await assert_until(pilot, lambda: kept)
+    assert kept[0].startswith("Hurry First")
+
+
+async def test_undo_takes_typing_back_in_the_editor(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Summer"])
+        await pilot.press("enter")
+        before = screen.editor.text
+        await type_text(pilot, "x")
+        assert screen.editor.text != before
+        await pilot.press("ctrl+z")
+        assert screen.editor.text == before
+        await pilot.press("ctrl+z")
+        assert screen.editor.text == before
+
+
+async def test_an_earlier_version_is_looked_at_and_brought_back(make: Make) -> None:
+    store, ids = await notebook()
+    (await store.notes.get(ids["Summer"]))
+    await store.notes.put([read_note("Summer", "Only rain.", note=ids["Summer"])])
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Summer"])
+        await pilot.press("v")
+        await assert_until(pilot, lambda: on(place.app, VersionsScreen) and "the islands" in shown(place))
+        await pilot.press("enter")
+        await settle(pilot)
+        assert "the islands" in screen.editor.text
+        assert (await text_of(store, ids["Summer"])).startswith("First [[Ferries")
+
+
+async def test_renaming_a_note_changes_the_links_to_it(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Harbours"])
+        await pilot.press("r")
+        await assert_until(pilot, lambda: on(place.app, TitleScreen) and "Links to it follow" in shown(place))
+        place.app.screen.query_one(Input).value = "Ports"
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "Ports" in shown(place) and on(place.app, NotesScreen))
+        await settle(pilot)
+        assert "[[Ports]]" in await text_of(store, ids["Ferries"])
+
+
+async def test_a_note_goes_to_the_bin_comes_back_and_is_deleted_for_good(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40), notifications=True) as pilot:
+        await look(pilot, place, "3 notes")
+        await mark(pilot, place, ids["Summer"])
+        await pilot.press("delete")
+        await assert_until(pilot, lambda: "moved to the bin" in shown(place) and "2 notes" in shown(place))
+        await pilot.press("u")
+        await assert_until(pilot, lambda: "3 notes" in shown(place))
+        await mark(pilot, place, ids["Summer"])
+        await pilot.press("delete")
+        await assert_until(pilot, lambda: "2 notes" in shown(place))
+        await pilot.press("b")
+        await assert_until(pilot, lambda: "1 in the bin" in shown(place))
+        await settle(pilot)
+        await pilot.press("e")
+        await assert_until(pilot, lambda: "The bin is empty" in shown(place))
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: "3 notes" in shown(place))
+        await mark(pilot, place, ids["Summer"])
+        await pilot.press("delete", "b")
+        await assert_until(pilot, lambda: "1 in the bin" in shown(place))
+        await settle(pilot)
+        await pilot.press("delete")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        await pilot.press("tab", "enter")
+        await assert_until(pilot, lambda: "The bin is empty" in shown(place))
+        assert [one.title for one in await store.notes.list(binned=True)] == []
+
+
+async def test_typing_filters_by_title_tag_and_text(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+
+        def titles() -> list[str]:
+            return [row.note.title for row in screen._rows if row.note is not None and row.hit is None]
+
+        await pilot.press("slash")
+        await type_text(pilot, "harb")
+        await assert_until(pilot, lambda: "Harbours" in titles() and "Summer" not in titles())
+        screen.query_one(Input).value = "#travel"
+        await assert_until(pilot, lambda: sorted(titles()) == ["Harbours", "Summer"])
+        screen.query_one(Input).value = "Moskenes"
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: any(row.hit for row in screen._rows))
+        assert {row.note.id for row in screen._rows if row.hit and row.note} == {ids["Harbours"]}
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: len(titles()) == 3)
+
+
+async def test_a_tag_is_chosen_from_a_list(make: Make) -> None:
+    store, _ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await pilot.press("t")
+        await assert_until(pilot, lambda: "#travel" in shown(place) and "2 notes" in shown(place))
+        await pilot.press("down", "enter")
+        await settle(pilot)
+        assert screen.query_one(Input).value == "#plans"
+        assert [row.note.title for row in screen._rows if row.note] == ["Summer"]
+
+
+async def test_the_preview_shows_links_under_their_current_title(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Summer"])
+        await pilot.press("ctrl+r")
+        await assert_until(pilot, lambda: "First the ferry, then the islands." in shown(place))
+        await pilot.press("ctrl+r")
+        await assert_until(pilot, lambda: "First the ferry, then" not in shown(place))
+
+
+async def test_a_wide_screen_shows_source_and_preview_side_by_side(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(200, 60)) as pilot:
+        await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Summer"])
+        await assert_until(pilot, lambda: "First the ferry, then the islands." in shown(place))
+        assert "First [[Ferries|the ferry]]" in shown(place)
+
+
+async def test_names_of_links_are_completed(make: Make) -> None:
+    store, ids = await notebook()
+    await talk(store, "Harbour talk", [("Where?", "There.")])
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Summer"])
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: screen.editor.has_focus)
+        await pilot.press("[", "[")
+        await type_text(pilot, "har")
+        await assert_until(pilot, lambda: len(screen._menu.targets) == 2)
+        assert "conversation" in shown(place)
+        await pilot.press("down", "tab")
+        assert screen.editor.text.startswith("[[Harbour talk]]First")
+        assert not screen._menu.is_open
+        await pilot.press("[", "[")
+        await type_text(pilot, "har")
+        await assert_until(pilot, lambda: screen._menu.is_open)
+        await pilot.press("escape")
+        assert not screen._menu.is_open
+        assert screen.editor.has_focus
+
+
+async def test_the_private_room_s_notes_are_marked_and_go_with_it(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40), notifications=True) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Summer"])
+        await pilot.press("m")
+        from tests.tui.driving import open_private
+
+        await open_private(pilot, place)
+        await assert_until(pilot, lambda: "private Summer" in shown(place))
+        await settle(pilot)
+        assert "private room unlocked" in shown(place)
+        await mark(pilot, place, ids["Summer"])
+        screen._write()
+        await type_text(pilot, "Secret ")
+        await place.desk.rooms.leave_private()
+        await assert_until(pilot, lambda: "Summer" not in shown(place))
+        assert "Secret" not in shown(place)
+        assert on(place.app, NotesScreen)
