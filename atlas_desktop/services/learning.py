@@ -102,7 +102,9 @@ class LearningService:
 
     async def notes_changed(self) -> None:
         """Queues learning from notes that have changed."""
-        if self._settings().learn != "off" and self._settings().learn_from_notes:
+        if self._settings().learn == "off" or not self._settings().learn_from_notes:
+            return
+        if await self._store.notes.unlearned(limit=1):
             await self._background.add(LEARN_FROM_NOTES, ALL, priority=Priority.LOW)
 
     async def _learn_from_notes(self, _job: Job) -> None:

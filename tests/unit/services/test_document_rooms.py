@@ -109,7 +109,6 @@ async def test_a_private_note_takes_what_was_learned_from_it_out_of_the_open_roo
     assert await opened.knowledge.select() == []
     assert [one.title for one in await opened.notes.list()] == ["Log"]
     assert [one.to for one in (await opened.notes.get(log.id)).links] == [None]
-    await private.learning.notes_changed()
     await private.background.run()
     assert [one.text for one in await private.knowledge.select()] == ["I live in Kiel."]
     await two.rooms.move_document(note.id, RoomKind.OPEN)
