@@ -21,7 +21,8 @@ from tests.tui.desk import NamedModel, Stage, stage
 from tests.tui.watchdog import watched
 
 PARAGRAPH = (
-    "The moon pulls the water, and the Earth turns under **two bulges** of it. See [[Ferries]] and #tides. " * 4
+    "The moon pulls the water, and the Earth turns under **two bulges** of it. See [[Ferries]] and #tides. "
+    * 4
 )
 
 
@@ -73,7 +74,9 @@ async def typing(pilot: Pilot[None], place: Stage, screen: NotesScreen, keys: in
 async def measure(size: tuple[int, int], keys: int, rounds: int, length: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = await room(Path(folder), ())
-        await store.notes.put([read_note("Ferries", "They leave at eight."), read_note("Tides", long_note(length))])
+        await store.notes.put(
+            [read_note("Ferries", "They leave at eight."), read_note("Tides", long_note(length))]
+        )
         place = stage(Path(folder), store=cast("Any", store), model=NamedModel(["Yes."]))
         async with place.app.run_test(size=size) as pilot:
             await until(lambda: place.app.chat is not None and place.app.chat.is_mounted)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
@@ -198,6 +199,20 @@ async def test_quitting_stores_what_is_typed(make: Make) -> None:
         await pilot.press("ctrl+q")
         await assert_until(pilot, lambda: kept)
     assert kept[0].startswith("Hurry First")
+
+
+async def test_keys_typed_fast_keep_their_order(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Summer"])
+        screen._write()
+        await settle(pilot)
+        for key, sign in [("a", "a"), ("b", "b"), ("backspace", None), ("c", "c"), ("end", None), ("d", "d")]:
+            place.app.post_message(Key(key, sign))
+        await assert_until(pilot, lambda: screen.editor.text[-1:] == "d")
+        assert screen.editor.text == "acFirst [[Ferries|the ferry]], then the islands. #travel #plansd"
 
 
 async def test_undo_takes_typing_back_in_the_editor(make: Make) -> None:

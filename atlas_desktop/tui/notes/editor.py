@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from textual import events
+from textual.binding import Binding
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.geometry import Offset
@@ -27,6 +28,14 @@ KINDS = {
     LinkKind.DOCUMENT: N_("document"),
 }
 _UNDO_STEPS = 500
+_EDITS = {
+    key: binding.action
+    for binding in TextArea.BINDINGS
+    if isinstance(binding, Binding)
+    for key in binding.key.split(",")
+    if key not in ("f6", "f7")
+}
+"""The keys that move the cursor or change the text; the function keys show other screens."""
 _LONGEST = 60
 
 
@@ -174,7 +183,7 @@ class NoteEditor(TextArea):
         self._naming = None
         self.load_text(text)
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         # Textual calls the handler of the base class after this one, unless the default is prevented.
         if self.menu.is_open and self._chosen(event.key):
             event.stop()
@@ -182,6 +191,11 @@ class NoteEditor(TextArea):
         elif event.key == "escape":
             # The base class would give the focus to the next widget.
             event.prevent_default()
+        elif (action := _EDITS.get(event.key)) is not None:
+            # Textual runs bindings later than it inserts letters: keys typed fast would change places.
+            event.stop()
+            event.prevent_default()
+            await self.run_action(action)
 
     def _chosen(self, key: str) -> bool:
         """Passes a key on to the list of names; returns whether it was meant for it."""

@@ -126,11 +126,14 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._rows: list[Row] = []
         self._shown = 0
         """The number of rows that are in the list."""
+        self._row_width = 24
         self._room: RoomServices | None = None
         """The room of the note that is shown."""
         self._note: Note | None = None
         self._stored = ""
         """The text of the note as it was last stored or read."""
+        self._opening: tuple[str, bool] | None = None
+        """The note that is being read, and whether the editor then gets the focus."""
         self.visited: Visit | None = visit
         """The note that was shown when the screen was closed."""
         self._way: list[Visit] = []
@@ -259,6 +262,9 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._rows = rows_of(self._shelves, self._words, self._hits)
         ids = [row.id for row in self._rows]
         to = ids.index(kept) if kept in ids else min(at, len(ids) - 1)
+        if (width := self.query_one("#left").size.width) > 0:
+            # The list itself has no width while it is empty, and neither has one while the note covers it.
+            self._row_width = max(width - 5, 24)
         with self.app.batch_update():
             self._list.clear_options()
             self._shown = 0
@@ -277,7 +283,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
     def _show_more(self, to: int = 0) -> None:
         """Adds rows to the list, at least up to that of the index `to`."""
         end = min(max(self._shown + PAGE, to + PAGE // 2), len(self._rows))
-        width, now = self._width_of_rows, self.atlas.now()
+        width, now = self._row_width, self.atlas.now()
         self._list.add_options(
             [
                 Option(row_text(row, width, now), id=row.id, disabled=bool(row.heading))
@@ -285,11 +291,6 @@ class NotesScreen(View, SparingScreen[Result | None]):
             ]
         )
         self._shown = end
-
-    @property
-    def _width_of_rows(self) -> int:
-        # The list has no width of its own while it is empty.
-        return max(self.query_one("#left").size.width - 5, 24)
 
     def _first_open(self, at: int) -> int | None:
         """Returns the index of the row at or after a place that is no heading."""
@@ -335,6 +336,9 @@ class NotesScreen(View, SparingScreen[Result | None]):
             self._show_more()
         row = self._rows[event.option_index]
         if row.room is not None and row.note is not None and not self._is_shown(row.room, row.note.id):
+            if self._opening is not None and self._opening[0] == row.note.id:
+                # Enter was pressed before this was told.
+                return
             self._way.clear()
             self._open(row.room, row.note.id, at=None if row.hit is None else row.hit.chunk.begin)
         self.refresh_bindings()
@@ -401,6 +405,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
     ) -> None:
         """Shows a note, with the cursor at a position; `write` gives the editor the focus."""
         if self in self.app.screen_stack:
+            self._opening = note_id, write
             work = partial(self._load_note, room, note_id, at, write=write)
             self.atlas.attempt(work, group="notes-open", exclusive=True)
 
@@ -412,6 +417,9 @@ class NotesScreen(View, SparingScreen[Result | None]):
             if self in self.app.screen_stack and self._is_shown(room, note_id):
                 self._show_nothing()
             return
+        finally:
+            if self._opening == (note_id, write):
+                self._opening = None
         if not self.standing:
             return
         typed = self._keeping.text_of(room, note_id)
@@ -539,7 +547,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
         for index, row in enumerate(self._rows[: self._shown]):
             if row.note is not None and row.note.id == entry.id and row.room is room:
                 self._rows[index] = new = replace(row, note=entry)
-                text = row_text(new, self._width_of_rows, self.atlas.now())
+                text = row_text(new, self._row_width, self.atlas.now())
                 self._list.replace_option_prompt_at_index(index, text)
 
     # --- preview --------------------------------------------------------------------------------------
@@ -553,14 +561,14 @@ class NotesScreen(View, SparingScreen[Result | None]):
 
     def action_notes_preview(self) -> None:
         """Shows the preview in place of the editor, or the editor again."""
+        box, shown = self.query_one("#preview-box", VerticalScroll), not self.has_class("-preview")
+        if shown:
+            self.set_focus(box)
+        elif box.has_focus:
+            self.set_focus(self.editor)
         if self.has_class("-narrow"):
             self.add_class("-note")
-        self.toggle_class("-preview")
-        box = self.query_one("#preview-box", VerticalScroll)
-        if self.has_class("-preview"):
-            box.focus()
-        elif box.has_focus:
-            self.editor.focus()
+        self.set_class(shown, "-preview")
         self.call_after_refresh(self._draw_preview)
 
     def on_resize(self) -> None:
@@ -695,17 +703,15 @@ class NotesScreen(View, SparingScreen[Result | None]):
     # --- navigation -----------------------------------------------------------------------------------
 
     def _write(self) -> None:
+        # First the focus: Textual moves that of a widget that is hidden, also when it is elsewhere by then.
+        self.set_focus(self.query_one("#preview-box") if self.has_class("-preview") else self.editor)
         self.add_class("-note")
         self.remove_class("-links")
-        if self.has_class("-preview"):
-            self.query_one("#preview-box").focus()
-        else:
-            self.editor.focus()
         self.refresh_bindings()
 
     def _show_list(self) -> None:
+        self.set_focus(self._list)
         self.remove_class("-note", "-links")
-        self._list.focus()
 
     def action_notes_open(self) -> None:
         """Goes to the editor of the note under the cursor."""
@@ -723,8 +729,8 @@ class NotesScreen(View, SparingScreen[Result | None]):
         """Goes to what the note is connected with; a narrow screen shows it in place of the rest."""
         if self._note is None:
             return
+        self.set_focus(self._links)
         self.add_class("-links")
-        self._links.focus()
         if self._links.highlighted is None:
             self._links.action_first()
         self.refresh_bindings()
@@ -857,6 +863,9 @@ class NotesScreen(View, SparingScreen[Result | None]):
 
     def _allowed(self, deed: str) -> bool:
         """Whether an action is available while nothing is typed."""
+        if self._opening is not None and self._opening[1]:
+            # The next keys are meant for the editor.
+            return deed == "back"
         if deed in (_NOT_IN_BIN if self._binned else _ONLY_IN_BIN):
             return False
         match deed:
