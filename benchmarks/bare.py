@@ -87,6 +87,26 @@ class Appending:
                 raise RuntimeError("llama_decode failed")
 
 
+def embed(model: Path, threads: int) -> None:
+    """Embeds lists of texts, one list a line, one text after another; prints the seconds of each list."""
+    llm = llama_cpp.Llama(
+        str(model),
+        embedding=True,
+        n_ctx=512,
+        n_batch=512,
+        n_ubatch=512,
+        n_threads=threads,
+        n_threads_batch=threads,
+        verbose=False,
+    )
+    for line in sys.stdin:
+        texts = json.loads(line)
+        began = time.perf_counter()
+        for text in texts:
+            llm.embed(text, normalize=True, truncate=True)
+        print(json.dumps({"seconds": time.perf_counter() - began}), flush=True)
+
+
 def main() -> int:
     task, model = sys.argv[1], Path(sys.argv[2])
     match kernels(model):
@@ -98,6 +118,9 @@ def main() -> int:
             hide_amx()
     if task == "stream":
         print(json.dumps(stream(model, int(sys.argv[3]), sys.argv[4])))
+        return 0
+    if task == "embed":
+        embed(model, int(sys.argv[3]))
         return 0
     context = Appending(model)
     for line in sys.stdin:

@@ -18,7 +18,6 @@ import json
 import re
 import sqlite3
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -39,12 +38,10 @@ from memory.documents.ranking import (
     GrainWeights,
     Parts,
     Weights,
-    best,
     everywhere,
     gather,
     of_documents,
     of_pages,
-    score,
     total,
     weigh,
 )
@@ -52,8 +49,6 @@ from memory.recall.words import carries_meaning, content_words, without_names
 
 FOLDS = 5
 KS = (1, 3, 5, 10, 20)
-SPEED_CHUNKS = 100_000
-COMMON = 20_000
 KEPT = 200
 """Pages or documents of a question that the fitting considers: the best of each part."""
 Vector = NDArray[np.float32]
@@ -85,7 +80,6 @@ class Index:
             );
             CREATE VIRTUAL TABLE asked USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2');
             CREATE VIRTUAL TABLE temp.places USING fts5vocab (main, chunks_fts, instance);
-            CREATE VIRTUAL TABLE temp.counts USING fts5vocab (main, chunks_fts, row);
             CREATE VIRTUAL TABLE temp.asked_places USING fts5vocab (main, asked, instance);
             """
         )
@@ -99,8 +93,6 @@ class Index:
         )
         self.allowed = np.ones(len(pieces), np.bool_)
         self.vectors: Vector | None = None
-        self.within = (0, len(pieces))
-        self.at_most = len(pieces)
 
     def stems(self, text: str) -> list[str]:
         self._conn.execute("DELETE FROM asked")
@@ -108,27 +100,21 @@ class Index:
         return [term for (term,) in self._conn.execute("SELECT term FROM asked_places ORDER BY offset")]
 
     def word(self, term: str) -> ChunkPosting:
-        """Returns where a stem occurs; nothing if that is in more than `at_most` chunks."""
-        known = self._conn.execute("SELECT doc FROM temp.counts WHERE term = ?", (term,)).fetchone()
-        if known is None or known[0] > self.at_most:
-            return ChunkPosting(term, [], [])
+        """Returns where a stem occurs."""
         found = dict(
             self._conn.execute(
-                """
-                SELECT col, json_group_array(doc) FROM temp.places
-                WHERE term = ? AND doc BETWEEN ? AND ? GROUP BY col
-                """,
-                (term, *self.within),
+                "SELECT col, json_group_array(doc) FROM temp.places WHERE term = ? GROUP BY col", (term,)
             ).fetchall()
         )
-        return ChunkPosting(term, json.loads(found.get("text", "[]")), json.loads(found.get("context", "[]")))
+        text, context = (
+            np.array(json.loads(found.get(column, "[]")), np.int64) for column in ("text", "context")
+        )
+        return ChunkPosting(term, text, context)
 
     def looked(self, one: Looked) -> ChunkPosting:
-        rows = self._conn.execute(
-            "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid BETWEEN ? AND ?",
-            (one.match, *self.within),
-        )
-        return ChunkPosting(one.phrases[0], [seq for (seq,) in rows], [], one.weight)
+        rows = self._conn.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (one.match,))
+        text = np.array(rows.fetchall(), np.int64).ravel()
+        return ChunkPosting(one.phrases[0], text, text[:0], one.weight)
 
     def postings(self, question: str, *, table: bool = True) -> list[ChunkPosting]:
         """Returns those of a question; with `table`, also those of the lines of statements."""
@@ -178,7 +164,7 @@ def scifact(data: dict[str, Any]) -> tuple[Index, list[Asked]]:
     return Index("", pieces), asked
 
 
-def report(one: Report, number: int) -> tuple[Index, list[Asked]]:
+def parsed_report(one: Report) -> ParsedText:
     begins = [sum(len(page) + 1 for page in one.pages[:at]) for at in range(len(one.pages))]
     text = "".join(f"{page}\n" for page in one.pages)
     headings = []
@@ -186,9 +172,12 @@ def report(one: Report, number: int) -> tuple[Index, list[Asked]]:
         at = text.upper().find(title.upper(), begins[page - 1])
         headings.append(Heading(level, title, at))
     headings.sort(key=lambda heading: heading.begin)
-    title = f"{one.company} {YEAR} annual report"
-    parsed = ParsedText(text, tuple(begins), tuple(headings), title=title)
-    found = Index(title, [(0, *piece) for piece in pieces_of(parsed, "application/pdf")])
+    return ParsedText(text, tuple(begins), tuple(headings), title=f"{one.company} {YEAR} annual report")
+
+
+def report(one: Report, number: int) -> tuple[Index, list[Asked]]:
+    parsed = parsed_report(one)
+    found = Index(parsed.title, [(0, *piece) for piece in pieces_of(parsed, "application/pdf")])
     # Pages without text have no number in the columns; these reports have none.
     asked = [
         Asked(question.text, frozenset(page - 1 for page in question.pages), number % FOLDS, question.kind)
@@ -358,40 +347,9 @@ async def kind(
     return found
 
 
-def speed(made_up: Sequence[tuple[Index, list[Asked]]]) -> None:
-    """Prints the processor time of questions, without that of the embedding and of the vector scan."""
-    pieces = [
-        (number, "", text, 1 + int(index.columns.page[index.columns.rows[str(seq)]]))
-        for number in range(SPEED_CHUNKS // 240)
-        for index, _ in made_up[number % len(made_up) :][:1]
-        for seq, text in enumerate(index.texts)
-    ]
-    room = Index("", pieces)
-    cosine = np.random.default_rng(1).uniform(-1, 1, len(pieces))
-    middle = room.columns.document == len(room.columns.documents) // 2
-    seqs = room.columns.seq[middle]
-    print(f"\nAmong {len(pieces):,} chunks, ms of the processor, p50 and p95:")
-    for name, allowed, within, at_most in (
-        ("within one report", middle, (int(seqs.min()), int(seqs.max())), len(pieces)),
-        ("in all of them", room.allowed, (0, len(pieces)), COMMON),
-    ):
-        room.within, room.at_most = within, at_most
-        took: dict[str, list[float]] = {"read postings": [], "rank": []}
-        for one in (one for _, asked in made_up for one in asked[::6]):
-            began = time.process_time()
-            postings = room.postings(one.text, table=len(pieces) == at_most)
-            read = time.process_time()
-            best(room.columns, score(room.columns, allowed, postings, cosine, Weights()), Grain.PAGE, 10)
-            took["read postings"].append(1000 * (read - began))
-            took["rank"].append(1000 * (time.process_time() - read))
-        shown = (f"{part} {np.median(ms):.0f}, {np.percentile(ms, 95):.0f}" for part, ms in took.items())
-        print(f"  {name:<20}{'; '.join(shown)}")
-
-
 async def main(data: dict[str, Any], folder: Path | None, *, check: bool) -> None:
     weights = Weights()
     made_up = [report(one, number) for number, one in enumerate(reports())]
-    speed(made_up)
     pages = await kind("Made-up annual reports", Grain.PAGE, made_up, folder)
     pages.table(weights.page)
     documents = await kind("SciFact", Grain.DOCUMENT, [scifact(data)], folder)

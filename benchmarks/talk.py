@@ -89,9 +89,12 @@ def scratch() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="atlas-bench-")
 
 
-async def say(place: Place, text: str, session: str | None, *, max_tokens: int = 16) -> Replied:
-    """Runs one turn, greedily so that two runs give the same reply."""
-    options = place.desk.turn_options()
+async def say(
+    place: Place, text: str, session: str | None, *, max_tokens: int = 16, documents: tuple[str, ...] = ()
+) -> Replied:
+    """Runs one turn, greedily so that two runs give the same reply. The session is about `documents` from
+    then on."""
+    options = replace(place.desk.turn_options(), documents=documents)
     options = replace(options, params=replace(options.params, max_tokens=max_tokens, temperature=0.0, seed=1))
     turn = place.room.chat.turn(text, session=session, options=options)
     done: Replied | None = None

@@ -188,7 +188,7 @@ class Erased:
     emptied for the same reason. `places` names what else contained the text and no longer does, one name for
     each item: tag, category, project, saved search, attachment, persona, template, draft, instructions.
     `copies` are the sessions with an identical message that was not erased, as in a fork, last used first.
-    `documents` and `chunks` are documents and the pieces of their texts.
+    `documents`, `notes` and `chunks` are documents, notes, and the pieces of their texts.
     """
 
     messages: int
@@ -209,6 +209,7 @@ class Erased:
     copies: tuple[Copy, ...] = ()
     documents: int = 0
     chunks: int = 0
+    notes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,3 +56,4 @@ class Affected:
     documents: tuple[Excerpt, ...] = ()
     touched: tuple[str, ...] = ()
     """Sessions that lost content, in whole or in part."""
+    notes: tuple[Excerpt, ...] = ()

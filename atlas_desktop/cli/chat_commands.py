@@ -302,8 +302,14 @@ class RoomCommands:
 
     # --- rooms ------------------------------------------------------------------------------------
 
+    async def _to(self, destination: RoomKind) -> phrases.Consequence:
+        """Returns what moving the session will do."""
+        moving = self._talk.session
+        lost = 0 if moving is None else await self._rooms.documents_lost([moving], destination)
+        return phrases.of_move(self._here, destination, lost)
+
     async def private(self, _rest: str) -> None:
-        if not self._agreed("/private", phrases.of_move(self._here, RoomKind.PRIVATE), _YES):
+        if not self._agreed("/private", await self._to(RoomKind.PRIVATE), _YES):
             return
         talk = self._talk
         private = await talk.ctx.enter_private()
@@ -319,7 +325,7 @@ class RoomCommands:
 
     async def open(self, rest: str) -> None:
         talk = self._talk
-        if not self._agreed("/open", phrases.of_move(self._here, RoomKind.OPEN), rest):
+        if not self._agreed("/open", await self._to(RoomKind.OPEN), rest):
             return
         if self._here is RoomKind.OFF_RECORD:
             await self.keep("")

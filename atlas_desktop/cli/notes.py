@@ -1,17 +1,23 @@
 """`atlas notes`: the commands for notes."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
 
 from atlas_desktop.cli import output
-from atlas_desktop.cli.context import Context, counting, given_text
+from atlas_desktop.cli.context import Context, counting, dumps, given_text, whole
 from atlas_desktop.cli.turns import read_text
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
+from atlas_desktop.phrases.notes import reason_text
+from memory.notes.markup import snippet
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.notes.mirroring import MirrorReport
     from atlas_desktop.services.room import RoomServices
     from memory.entities import RoomKind
     from memory.notes.entities import Note
@@ -71,6 +77,21 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "item", metavar="ID", help=_("a note, or the id of a session, message, memory or document")
     )
 
+    parser = add("mentions", mentions, _("list where a note is mentioned without a link"))
+    note(parser)
+
+    parser = add("suggest", suggest, _("suggest links from a note to others, with reasons"))
+    parser.add_argument("note", metavar="ID", nargs="?", help=_("a note: its id, its path or its title"))
+    parser.add_argument(
+        "-k", dest="k", metavar="N", type=int, default=10, help=_("at most N suggestions (default: 10)")
+    )
+    parser.add_argument("--stdin", action="store_true", help=_("read one note per line from standard input"))
+    parser.add_argument("--jsonl", action="store_true", help=_("print one object per line"))
+
+    parser = add("link", link, _("link a note to another, at its end"))
+    note(parser)
+    parser.add_argument("target", metavar="TARGET", help=_("the note to link to"))
+
     parser = add("search", search, _("search in notes by words and meaning"))
     parser.add_argument("query", metavar="QUERY", help=_("what to look for"))
     parser.add_argument(
@@ -84,6 +105,11 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
     parser = add("export", export_notes, _("write all notes as Markdown files"))
     parser.add_argument("folder", metavar="DIR", help=_("the folder; files that have changed there stay"))
+
+    parser = add("mirror", mirror, _("keep a folder of Markdown files and its notes in step, both ways"))
+    parser.add_argument("folder", metavar="DIR", nargs="?", help=_("the folder; without it, all are updated"))
+    parser.add_argument("--off", action="store_true", help=_("stop; notes and files stay"))
+    parser.add_argument("--project", metavar="P", help=_("project of the notes"))
 
     parser = add("private", make_private, _("move notes to the private room; asks for the passphrase"))
     parser.add_argument("notes", metavar="ID", nargs="+", help=_("a note"))
@@ -109,6 +135,7 @@ def _text(args: argparse.Namespace) -> str | None:
 async def new(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     made = await room.notes.new(args.title, _text(args) or "", project=args.project)
+    await room.note_mirror.step_all()
     ctx.emit(output.note(made, room.store.room), _("Saved the note {id}.", id=made.id))
     return Exit.DONE
 
@@ -128,6 +155,7 @@ async def edit(ctx: Context, args: argparse.Namespace) -> int:
         changed = await room.notes.extend(note.id, given_text(args.append))
     else:
         changed = await room.notes.revert(note.id, args.to)
+    await room.note_mirror.step_all()
     ctx.emit(output.note(changed, room.store.room), _("Saved."))
     return Exit.DONE
 
@@ -135,6 +163,7 @@ async def edit(ctx: Context, args: argparse.Namespace) -> int:
 async def rename(ctx: Context, args: argparse.Namespace) -> int:
     room, note = await _find(ctx, args.note)
     changed = await room.notes.rename(note.id, args.title)
+    await room.note_mirror.step_all()
     ctx.emit(output.note(changed, room.store.room), _("Renamed to “{title}”.", title=changed.title))
     return Exit.DONE
 
@@ -210,6 +239,92 @@ async def backlinks(ctx: Context, args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
+async def mentions(ctx: Context, args: argparse.Namespace) -> int:
+    room, note = await _find(ctx, args.note)
+    found = await room.notes.mentions(note.id)
+    others = {one.id: one for one in await room.store.notes.get_many([one.note for one in found])}
+    value = [
+        {
+            "note": one.note,
+            "title": others[one.note].title,
+            "at": list(one.at),
+            "snippet": snippet(others[one.note].text, *one.at),
+        }
+        for one in found
+        if one.note in others
+    ]
+    ctx.emit(
+        value, "\n".join(f"{one['title']}: {one['snippet']}" for one in value) or _("No unlinked mentions.")
+    )
+    return Exit.DONE
+
+
+async def suggest(ctx: Context, args: argparse.Namespace) -> int:
+    if args.stdin == (args.note is not None):
+        raise UsageError(_("It is not clear which note is meant."), _("Give either an ID or --stdin."))
+    await ctx.unlock()
+    if args.stdin:
+        for at, line in enumerate(sys.stdin, start=1):
+            if line.strip():
+                ref, k = _suggest_line(whole(line, line=at).strip(), args.k, at)
+                print(dumps((await _suggestions(ctx, ref, k))[0]), flush=True)
+        return Exit.DONE
+    value, lines = await _suggestions(ctx, args.note, args.k)
+    ctx.emit(value, "\n".join(lines) or _("No suggestions."))
+    return Exit.DONE
+
+
+class _Line(msgspec.Struct, frozen=True):
+    note: Annotated[str, msgspec.Meta(min_length=1)]
+    k: int | None = None
+
+
+def _suggest_line(line: str, k: int, at: int) -> tuple[str, int]:
+    """Returns the note and the number of suggestions that a line asks for."""
+    if not line.startswith("{"):
+        return line, k
+    try:
+        given = msgspec.json.decode(line, type=_Line)
+    except (msgspec.DecodeError, UnicodeError):
+        raise UsageError(
+            _("Line {number} names no note.", number=at), _('Give an id, a path, or {"note": …, "k": …}.')
+        ) from None
+    return given.note, k if given.k is None else given.k
+
+
+async def _suggestions(ctx: Context, ref: str, k: int) -> tuple[dict[str, Any], list[str]]:
+    """Returns the suggestions for a note as JSON, and as lines for people."""
+    if not 1 <= k <= _MOST:
+        raise UsageError(_("{k} is not a valid number of hits.", k=k), _("Choose 1 to {most}.", most=_MOST))
+    room, note = await _find(ctx, ref)
+    found = await room.notes.suggest(note.id, k)
+    ids = [*(one.note for one in found), *(other for one in found for other in one.reason.notes)]
+    others = {one.id: one for one in await room.store.notes.get_many(list(dict.fromkeys(ids)))}
+    titles = {one.id: one.title for one in others.values()}
+    suggestions = [
+        {
+            "note": one.note,
+            "external_id": others[one.note].external_id or None,
+            "title": titles[one.note],
+            "score": round(one.score, 6),
+            "parts": {name: round(part, 6) for name, part in one.parts.items()},
+            "reason": reason_text(one.reason, titles),
+        }
+        for one in found
+        if one.note in others
+    ]
+    lines = [f"{one['score']:.2f}  {one['title']}: {one['reason']}" for one in suggestions]
+    return {"note": note.id, "suggestions": suggestions}, lines
+
+
+async def link(ctx: Context, args: argparse.Namespace) -> int:
+    room, note = await _find(ctx, args.note)
+    changed = await room.notes.link(note.id, (await room.notes.get(args.target)).id)
+    await room.note_mirror.step_all()
+    ctx.emit(output.note(changed, room.store.room), _("Saved."))
+    return Exit.DONE
+
+
 async def search(ctx: Context, args: argparse.Namespace) -> int:
     if not 1 <= args.k <= _MOST:
         raise UsageError(
@@ -260,6 +375,8 @@ async def delete(ctx: Context, args: argparse.Namespace) -> int:
     by_room = [(room, [note.id for owner, note in found if owner is room]) for room in ctx.opened]
     if not args.forever:
         count = sum([await room.notes.delete(ids) for room, ids in by_room])
+        for room, _ids in by_room:
+            await room.note_mirror.step_all()
         ctx.emit(
             {"deleted": count, "notes": [note.id for _room, note in found]},
             ngettext("Moved {count} note to the bin.", "Moved {count} notes to the bin.", count),
@@ -275,6 +392,7 @@ async def restore(ctx: Context, args: argparse.Namespace) -> int:
     found = [await _find(ctx, ref) for ref in dict.fromkeys(args.notes)]
     for room in ctx.opened:
         await room.notes.restore([note.id for owner, note in found if owner is room])
+        await room.note_mirror.step_all()
     ctx.emit(
         {"restored": [note.id for _room, note in found]},
         ngettext("Restored {count} note.", "Restored {count} notes.", len(found)),
@@ -343,6 +461,64 @@ async def export_notes(ctx: Context, args: argparse.Namespace) -> int:
     ]
     ctx.emit(value, "\n".join(lines))
     return Exit.FAILED if report.skipped else Exit.DONE
+
+
+async def mirror(ctx: Context, args: argparse.Namespace) -> int:
+    room = await ctx.unlock()
+    if args.folder is None:
+        if args.off:
+            raise UsageError(_("It is not clear which folder is meant."), _("Give DIR with --off."))
+        reports = await room.note_mirror.step_all()
+    elif args.off:
+        ended = await room.note_mirror.end(args.folder)
+        ctx.emit({"folder": ended.path, "in_step": False}, _("No longer in step: {path}", path=ended.path))
+        return Exit.DONE
+    else:
+        with closing(ctx.progress(_("Importing"))) as progress:
+            began = await room.note_mirror.begin(
+                args.folder, project=args.project, progress=counting(progress)
+            )
+        reports = [began]
+    value = [
+        {
+            "added": one.taken.added,
+            "updated": one.taken.updated,
+            "conflicts": list(one.taken.conflicts),
+            "written": one.written,
+            "removed": one.removed,
+            "deleted": one.binned,
+            "held_back": one.held_back,
+            "problems": list(one.problems),
+        }
+        for one in reports
+    ]
+    ctx.emit(
+        value, "\n".join(line for one in reports for line in _mirrored(one)) or _("No folder is in step.")
+    )
+    return Exit.FAILED if any(one.problems for one in reports) else Exit.DONE
+
+
+def _mirrored(report: "MirrorReport") -> list[str]:
+    lines = [
+        _(
+            "Read {read} files, wrote {written}, removed {removed}; {deleted} notes went to the bin.",
+            read=number(report.taken.added + report.taken.updated),
+            written=number(report.written),
+            removed=number(report.removed),
+            deleted=number(report.binned),
+        )
+    ]
+    if report.held_back:
+        lines.append(
+            _(
+                "{count} files are missing at once: their notes stay. Delete the notes if that is right.",
+                count=number(report.held_back),
+            )
+        )
+    lines += [
+        _("{path}: changed here and on disk; both are kept", path=one) for one in report.taken.conflicts
+    ]
+    return lines + [_("{path}: cannot be reached", path=one) for one in report.problems]
 
 
 # --- rooms ------------------------------------------------------------------------------------------

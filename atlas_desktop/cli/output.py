@@ -599,6 +599,8 @@ def memory(view: "MemoryView") -> dict[str, Any]:
 
 def source(value: "SourceView") -> dict[str, Any]:
     message = value.message
+    if not value.source.session_id:
+        return {"note": value.source.message_id, "title": value.note, "quote": value.source.quote}
     return {
         "session": value.source.session_id,
         "message": value.source.message_id,
@@ -710,6 +712,7 @@ def _facts(value: "MemoryDetails") -> list[str]:
     told += [_("expires {when}", when=local(one.expires_at))] if one.expires_at else []
     for each in view.sources:
         when = f" ({local(each.message.created_at)})" if each.message else ""
+        when = f" ({_('note “{title}”', title=clean_line(each.note))})" if each.note else when
         told.append(_("quote: “{quote}”", quote=clean_line(each.source.quote)) + when)
     told += [
         _("before: {text} (version {version})", text=clean_line(each.text), version=each.version)
@@ -734,4 +737,5 @@ def forget_preview(affected: "Affected") -> dict[str, Any]:
         "messages": [{"id": one.id, "text": one.text} for one in affected.messages],
         "memories": [{"id": one.id, "text": one.text} for one in affected.memories],
         "documents": [{"id": one.id, "title": one.text} for one in affected.documents],
+        "notes": [{"id": one.id, "title": one.text} for one in affected.notes],
     }

@@ -97,7 +97,8 @@ def marked(session: "Session") -> str:
 
 
 async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
-    from memory.search.entities import Order
+    from memory.search.entities import ItemKind, Order
+    from memory.search.language import of_kind
 
     if args.limit < 0:
         raise UsageError(_("The number of results is out of range."), _("Use 0 or more."))
@@ -105,6 +106,11 @@ async def search_messages(ctx: Context, args: argparse.Namespace) -> int:
     finding, asked = await _understood(ctx, " ".join(map(str.strip, args.query)))
     if asked.query.empty:
         raise UsageError(_("The query is empty."), _("Give words or filters, such as tag:work."))
+    if of_kind(asked.query, ItemKind.MESSAGE) is None:
+        raise UsageError(
+            _("This command finds messages, and the query is about documents only."),
+            _("To find passages of documents: `atlas docs search`."),
+        )
     order = Order.RECENT if args.recent else Order.BEST
     page = await finding.messages(asked.query, limit=args.limit, order=order)
     ctx.emit(

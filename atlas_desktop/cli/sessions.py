@@ -15,7 +15,7 @@ from atlas_desktop.services.cleaning import clean_line
 
 if TYPE_CHECKING:
     from atlas_desktop.services.retention import Removed
-    from memory.entities import Message
+    from memory.entities import Message, RoomKind, Session
     from memory.retention import Expired, RetentionPolicy
 
 
@@ -38,24 +38,31 @@ def add_room_moves(add: Add) -> None:
 async def make_private(ctx: Context, args: argparse.Namespace) -> int:
     from memory.entities import RoomKind
 
-    ctx.private = True
-    await ctx.unlock()
-    session = await ctx.desk.rooms.move(args.session, RoomKind.PRIVATE)
-    ctx.emit(
-        output.session(session),
-        _("“{title}” is now in the private room. It is shown only with --private.", title=session.title),
-    )
+    session, lost = await _moved(ctx, args.session, RoomKind.PRIVATE)
+    words = _("“{title}” is now in the private room. It is shown only with --private.", title=session.title)
+    ctx.emit(output.session(session), f"{words} {lost}".strip())
     return Exit.DONE
 
 
 async def make_open(ctx: Context, args: argparse.Namespace) -> int:
     from memory.entities import RoomKind
 
+    session, lost = await _moved(ctx, args.session, RoomKind.OPEN)
+    words = _("“{title}” is now in the open room.", title=session.title)
+    ctx.emit(output.session(session), f"{words} {lost}".strip())
+    return Exit.DONE
+
+
+async def _moved(ctx: Context, ref: str, destination: "RoomKind") -> "tuple[Session, str]":
+    """Moves a session; returns it, and what became of the documents that it used, in words."""
+    from atlas_desktop.phrases.rooms import lost_documents
+
     ctx.private = True
     await ctx.unlock()
-    session = await ctx.desk.rooms.move(args.session, RoomKind.OPEN)
-    ctx.emit(output.session(session), _("“{title}” is now in the open room.", title=session.title))
-    return Exit.DONE
+    room, session = await ctx.desk.rooms.find(ref)
+    lost = await ctx.desk.rooms.documents_lost([session.id], destination)
+    moved = await ctx.desk.rooms.move(session.id, destination)
+    return moved, lost_documents(lost, room.store.room) if lost else ""
 
 
 async def keep(ctx: Context, args: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ _FORGETTING_TEXTS = {
     "messages": N_("Messages:"),
     "memories": N_("Memories:"),
     "documents": N_("Documents:"),
+    "notes": N_("Notes:"),
 }
 _PLACE_COUNTS = {
     "tag": plural("1 tag", "{count} tags"),
@@ -34,6 +35,7 @@ _KIND_COUNTS = {
     "summaries": plural("1 summary", "{count} summaries"),
     "memories": plural("1 memory", "{count} memories"),
     "documents": plural("1 document", "{count} documents"),
+    "notes": plural("1 note", "{count} notes"),
     "chunks": plural("1 passage", "{count} passages"),
     "vectors": plural("1 vector", "{count} vectors"),
     "fulltext": plural("1 full-text entry", "{count} full-text entries"),
@@ -49,6 +51,7 @@ def counts(erased: "Erased", snapshots: int = 0) -> dict[str, int]:
         "summaries": erased.summaries,
         "memories": erased.memories,
         "documents": erased.documents,
+        "notes": erased.notes,
         "chunks": erased.chunks,
         "vectors": erased.vectors,
         "fulltext": erased.full_text,
@@ -76,6 +79,7 @@ def preview_text(affected: "Affected", *, shown: int = 8, ids: bool = True) -> s
         ("messages", affected.messages, len(affected.messages)),
         ("memories", affected.memories, affected.erased.memories),
         ("documents", affected.documents, affected.erased.documents),
+        ("notes", affected.notes, affected.erased.notes),
     ):
         if found:
             rows.append(_(_FORGETTING_TEXTS[name]))

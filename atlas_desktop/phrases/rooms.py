@@ -93,8 +93,38 @@ def of_mode(now: MemoryMode, then: MemoryMode, *, room: RoomKind, begun: bool) -
     return Consequence(_("What Atlas learned here so far stays until you forget it. {now}", now=_now(then)))
 
 
-def of_move(source: RoomKind, destination: RoomKind) -> Consequence:
-    """Returns the effect of moving a session from one room to another."""
+def of_move(source: RoomKind, destination: RoomKind, documents: int = 0) -> Consequence:
+    """Returns the effect of moving a session from one room to another; it uses so many documents."""
+    told = _of_move(source, destination)
+    if source is destination or not documents:
+        return told
+    return Consequence(f"{told.words} {losing_documents(documents, source)}", told.asks)
+
+
+def losing_documents(documents: int, source: RoomKind) -> str:
+    """Tells what becomes of the documents that sessions use, when the sessions leave their room."""
+    return ngettext(
+        "A document in use stays in {room}: what moves loses the link to it, its passages and its citations.",
+        "{count} documents in use stay in {room}: what moves loses the links to them, their passages and "
+        "their citations.",
+        documents,
+        room=_room(source),
+    )
+
+
+def lost_documents(documents: int, source: RoomKind) -> str:
+    """Tells what became of the documents that a session used before it left their room."""
+    return ngettext(
+        "A document in use stayed in {room}: the session lost the link to it, its passages and its "
+        "citations.",
+        "{count} documents in use stayed in {room}: the session lost the links to them, their passages and "
+        "their citations.",
+        documents,
+        room=_room(source),
+    )
+
+
+def _of_move(source: RoomKind, destination: RoomKind) -> Consequence:
     if source is destination:
         return Consequence(_("Nothing changes: it is already in {room}.", room=_room(source)))
     if destination is RoomKind.PRIVATE:

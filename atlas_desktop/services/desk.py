@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -163,6 +163,11 @@ class RoomsService:
 
     # --- finding ----------------------------------------------------------------------------------
 
+    async def documents_lost(self, session_ids: Collection[str], destination: RoomKind) -> int:
+        """Returns how many documents sessions would lose by a move: documents stay in their room."""
+        rooms = [room for room in self._desk.open_rooms if room.store.room is not destination]
+        return sum([await room.store.documents.used_in(session_ids) for room in rooms])
+
     async def find(self, ref: str) -> "tuple[RoomServices, Session]":
         """Returns a session (by id, a prefix of one, or `last`) and the open room that contains it.
 
@@ -241,6 +246,7 @@ class RoomsService:
                 raise
             await source.epochs.forget(departure.recalled_in)
         await target.documents.remember()
+        await target.learning.notes_changed()
         return await target.store.documents.get(document.id)
 
     async def find_document(self, ref: str) -> "tuple[RoomServices, Document]":
@@ -283,6 +289,7 @@ class RoomsService:
                     continue
                 if move.kind is MovedKind.DOCUMENT:
                     await target.documents.remember()
+                    await target.learning.notes_changed()
                 else:
                     await target.recall.remember(move.item_id)
                 done += 1

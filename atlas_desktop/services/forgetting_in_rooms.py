@@ -133,6 +133,7 @@ def _together(parts: Sequence[Affected]) -> Affected:
         tuple(one for part in parts for one in part.memories),
         tuple(one for part in parts for one in part.documents),
         tuple(one for part in parts for one in part.touched),
+        tuple(one for part in parts for one in part.notes),
     )
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from memory.learning.memory_writer import MemoryWriter
 
 LEARN = "learn"
+LEARN_FROM_NOTES = "learn_from_notes"
 DIGEST = "digest"
 ALL = "all"
 _DAILY = timedelta(days=1)
@@ -54,6 +55,7 @@ class LearningService:
         self._changed = changed
         self._trust = Trust()
         background.register(LEARN, self._learn)
+        background.register(LEARN_FROM_NOTES, self._learn_from_notes)
         background.register(DIGEST, self._digest)
         background.register_duty(Duty("digests of important sessions", _DAILY, DIGEST))
         background.register_hook(self.after_reply)
@@ -97,6 +99,17 @@ class LearningService:
         """Queues learning from everything that was not learned from yet."""
         if await self._store.memories.unlearned(limit=1):
             await self._background.add(LEARN, ALL, priority=Priority.LOW)
+
+    async def notes_changed(self) -> None:
+        """Queues learning from notes that have changed."""
+        if self._settings().learn != "off" and self._settings().learn_from_notes:
+            await self._background.add(LEARN_FROM_NOTES, ALL, priority=Priority.LOW)
+
+    async def _learn_from_notes(self, _job: Job) -> None:
+        if self._settings().learn == "off" or not self._settings().learn_from_notes:
+            return
+        if await self._learner(with_model=False).learn_from_notes():
+            await self._changed()
 
     async def important(self, session_id: str) -> None:
         """Queues the digest of a session that was marked important."""

@@ -50,10 +50,14 @@ from models.ports import ChatModel
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """The text behind a memory, with the message that contains it; None if that cannot be found any more."""
+    """The text behind a memory, with the message that contains it; None if that cannot be found any more.
+
+    Of a memory that was learned from a note, `note` is the note's title.
+    """
 
     source: MemorySource
     message: Message | None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +170,10 @@ class KnowledgeService:
     async def _view(self, memory: Memory, known: dict[str, Message | None]) -> MemoryView:
         sources = []
         for source in await self._memories.sources(memory.id):
+            if not source.session_id:
+                notes = await self._store.notes.get_many([source.message_id])
+                sources.append(SourceView(source, None, notes[0].title if notes else ""))
+                continue
             if source.message_id not in known:
                 known[source.message_id] = await self._message(source)
             sources.append(SourceView(source, known[source.message_id]))

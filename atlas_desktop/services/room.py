@@ -20,7 +20,9 @@ from atlas_desktop.services.loaded_model import Model
 from atlas_desktop.services.memories import KnowledgeService, UpkeepService
 from atlas_desktop.services.notes.bin import NoteBin
 from atlas_desktop.services.notes.folders import NoteFolders
+from atlas_desktop.services.notes.mirroring import NoteMirror
 from atlas_desktop.services.notes.notebook import NoteService
+from atlas_desktop.services.notes.suggestions import NoteSuggestions
 from atlas_desktop.services.organising import FilingService, OrganisingService
 from atlas_desktop.services.personas import PersonaService
 from atlas_desktop.services.projects import ProjectService
@@ -79,6 +81,7 @@ class RoomServices:
     documents: DocumentService
     notes: NoteService
     note_folders: NoteFolders
+    note_mirror: NoteMirror
     personas: PersonaService
     branches: BranchService
     snapshots: "SnapshotStore | None" = None
@@ -97,6 +100,7 @@ class RoomServices:
             stack.push_async_callback(self.background.stop)
             stack.push_async_callback(self.recall.stop)
             stack.push_async_callback(self.documents.stop_following)
+            stack.push_async_callback(self.note_mirror.stop_following)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +174,14 @@ class RoomFactory:
             DocumentParser,
             None if self.settings().jobs.on_battery else self.power,
         )
-        notes = NoteService(store, self.clock, search, chunk_embedder.queue, documents.remove)
+
+        async def note_changed() -> None:
+            await chunk_embedder.queue()
+            await learning.notes_changed()
+
+        suggestions = NoteSuggestions(store, lambda: self.model().embedder)
+        notes = NoteService(store, self.clock, search, note_changed, documents.remove, suggestions)
+        note_folders = NoteFolders(store, self.clock, notes, chunk_embedder.queue)
         NoteBin(store, self.clock, background, documents.erase, lambda: self.settings().retention)
         room = RoomServices(
             store=store,
@@ -207,7 +218,14 @@ class RoomFactory:
             attachments=AttachmentService(store, epochs),
             documents=documents,
             notes=notes,
-            note_folders=NoteFolders(store, self.clock, notes, chunk_embedder.queue),
+            note_folders=note_folders,
+            note_mirror=NoteMirror(
+                store,
+                self.clock,
+                notes,
+                note_folders,
+                None if self.settings().jobs.on_battery else self.power,
+            ),
             branches=BranchService(store),
             personas=PersonaService(store, lambda: self.settings().chat.system_prompt),
             snapshots=snapshots,

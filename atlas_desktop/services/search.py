@@ -2,16 +2,20 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from atlas_desktop.services.cleaning import clean_line
 from memory.clock import LocalZone
-from memory.errors import SavedSearchNotFound
+from memory.documents.entities import Document, DocumentHit, DocumentMatch, DocumentQuery, Grain
+from memory.entities import RoomKind
+from memory.errors import DocumentNotFound, SavedSearchNotFound
 from memory.recall.entities import RecallQuery
 from memory.search.entities import (
     All,
+    ItemKind,
     MessageHit,
     Order,
     Page,
@@ -22,7 +26,7 @@ from memory.search.entities import (
     Snippet,
     When,
 )
-from memory.search.language import parse
+from memory.search.language import of_kind, parse, wanted_words
 from memory.search.snippets import snippet
 
 if TYPE_CHECKING:
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from memory.recall.entities import Hit
 
-H = TypeVar("H", MessageHit, SessionHit)
+H = TypeVar("H", MessageHit, SessionHit, DocumentMatch)
 
 _ASKED = 200
 """Messages nearest to a question that are checked against the rest of the query."""
@@ -77,14 +81,17 @@ class FindingService:
 
         `exhaustive` as in `FindStore.sessions`. Raises what the store raises.
         """
-        if query.question:
-            hits = await self._by_meaning(query)
+        said = of_kind(query, ItemKind.MESSAGE)
+        if said is None:
+            return Page((), 0)
+        if said.question:
+            hits = await self._by_meaning(said)
             return _cut(_of_sessions(hits), limit, offset)
         end = max(offset, 0) + max(limit, 0)
         begin, most = (offset, limit) if len(self._desk.open_rooms) == 1 else (0, end)
         pages: list[Page[SessionHit]] = await self._desk.of_each(
             lambda room: room.store.find.sessions(
-                query,
+                said,
                 limit=most,
                 offset=begin,
                 order=order,
@@ -94,7 +101,7 @@ class FindingService:
             ),
             Page((), 0),
         )
-        pinned = query.where is None and not binned
+        pinned = said.where is None and not binned
 
         def place(hit: SessionHit) -> tuple[object, ...]:
             by_score = hit.score if order is Order.BEST else 0.0
@@ -108,12 +115,15 @@ class FindingService:
         self, query: Query, *, limit: int = 20, offset: int = 0, order: Order = Order.BEST
     ) -> Page[MessageHit]:
         """Returns the messages that match. Raises what the store raises."""
-        if query.question:
-            return _cut(await self._by_meaning(query), limit, offset)
+        said = of_kind(query, ItemKind.MESSAGE)
+        if said is None:
+            return Page((), 0)
+        if said.question:
+            return _cut(await self._by_meaning(said), limit, offset)
         end = max(offset, 0) + max(limit, 0)
         begin, most = (offset, limit) if len(self._desk.open_rooms) == 1 else (0, end)
         pages: list[Page[MessageHit]] = await self._desk.of_each(
-            lambda room: room.store.find.messages(query, limit=most, offset=begin, order=order), Page((), 0)
+            lambda room: room.store.find.messages(said, limit=most, offset=begin, order=order), Page((), 0)
         )
 
         def place(hit: MessageHit) -> tuple[object, ...]:
@@ -122,6 +132,32 @@ class FindingService:
 
         merged = pages[0].hits if len(pages) == 1 else sorted(_all(pages), key=place, reverse=True)
         return _together(pages, merged, offset, end)
+
+    async def documents(
+        self, query: Query, *, limit: int = 50, order: Order = Order.RECENT
+    ) -> Page[DocumentMatch]:
+        """Returns the documents that match: those with the words, or those nearest to the question.
+
+        A query with neither finds documents only if it asks for nothing but documents. Raises what the store
+        raises.
+        """
+        read = of_kind(query, ItemKind.DOCUMENT)
+        if read is None:
+            return Page((), 0)
+        looks_for_text = read.question != "" or any(wanted_words(read.where))
+        if not looks_for_text and of_kind(query, ItemKind.MESSAGE) is not None:
+            return Page((), 0)
+        find = _nearest_documents if read.question else _documents
+        pages: list[Page[DocumentMatch]] = await self._desk.of_each(
+            lambda room: find(room, read, limit, order), Page((), 0)
+        )
+
+        def place(hit: DocumentMatch) -> tuple[object, ...]:
+            by_score = hit.score if order is Order.BEST or read.question else 0.0
+            return by_score, hit.dated, hit.document.id
+
+        merged = pages[0].hits if len(pages) == 1 else sorted(_all(pages), key=place, reverse=True)
+        return _together(pages, merged, 0, limit)
 
     # --- saved searches ---------------------------------------------------------------------------
 
@@ -167,6 +203,30 @@ class FindingService:
         """Returns the messages nearest to the question that match the rest of the query, nearest first."""
         each: list[list[MessageHit]] = await self._desk.of_each(lambda room: _near_in(room, query), [])
         return sorted((hit for of_room in each for hit in of_room), key=lambda hit: hit.score, reverse=True)
+
+
+async def _documents(room: "RoomServices", query: Query, limit: int, order: Order) -> Page[DocumentMatch]:
+    return await room.store.find.documents(query, limit=limit, order=order)
+
+
+async def _nearest_documents(
+    room: "RoomServices", query: Query, limit: int, _order: Order
+) -> Page[DocumentMatch]:
+    answer = await room.documents.search.answer(DocumentQuery(query.question, limit, grain=Grain.DOCUMENT))
+    allowed = await room.store.find.chunks_among(Query(query.where), [hit.chunk.id for hit in answer.hits])
+    found = []
+    for hit in answer.hits:
+        if hit.chunk.id in allowed:
+            # It may be removed meanwhile.
+            with suppress(DocumentNotFound):
+                document = await room.store.documents.get(hit.chunk.document)
+                found.append(_near_document(hit, document, room.store.room))
+    return Page(tuple(found), len(found))
+
+
+def _near_document(hit: DocumentHit, document: Document, room: RoomKind) -> DocumentMatch:
+    piece = snippet(hit.chunk.text, ())
+    return DocumentMatch(document, room, Snippet(document.title), hit.score, hit.chunk, piece, matches=1)
 
 
 async def _near_in(room: "RoomServices", query: Query) -> list[MessageHit]:

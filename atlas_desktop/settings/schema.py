@@ -340,6 +340,13 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             ),
         ),
     ] = "on"
+    learn_from_notes: Annotated[
+        bool,
+        Meta(
+            title=N_("Learn from notes"),
+            description=N_("Learn also from your own words in notes, by patterns; never from quotations."),
+        ),
+    ] = True
     ask_first: Annotated[
         bool,
         Meta(

@@ -562,8 +562,8 @@ _HISTORY: tuple[Action, ...] = (
         name=_("History"),
         label=_("History"),
         help=_(
-            "Search, read and organise all conversations, many at once. Results appear as "
-            "you type; `/search WORDS` starts a search."
+            "Search, read and organise all conversations, many at once; find passages of documents. "
+            "Results appear as you type; `/search WORDS` starts a search."
         ),
     ),
     Action(
@@ -586,7 +586,7 @@ _HISTORY: tuple[Action, ...] = (
         in_palette=False,
         name=_("Open"),
         label=_("Open"),
-        help=_("Open the conversation at the matching message."),
+        help=_("Open the conversation at the matching message, or the document at the passage."),
     ),
     Action(
         "history.select",
@@ -774,7 +774,7 @@ _HISTORY: tuple[Action, ...] = (
         "f",
         in_palette=False,
         name=_("Filters"),
-        help=_("Filter by tag, project or saved search."),
+        help=_("Filter by tag, project, kind or saved search."),
     ),
     Action(
         "history.save",
@@ -847,6 +847,15 @@ _HISTORY: tuple[Action, ...] = (
         in_palette=False,
         name=_("With code"),
         help=_("Show only those with code; press again for all."),
+    ),
+    Action(
+        "history.only_documents",
+        Where.HISTORY,
+        "history_only_documents",
+        "7",
+        in_palette=False,
+        name=_("Only documents"),
+        help=_("Show only documents; press again for all."),
     ),
     Action(
         "history.back",

@@ -151,6 +151,7 @@ class BaseApp(SturdyApp):
         room.epochs.on_compaction = self.turns.compacted
         room.background.start(self.background_failed)
         room.documents.follow(self.background_failed)
+        room.note_mirror.follow(self.background_failed)
 
     @property
     def turns(self) -> "Turns":

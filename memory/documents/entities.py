@@ -4,12 +4,19 @@ All positions are characters in the document's text, from 0; a range (begin, end
 lines count from 1.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from memory.attachments import Attachment
+from memory.entities import RoomKind
+from memory.search.entities import Snippet
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +289,25 @@ class DocumentHit:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentMatch:
+    """A document of a room. `chunk` is its best match; None when no text was searched for. `title` marks the
+    words in the title. `matches` counts the matching chunks among those examined."""
+
+    document: Document
+    room: RoomKind
+    title: Snippet
+    score: float = 0.0
+    chunk: Chunk | None = None
+    snippet: Snippet | None = None
+    matches: int = 0
+
+    @property
+    def dated(self) -> datetime:
+        """When the file was changed last, or else when it was added."""
+        return self.document.modified_at or self.document.added_at
+
+
+@dataclass(frozen=True, slots=True)
 class StoredPassage:
     """A passage in a prompt of a session, by the number (`marker`) under which a reply can cite it.
 
@@ -349,9 +375,10 @@ class CitedReply:
 
 @dataclass(frozen=True, slots=True)
 class ErasedDocuments:
-    """What was erased with documents. `recalled_in` are the sessions whose prompts had passages of them.
+    """What was erased with documents, of which `notes` were notes; `memories` were learned from these alone.
 
-    `verified`: nothing of them was found afterwards.
+    `recalled_in` are the sessions whose prompts had passages of them. `verified`: nothing of them was found
+    afterwards.
     """
 
     documents: int
@@ -362,6 +389,8 @@ class ErasedDocuments:
     jobs: int
     recalled_in: tuple[str, ...]
     verified: bool
+    notes: int = 0
+    memories: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,8 +427,8 @@ class ChunkPosting:
     contexts. `weight` is how much it counts, compared with a word of the question."""
 
     term: str
-    text: Sequence[int]
-    context: Sequence[int]
+    text: "NDArray[np.int64]"
+    context: "NDArray[np.int64]"
     weight: float = 1.0
 
 

@@ -6,6 +6,7 @@ Evidence is gathered first and weighed then, so that other weights can be tried 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.documents.catalogue import NOBODY, ChunkColumns
@@ -102,7 +103,9 @@ def gather(
     counts, touched = np.zeros(n + 1), np.zeros(n + 1, np.bool_)
     for one in postings:
         text, context = (_found(columns, allowed, seqs) for seqs in (one.text, one.context))
-        touched[text] = touched[context] = True
+        touched[context] = True
+        titled = np.flatnonzero(touched[:-1])
+        touched[text] = True
         at = np.flatnonzero(touched[:-1])
         rarity = one.weight * _rarity(size, len(at))
         whole += rarity
@@ -112,7 +115,7 @@ def gather(
         np.add.at(counts, context, CONTEXT)
         own = counts[at]
         lexical[at] += rarity * _saturated(own, norm[at])
-        title[np.unique(context)] += rarity
+        title[titled] += rarity
         touched[before[at]] = touched[after[at]] = True
         near = np.flatnonzero(touched[:-1] & allowed)
         total = counts[near] + counts[before[near]] + counts[after[near]]
@@ -147,12 +150,12 @@ def gather(
     )
 
 
-def _found(columns: ChunkColumns, allowed: "NDArray[np.bool_]", seqs: Sequence[int]) -> "NDArray[np.int64]":
+def _found(
+    columns: ChunkColumns, allowed: "NDArray[np.bool_]", seqs: "NDArray[np.int64]"
+) -> "NDArray[np.int64]":
     """Returns the rows of chunks that may be found, as often as they are listed."""
-    import numpy as np
-
-    rows = columns.rows_of(np.asarray(seqs, np.int64))
-    return np.asarray(rows[allowed[rows]])
+    rows = columns.rows_of(seqs)
+    return rows[allowed[rows]]
 
 
 def _norm(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -175,7 +178,7 @@ def everywhere(
     pages = len(np.unique(columns.page[allowed]))
     found = set()
     for one in postings:
-        rows = _found(columns, allowed, [*one.text, *one.context])
+        rows = _found(columns, allowed, np.concatenate([one.text, one.context]))
         if 2 * len(np.unique(columns.page[rows])) > pages:
             found.add(one.term)
     return frozenset(found)
@@ -202,15 +205,41 @@ def _saturated(counts: "NDArray[np.float64]", norm: "NDArray[np.float64]") -> "N
 Parts = Mapping[str, "NDArray[np.float64]"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scores:
     """Scores between 0 and 1: one for each row, each page and each document of the columns; -inf where none
     of the rows may be found. `parts` are the reasons of each row, by the names in `GrainWeights`."""
 
-    chunk: "NDArray[np.float64]"
-    page: "NDArray[np.float64]"
-    document: "NDArray[np.float64]"
+    columns: ChunkColumns = field(repr=False)
+    allowed: "NDArray[np.bool_]" = field(repr=False)
     parts: Parts = field(repr=False)
+    weights: Weights
+
+    # Each takes some milliseconds, and a search needs one or two of them.
+
+    @cached_property
+    def chunk(self) -> "NDArray[np.float64]":
+        import numpy as np
+
+        return np.where(self.allowed, total(self.parts, self.weights.chunk), -np.inf)
+
+    @cached_property
+    def page(self) -> "NDArray[np.float64]":
+        import numpy as np
+
+        there = np.bincount(self.columns.page[self.allowed], minlength=len(self.columns.page_words)) > 0
+        parts = of_pages(self.columns, self.parts, self.allowed)
+        return np.where(there, total(parts, self.weights.page), -np.inf)
+
+    @cached_property
+    def document(self) -> "NDArray[np.float64]":
+        import numpy as np
+
+        known = (
+            np.bincount(self.columns.document[self.allowed], minlength=len(self.columns.document_words)) > 0
+        )
+        parts = of_documents(self.columns, self.parts, self.allowed)
+        return np.where(known, total(parts, self.weights.document), -np.inf)
 
     def of(self, columns: ChunkColumns, grain: Grain) -> "NDArray[np.float64]":
         """Returns the score of each row's chunk, page or document."""
@@ -236,8 +265,6 @@ def score(
 
 def weigh(columns: ChunkColumns, evidence: Evidence, weights: Weights) -> Scores:
     """Returns the scores that follow from the evidence."""
-    import numpy as np
-
     allowed = evidence.allowed
     parts = {
         name: _scaled(getattr(evidence, name), allowed) for name in ("lexical", "window", "page", "document")
@@ -245,15 +272,7 @@ def weigh(columns: ChunkColumns, evidence: Evidence, weights: Weights) -> Scores
     parts["title"] = evidence.title
     parts["semantic"] = _between(evidence.semantic, allowed)
     parts["neighbour"] = _between(evidence.neighbour, allowed)
-    there = np.bincount(columns.page[allowed], minlength=len(columns.page_words)) > 0
-    known = np.bincount(columns.document[allowed], minlength=len(columns.document_words)) > 0
-    page, document = of_pages(columns, parts, allowed), of_documents(columns, parts, allowed)
-    return Scores(
-        chunk=np.where(allowed, total(parts, weights.chunk), -np.inf),
-        page=np.where(there, total(page, weights.page), -np.inf),
-        document=np.where(known, total(document, weights.document), -np.inf),
-        parts=parts,
-    )
+    return Scores(columns, allowed, parts, weights)
 
 
 def best(columns: ChunkColumns, scores: Scores, grain: Grain, k: int) -> "NDArray[np.int64]":

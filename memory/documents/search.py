@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _PAGE = 20_000
-COMMON = 20_000
+COMMON = 15_000
 COMMON_SHARE = 0.25
 FEW = 1_000
 """A stem in more chunks than the share `COMMON_SHARE` of the room (at least `FEW`, at most `COMMON`) is too
@@ -126,8 +126,12 @@ class DocumentSearch:
             if embedding is not None:
                 embedding.cancel()
         cosine = None if vector is None else await self._cosine(query, columns, vector)
-        scores = await asyncio.to_thread(score, columns, allowed, postings, cosine, self._weights)
-        rows = best(columns, scores, query.grain, query.k)
+
+        def ranked() -> "tuple[Scores, NDArray[np.int64]]":
+            scores = score(columns, allowed, postings, cosine, self._weights)
+            return scores, best(columns, scores, query.grain, query.k)
+
+        scores, rows = await asyncio.to_thread(ranked)
         return await self._hits(columns, scores, rows, query.grain, cosine), cosine is not None
 
     async def _postings(

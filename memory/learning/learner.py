@@ -10,6 +10,7 @@ from memory.learning.extraction import GROUP, ModelReader
 from memory.learning.memory_writer import Meaning, MemoryWriter
 from memory.learning.reader import asked_to_remember, read
 from memory.memories.entities import Memory, Unlearned
+from memory.notes.own_words import own_words
 from memory.storage.store import Store
 from memory.summaries.model_summaries import Checkpoint
 from models.messages import Role
@@ -51,6 +52,26 @@ class Learner:
                 await self._store.memories.mark_learned(one.session_id, one.seq)
             if len(waiting) < _SESSIONS:
                 break
+        return made
+
+    async def learn_from_notes(self) -> list[Memory]:
+        """Learns from the user's own words in notes that have changed; returns what was added or changed.
+
+        No model is used: notes are long, and patterns are precise.
+        """
+        made: list[Memory] = []
+        while waiting := await self._store.notes.unlearned():
+            for note_id, version in waiting:
+                if self._checkpoint:
+                    await self._checkpoint()
+                for note in await self._store.notes.get_many([note_id]):
+                    heard = [
+                        Heard(note.id, "", words, note.updated_at)
+                        for words in await asyncio.to_thread(own_words, note.text)
+                    ]
+                    candidates = await asyncio.to_thread(_read_all, heard)
+                    made += await self._ledger.add(candidates, project=note.project, meaning=self._meaning)
+                await self._store.notes.mark_learned(note_id, version)
         return made
 
     async def remember(self, heard: Heard, project: str | None) -> list[Memory]:

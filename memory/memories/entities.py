@@ -66,7 +66,10 @@ class UseKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemorySource:
-    """The user's words behind a memory: the message contains `quote` verbatim."""
+    """The user's words behind a memory: the message contains `quote` verbatim.
+
+    Without a session, `message_id` is the id of a note, which contained them when the memory was learned.
+    """
 
     message_id: str
     session_id: str

@@ -43,6 +43,8 @@ class WrittenLink:
 class Markup:
     """What the text of a note says besides its words.
 
+    `properties` are the names of its fields (`platforms:: …`), as often as they stand there; those that every
+    note program knows, like tags, are left out.
     `quiet` are ranges of code, front matter, addresses and links, in order: words there mention nothing.
     `quoted` are ranges of quotations and of code: they are not the user's own words.
     """
@@ -51,6 +53,7 @@ class Markup:
     links: tuple[WrittenLink, ...] = ()
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
     quiet: tuple[tuple[int, int], ...] = ()
     quoted: tuple[tuple[int, int], ...] = ()
 
@@ -182,10 +185,12 @@ class NoteFile:
 
 @dataclass(frozen=True, slots=True)
 class ImportedNote:
-    """What is known of the file of an imported note. `sha256` is that of the file when it was last read."""
+    """What is known of the file of an imported note. `disk_path` is where it was when it was last read or
+    written (empty if it never was), `sha256` what it contained."""
 
     note: str
     external_id: str
+    disk_path: str
     sha256: str
     edited: bool
     deleted: bool

@@ -24,6 +24,11 @@ _MOST_NAMES = 100
 _LONGEST_NAME = 200
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _PROPERTY = re.compile(r"^[ \t]*(?:[-*][ \t]+)?(alias|aliases|tags|title)::[ \t]*(\S.*)$", re.MULTILINE)
+_FIELD = re.compile(r"^[ \t]*(?:[-*][ \t]+)?([^\W\d_][\w \-]{0,40})::(?=\s|\Z)", re.MULTILINE)
+_USUAL = frozenset(
+    {"title", "tags", "tag", "alias", "aliases", "date", "created", "updated", "id", "description"}
+    | {"collapsed", "public", "icon", "url"}
+)
 _CODE = re.compile(r"(?<!`)(`+)(?!`)([^\n]*?[^`\n])\1(?!`)")
 _WIKI = re.compile(r"(!?)\[\[([^\[\]\n|#]*)(#[^\[\]\n|]*)?(?:\|([^\[\]\n]*))?\]\]")
 _INLINE = re.compile(r"(!?)\[([^\[\]\n]*)\]\((<[^<>\n]+>|[^()\s]+)(?:[ \t]+\"[^\"\n]*\")?\)")
@@ -76,6 +81,14 @@ def read_markup(text: str) -> Markup:
                 *_listed(properties.get("alias", properties.get("aliases"))),
             ]
         ),
+        properties=(
+            *(name for name, value in fields.items() if name not in _USUAL and _leads(value)),
+            *(
+                name
+                for one in _FIELD.finditer(text, front_end)
+                if not inside.holds(one.start()) and (name := one[1].strip().lower()) not in _USUAL
+            ),
+        ),
         quiet=quiet,
         quoted=_merged([*code, *quotes]),
     )
@@ -109,6 +122,14 @@ def title_of(path: str) -> str:
             name = name[: -len(ending)]
             break
     return name.replace("___", "/") or path
+
+
+_FORBIDDEN = str.maketrans({**dict.fromkeys('\\:*?"<>|', "-"), "/": "___"})
+
+
+def file_name(title: str, ending: str = ".md") -> str:
+    """Returns the name of a file for the note of that title, valid on every system."""
+    return f"{title.translate(_FORBIDDEN).strip(' .')[:120] or 'note'}{ending}"
 
 
 def path_name(path: str) -> str:
@@ -272,6 +293,13 @@ def _is_file(link: WrittenLink) -> bool:
     """Whether a link shows a picture or another file, not a note."""
     ending = posixpath.splitext(link.target)[1].lower()
     return link.embedded and link.kind is None and ending not in ("", *NOTE_ENDINGS) and " " not in ending
+
+
+def _leads(value: object) -> bool:
+    """Whether a field of the front matter is one that holds links: they are its value, or it has none."""
+    if isinstance(value, list):
+        return all(map(_leads, value))
+    return value is None or (isinstance(value, str) and (not value.strip() or "[[" in value))
 
 
 def _name(text: str) -> str:

@@ -42,6 +42,13 @@ class Thing(StrEnum):
     MEMORY = "memory"
 
 
+class ItemKind(StrEnum):
+    """What a search finds. A message stands for its conversation, too."""
+
+    MESSAGE = "message"
+    DOCUMENT = "document"
+
+
 class Relation(StrEnum):
     BEFORE = "before"
     AFTER = "after"
@@ -82,6 +89,11 @@ class Has:
 
 
 @dataclass(frozen=True, slots=True)
+class OfKind:
+    kind: ItemKind
+
+
+@dataclass(frozen=True, slots=True)
 class When:
     """A time from `begin` up to but not including `end` (aware); `said` is how it was written.
 
@@ -114,7 +126,7 @@ class AnyOf:
     parts: "tuple[Condition, ...]"
 
 
-Condition: TypeAlias = Words | Named | SaidBy | Is | Has | When | Not | All | AnyOf
+Condition: TypeAlias = Words | Named | SaidBy | Is | Has | OfKind | When | Not | All | AnyOf
 
 
 @dataclass(frozen=True, slots=True)

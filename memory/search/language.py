@@ -16,8 +16,10 @@ from memory.search.entities import (
     Condition,
     Has,
     Is,
+    ItemKind,
     Named,
     Not,
+    OfKind,
     Query,
     SaidBy,
     Trouble,
@@ -209,12 +211,52 @@ def _written(part: Condition) -> str:
             return f"is:{mark}"
         case Has(thing):
             return f"has:{thing}"
+        case OfKind(kind):
+            return f"kind:{kind}"
         case When(relation, said):
             return f'{relation}:"{said}"' if " " in said else f"{relation}:{said}"
 
 
 def _grouped(part: Condition) -> str:
     return f"({_written(part)})" if isinstance(part, All) else _written(part)
+
+
+# --- kinds of things ---------------------------------------------------------------------------------
+
+
+def of_kind(query: Query, kind: ItemKind) -> Query | None:
+    """Returns the query as it is for things of one kind, without its conditions on the kind.
+
+    None if no such thing can match.
+    """
+    where = True if query.where is None else _of_kind(query.where, kind)
+    if where is False:
+        return None
+    return Query(None if where is True else where, query.question)
+
+
+def _of_kind(part: Condition, kind: ItemKind) -> Condition | bool:
+    """Returns what is left of a condition; True or False if the kind decides it."""
+    match part:
+        case OfKind(wanted):
+            return wanted is kind
+        case Not(inner):
+            found = _of_kind(inner, kind)
+            if isinstance(found, bool):
+                return not found
+            return found.part if isinstance(found, Not) else Not(found)
+        case All(parts):
+            each = [_of_kind(one, kind) for one in parts]
+            if any(one is False for one in each):
+                return False
+            return _all_of([one for one in each if not isinstance(one, bool)]) or True
+        case AnyOf(parts):
+            each = [_of_kind(one, kind) for one in parts]
+            if any(one is True for one in each):
+                return True
+            return _any_of([one for one in each if not isinstance(one, bool)]) or False
+        case _:
+            return part
 
 
 # --- what is in a query ----------------------------------------------------------------------------

@@ -14,8 +14,10 @@ from memory.search.entities import (
     Field,
     Has,
     Is,
+    ItemKind,
     Mark,
     Named,
+    OfKind,
     Relation,
     SaidBy,
     Thing,
@@ -187,12 +189,16 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "role": tuple(Role),
     "is": tuple(Mark),
     "has": tuple(Thing),
+    "kind": tuple(ItemKind),
     **dict.fromkeys(Relation, EXAMPLES),
     **dict.fromkeys(Field, ()),
 }
-"""What may follow each name: all values for role, is and has, examples for dates, nothing for free names."""
+"""What may follow each name: all values for role, is, has and kind, examples for dates, nothing for names."""
 NAMES = tuple(VALUES)
-_OTHER_VALUES = {"me": Role.USER, "person": Role.USER, "model": Role.ASSISTANT, "atlas": Role.ASSISTANT}
+_OTHER_VALUES: Mapping[str, Mapping[str, str]] = {
+    "role": {"me": Role.USER, "person": Role.USER, "model": Role.ASSISTANT, "atlas": Role.ASSISTANT},
+    "kind": {"conversation": ItemKind.MESSAGE, "session": ItemKind.MESSAGE},
+}
 _NEAR = 0.75
 _SHORTEST, _LONGEST = 3, 12
 
@@ -224,11 +230,13 @@ def condition(token: "Token", now: datetime) -> Condition:
         if span is None:
             raise QueryUnclear(Trouble.NOT_A_DATE, token.value_at, token.until, EXAMPLES)
         return When(Relation(name), normal(value), *span)
-    chosen = _OTHER_VALUES.get(value.lower(), value.lower()) if name == "role" else value.lower()
+    chosen = _OTHER_VALUES.get(name, {}).get(value.lower(), value.lower())
     if token.prefix or chosen not in VALUES[name]:
         raise QueryUnclear(Trouble.UNKNOWN_VALUE, token.value_at, token.until, VALUES[name])
     if name == "role":
         return SaidBy(Role(chosen))
+    if name == "kind":
+        return OfKind(ItemKind(chosen))
     return Is(Mark(chosen)) if name == "is" else Has(Thing(chosen))
 
 

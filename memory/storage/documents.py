@@ -170,6 +170,10 @@ class DocumentStore:
         """Returns the sessions whose prompts may contain text of these documents."""
         return await self._database.read(lambda conn: documents.told_in(conn, document_ids))
 
+    async def used_in(self, session_ids: Collection[str]) -> int:
+        """Returns how many documents these sessions are about, have in their prompts, or cite."""
+        return await self._database.read(lambda conn: documents.used_in(conn, session_ids))
+
     async def erase(self, document_ids: Collection[str], *, for_good: bool = False) -> ErasedDocuments:
         """Erases documents and all that was made from them, in one transaction, and checks whether anything
         of them is left. Messages stay, also those that quote a document. `for_good`: scans of watched folders

@@ -98,6 +98,13 @@ class NoteStore:
 
         return await self._database.read(work)
 
+    async def unlearned(self, *, limit: int = 20) -> list[tuple[str, int]]:
+        """Returns ids and versions of notes that were written here and not learned from since."""
+        return await self._database.read(lambda conn: notes.unlearned(conn, limit))
+
+    async def mark_learned(self, note_id: str, version: int) -> None:
+        await self._database.write(lambda conn: notes.mark_learned(conn, note_id, version))
+
     # --- bin --------------------------------------------------------------------------------------
 
     async def bin(self, ids: Collection[str]) -> int:
@@ -130,9 +137,9 @@ class NoteStore:
         """Returns what is known of the notes of an imported folder, also of those in the bin."""
         return await self._database.read(lambda conn: notes.imported(conn, folder_id))
 
-    async def on_disk(self, note_id: str, sha256: str, *, edited: bool) -> None:
-        """Records what the file of a note contains now, and whether the note differs from it."""
-        await self._database.write(lambda conn: notes.on_disk(conn, note_id, sha256, edited=edited))
+    async def on_disk(self, note_id: str, path: str, sha256: str, *, edited: bool) -> None:
+        """Records where the file of a note is, what it contains, and whether the note differs from it."""
+        await self._database.write(lambda conn: notes.on_disk(conn, note_id, path, sha256, edited=edited))
 
     async def put_files(self, folder_id: str, files: Sequence[NoteFile]) -> None:
         """Stores other files of an imported folder."""
@@ -144,6 +151,10 @@ class NoteStore:
     async def file_digests(self, folder_id: str) -> dict[str, str]:
         """Returns the SHA-256 of the other files of an imported folder, by path."""
         return await self._database.read(lambda conn: notes.file_digests(conn, folder_id))
+
+    async def is_only(self, title: str) -> bool:
+        """Whether one note outside the bin has this title, as title, alias or path, and no other."""
+        return await self._database.read(lambda conn: notes.is_only(conn, title))
 
     async def list(
         self, *, project: str | None = None, tag: str | None = None, binned: bool = False

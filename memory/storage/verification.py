@@ -162,6 +162,7 @@ _CONTRADICTIONS = (
         SELECT count(*) FROM memories AS m
         WHERE m.own_words = 0 AND m.origin <> 'consolidation'
             AND NOT EXISTS (SELECT 1 FROM memory_sources AS s WHERE s.memory_id = m.id)
+            AND NOT EXISTS (SELECT 1 FROM memory_note_sources AS s WHERE s.memory_id = m.id)
         """,
     ),
     (

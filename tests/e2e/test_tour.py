@@ -17,4 +17,4 @@ def test_the_tour(home_with_models: Paths, tmp_path: Path) -> None:
     folder.mkdir()
     exported = Tour(home_with_models.home, folder, pictures.__setitem__).walk()
     assert "Until it wrinkles on a cold plate" in exported.read_text(encoding="utf-8")
-    assert len(pictures) == 9
+    assert len(pictures) == 13

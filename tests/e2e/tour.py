@@ -13,6 +13,25 @@ from tests.e2e.tmux import Tmux
 
 PASSPHRASE = "a lamp by the harbour"
 LAST_WEEK = "Marmalade from bitter oranges"
+_PAPERS = {
+    "ferries.md": """# Ferries of the north
+
+## Times in summer
+
+The ferry leaves Bodø at eight o'clock and reaches Moskenes at noon. In strong wind it stays in the harbour.
+
+## Times in winter
+
+In winter there is one ferry a day, at ten o'clock.
+
+## Fares
+
+A ticket for one person costs 120 kroner. Bicycles travel free of charge.
+""",
+    "tides.txt": "The moon raises the tides. At new moon they are highest: spring tides.\n",
+    "walks/easy.md": "# Easy walks\n\nThe path around Å takes 40 minutes and has benches.\n",
+    "walks/beach.raw": "a picture",
+}
 Picture = Callable[[str, str], None]
 """Is given a name, and the screen with the sequences that colour it."""
 
@@ -47,6 +66,7 @@ class Tour:
             self.forget(terminal)
             self.insights(terminal)
             exported = self.export(terminal)
+            self.documents(terminal)
             self.lock(terminal)
         return exported
 
@@ -193,6 +213,52 @@ class Tour:
         terminal.see("Exported to")
         [made] = self._folder.glob("*.md")
         return made
+
+    def documents(self, terminal: Tmux) -> None:
+        """A folder is watched, a document of it read and asked, and what the reply cites looked up."""
+        self._papers()
+        terminal.press("F7")
+        terminal.see("No documents yet")
+        terminal.press("w")
+        terminal.see("Watch a folder")
+        terminal.write("~/papers")
+        terminal.see("3 files would be read")
+        terminal.see("has an unknown format")
+        self._take("watch", terminal)
+        terminal.press("Enter")
+        terminal.see(r"3 documents · 1 watched folder")
+        terminal.see_no_more("Added 3")
+        terminal.press("Down")
+        terminal.see("Ferries of the north")
+        self._take("documents", terminal)
+        terminal.press("Enter")
+        terminal.see("Bicycles travel free of charge")
+        terminal.press("/")
+        terminal.write("ferry")
+        terminal.press("Enter")
+        terminal.see("match 1 of")
+        self._take("reader", terminal)
+        terminal.press("Escape", "Escape", "Escape")
+        terminal.see("watched folder")
+        terminal.press("q")
+        terminal.see("used with next message")
+        terminal.say("What does a ticket cost?")
+        terminal.see(r"✓ \[1\] Ferries of the north")
+        terminal.press("M-Up")
+        terminal.tab()
+        terminal.see(r"▸ ✓ \[1\]")
+        self._take("citation", terminal)
+        terminal.press("Enter")
+        terminal.see("▌ A ticket for one person|▌ .*120 kroner")
+        terminal.press("Escape")
+        terminal.see("Write a message")
+
+    def _papers(self) -> None:
+        """The person's folder of papers, with a file that is not read."""
+        for name, text in _PAPERS.items():
+            file = self._folder / "papers" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
 
     def lock(self, terminal: Tmux) -> None:
         terminal.press("C-l")

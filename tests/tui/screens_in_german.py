@@ -1,4 +1,4 @@
-"""How five screens look in German at 80×24; `test_german.py` runs this in a program of its own, because the
+"""How seven screens look in German at 80×24; `test_german.py` runs this in a program of its own, because the
 language is chosen before the screens are loaded. After a wanted change:
 `ATLAS_TEST_LANGUAGE=de_DE python -m pytest tests/tui/screens_in_german.py --snapshot-update`.
 """
@@ -7,10 +7,13 @@ import asyncio
 from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.widgets import OptionList
 
 from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, shown
+from tests.tui.shelves import library
 from tests.tui.test_memory import remembered
 from tests.tui.test_snapshots import Snap, furnished, still, taken, unwritten
 
@@ -30,6 +33,30 @@ def test_history(snap_compare: Snap) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("f2")
         await assert_until(pilot, lambda: "6 Unterhaltungen" in shown(place))
+
+    assert taken(snap_compare, furnished(), SIZE, steps)
+
+
+def test_documents(snap_compare: Snap) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    ids = asyncio.run(library(store))
+
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await pilot.press("f7")
+        await assert_until(pilot, lambda: "3 Dokumente" in shown(place))
+        listing = place.app.screen.query_one("#documents", OptionList)
+        listing.highlighted = listing.get_option_index(f"document {ids['scan']}")
+
+    assert taken(snap_compare, stage(HOME, store=store), SIZE, steps)
+
+
+def test_history_with_documents(snap_compare: Snap) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await library(place.store)
+        await pilot.press("f2")
+        await assert_until(pilot, lambda: "6 Unterhaltungen" in shown(place))
+        await pilot.press("down", "7")
+        await assert_until(pilot, lambda: "2 Dokumente" in shown(place))
 
     assert taken(snap_compare, furnished(), SIZE, steps)
 

@@ -9,13 +9,15 @@ from textual.widgets import Input, OptionList
 
 from atlas_desktop.tui.documents.dialogs import AddScreen, WatchScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
+from atlas_desktop.tui.documents.screen import DocumentsScreen
 from memory.attachments import NewAttachment
+from memory.documents.entities import DocumentState
 from memory.entities import Session
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, on, settle, shown
-from tests.tui.shelves import cited_talk, library
+from tests.tui.shelves import cited_talk, library, shelve
 from tests.tui.test_snapshots import SIZES, THEMES, Snap, still, taken, unwritten
 
 __all__ = ["still", "unwritten"]
@@ -60,6 +62,30 @@ async def opened_row(pilot: Pilot[None], place: Stage, row_id: str) -> None:
     listing = place.app.screen.query_one("#documents", OptionList)
     listing.highlighted = listing.get_option_index(row_id)
     await settle(pilot)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=["80x24", "200x60"])
+def test_every_state_while_files_are_read(snap_compare: Snap, size: tuple[int, int]) -> None:
+    store, ids, _session = asyncio.run(furnished())
+
+    async def fill() -> None:
+        states = [one for one in DocumentState if one not in (DocumentState.INDEXED, DocumentState.FAILED)]
+        for state in states:
+            known = await shelve(
+                store, f"/home/ada/{state}.md", "Words of a document.", title=f"A {state} file"
+            )
+            await store.documents.set_state([known], state)
+
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await fill()
+        await opened(pilot, place, f"document {ids['scan']}")
+        screen = place.app.screen
+        assert isinstance(screen, DocumentsScreen)
+        # What the reading of files reports.
+        screen.changes._progress("papers/tides-of-the-northern-sea.pdf", 3, 12)
+        await assert_until(pilot, lambda: "Reading 3 of 12" in shown(place))
+
+    assert taken(snap_compare, stage(HOME, store=store), size, steps)
 
 
 @SIZES

@@ -48,7 +48,7 @@ class Browser:
         self.asked = 0
         self.work: list[asyncio.Future[None]] = []
         self.desk = SimpleNamespace(
-            rooms=SimpleNamespace(private=object(), move=self._move),
+            rooms=SimpleNamespace(private=object(), move=self._move, documents_lost=self._documents_lost),
             at=lambda _room: SimpleNamespace(sessions=SimpleNamespace(restore=self._restore)),
         )
         self.turns = SimpleNamespace(active=self.replying, stop=lambda one: self.stopped.append(one.id))
@@ -62,6 +62,9 @@ class Browser:
 
     async def _move(self, session_id: str, room: RoomKind) -> None:
         self.moved.append((session_id, room))
+
+    async def _documents_lost(self, _session_ids: Sequence[str], _room: RoomKind) -> int:
+        return 0
 
     async def _restore(self, session_id: str) -> None:
         self.restored.append(session_id)

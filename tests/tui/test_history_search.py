@@ -9,6 +9,7 @@ import pytest
 
 from atlas_desktop.services.search import Asked, FindingService
 from atlas_desktop.tui.history.search import PAGE, HistorySearch
+from memory.documents.entities import DocumentMatch
 from memory.entities import MemoryMode, RoomKind, Session, TitleSource
 from memory.errors import SavedSearchNotFound
 from memory.search.entities import Order, Page, Query, SessionHit, Snippet
@@ -48,6 +49,11 @@ class Finding:
             await self.gate.wait()
         rows = range(offset, min(offset + limit, self.total))
         return Page(tuple(hit(number) for number in rows), self.total)
+
+    async def documents(self, _query: Query, *, limit: int, order: Order) -> Page[DocumentMatch]:
+        assert limit > 0
+        assert order is self.order
+        return Page((), 0)
 
 
 class Work:

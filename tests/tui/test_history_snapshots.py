@@ -9,6 +9,7 @@ from memory.organising.entities import MarksPatch
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, on, settle, shown, type_text
+from tests.tui.shelves import library
 from tests.tui.test_snapshots import SIZES, THEMES, Snap, furnished, still, taken, unwritten
 
 __all__ = ["still", "unwritten"]
@@ -28,6 +29,35 @@ def test_history(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
         await settle(pilot)
 
     assert taken(snap_compare, furnished(theme=theme), size, steps)
+
+
+@SIZES
+@THEMES
+def test_documents_below_conversations(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await library(place.store)
+        await pilot.press("f2")
+        await assert_until(pilot, lambda: "6 conversations" in shown(place))
+        await type_text(pilot, "moon")
+        await assert_until(pilot, lambda: "1 document" in shown(place))
+        await pilot.press("down", "end")
+        await settle(pilot)
+        await assert_until(pilot, lambda: "passage" in shown(place))
+
+    assert taken(snap_compare, furnished(theme=theme), size, steps)
+
+
+@SIZES
+def test_only_documents(snap_compare: Snap, size: tuple[int, int]) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await library(place.store)
+        await pilot.press("f2")
+        await assert_until(pilot, lambda: "6 conversations" in shown(place))
+        await pilot.press("down", "7")
+        await assert_until(pilot, lambda: "2 documents" in shown(place))
+        await settle(pilot)
+
+    assert taken(snap_compare, furnished(), size, steps)
 
 
 @SIZES

@@ -46,6 +46,10 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.settings.file": {
         "_DEEP_KEY": ("a", "a.", "[", " ", "\n", "a\n"),
     },
+    "atlas_desktop.tui.chat.citation_marks": {
+        "_MARKERS": ("[1", "[1, ", "[1,1", "[1]", "1"),
+        "_NUMBERS": ("1", "1 ", "a"),
+    },
     "memory.attachments": {
         "_WORD": (" a", "\na"),
         "_UNSPACED": ("\u30ff", "\u0eff"),
@@ -139,8 +143,13 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.organising.suggestions": {
         "_WORD": ("a_", "_"),
     },
+    "memory.notes.suggesting": {
+        "_WORD": ("a", "a_", "é "),
+        "_CAMEL": ("a", "aA", "A"),
+    },
     "memory.notes.markup": {
         "_FRONT": ("---\n", "---\na\n", "---\n ", "---\n-"),
+        "_FIELD": ("a", "a ", "- ", "a::", " "),
         "_PROPERTY": ("alias:: ", " alias::\n", "\t", "- "),
         "_CODE": ("`", "`a", "``a`"),
         "_WIKI": ("[[", "[[a", "![[a#", "[[a|", "[["),
@@ -151,6 +160,10 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ID": ("note:", "note:0", "note:0000"),
         "_ATLAS": ("atlas://note/", "atlas://note/0"),
         "_SCHEME": ("a", "a+", "a:"),
+    },
+    "memory.notes.own_words": {
+        "_PARAGRAPH": ("\n", "\n ", "\n1", "\n#"),
+        "_MARK": (" ", "- ", "- [ ", "1", "#"),
     },
     "memory.recall.words": {
         "_CONFIRMS": ("!\n", ".."),

@@ -47,3 +47,16 @@ def test_every_move_is_told_and_one_to_the_open_room_is_asked_for(
         assert told.words.startswith("Nothing changes")
     # Nor is what was off the record, perhaps a copy of a private session, saved there by the way.
     assert told.asks is (source is not RoomKind.OPEN and destination is RoomKind.OPEN)
+
+
+def test_a_move_tells_of_the_documents_that_stay() -> None:
+    one = phrases.of_move(RoomKind.OPEN, RoomKind.PRIVATE, 1)
+    assert one.words.endswith(
+        "A document in use stays in the open room: what moves loses the link to it, its passages and its "
+        "citations."
+    )
+    two = phrases.of_move(RoomKind.PRIVATE, RoomKind.OPEN, 2)
+    assert "2 documents in use stay in the private room" in two.words
+    assert two.asks
+    assert "documents in use" not in phrases.of_move(RoomKind.OPEN, RoomKind.PRIVATE).words
+    assert "documents in use" not in phrases.of_move(RoomKind.OPEN, RoomKind.OPEN, 2).words

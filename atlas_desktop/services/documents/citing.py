@@ -34,7 +34,7 @@ async def cited_reply(text: str, passages: Sequence[StoredPassage]) -> CitedRepl
                 document=one.document,
                 title=by_marker[one.marker].title,
                 page=one.page,
-                lines=by_marker[one.marker].lines,
+                lines=one.lines or by_marker[one.marker].lines,
                 begin=one.begin,
                 end=one.end,
                 quote=one.quote,

@@ -3,20 +3,26 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Generic, Protocol, TypeVar
 
 from atlas_desktop.services.documents.watching import Changes, FolderWatcher
-from memory.documents.entities import WatchedFolder
 from memory.jobs.foreground_gate import Power
 
 _ON_BATTERY_S: Final = 60.0
 """Seconds until it is looked again whether the computer is on mains power."""
 
-Rescan = Callable[[WatchedFolder, frozenset[str]], Awaitable[object]]
-"""Scans a folder; the absolute paths were reported as changed, and are read even if they look the same."""
+
+class Located(Protocol):
+    """A folder, by its absolute path."""
+
+    @property
+    def location(self) -> str: ...
 
 
-class FolderFollower:
+Folder = TypeVar("Folder", bound=Located)
+
+
+class FolderFollower(Generic[Folder]):
     """Watches the folders of one room and scans those in which something has changed.
 
     Everything is scanned at the start. On battery nothing is, unless `power` is None; it is made up for on
@@ -24,8 +30,13 @@ class FolderFollower:
     """
 
     def __init__(
-        self, folders: Callable[[], Awaitable[Sequence[WatchedFolder]]], rescan: Rescan, power: Power | None
+        self,
+        folders: Callable[[], Awaitable[Sequence[Folder]]],
+        rescan: Callable[[Folder, frozenset[str]], Awaitable[object]],
+        power: Power | None,
     ) -> None:
+        """`rescan` scans a folder; the absolute paths that it gets were reported as changed, and are read
+        even if they look the same."""
         self._folders = folders
         self._rescan = rescan
         self._power = power
@@ -86,7 +97,7 @@ class FolderFollower:
             self._on_fault(error)
 
 
-def _touched(folder: WatchedFolder, changes: Sequence[Changes]) -> frozenset[str] | None:
+def _touched(folder: Located, changes: Sequence[Changes]) -> frozenset[str] | None:
     """Returns which files of the folder were reported as changed; None if there is no reason to scan it."""
     root = Path(folder.location)
     below = {path for one in changes if one is not None for path in one if path.is_relative_to(root)}

@@ -19,7 +19,9 @@ KIND = "empty_note_bin"
 class Remove(Protocol):
     """Erases documents and all that was made from them, also from prompts."""
 
-    async def __call__(self, document_ids: Sequence[str], /) -> ErasedDocuments: ...
+    async def __call__(
+        self, document_ids: Sequence[str], /, *, for_good: bool = False
+    ) -> ErasedDocuments: ...
 
 
 class NoteBin:
@@ -51,4 +53,4 @@ class NoteBin:
         seen = await self._store.retention.look_at_clock(self._clock.now())
         due = await self._store.notes.binned_before(seen.passed - timedelta(days=days))
         if due:
-            await self._erase(due)
+            await self._erase(due, for_good=True)

@@ -8,12 +8,13 @@ import asyncio
 import hashlib
 import os
 import posixpath
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from atlas_desktop.errors import DocumentRefused, Refusal, Skipped
+from atlas_desktop.locale import _
 from atlas_desktop.parsing.limits import Unreadable
 from atlas_desktop.parsing.plain import decoded
 from atlas_desktop.phrases.documents import refusal_text, scan_reason
@@ -25,7 +26,7 @@ from atlas_desktop.services.notes.reading import cleaned, read_note
 from memory.clock import Clock
 from memory.documents.entities import DocumentError
 from memory.notes.entities import ImportedNote, NewNote, Note, NoteFile, NoteFolder
-from memory.notes.markup import NOTE_ENDINGS, title_of
+from memory.notes.markup import NOTE_ENDINGS, file_name, title_of
 from memory.storage.store import Store
 
 LONGEST_NOTE = 2_000_000
@@ -38,9 +39,13 @@ Progress = Callable[[str, int, int | None], None]
 
 @dataclass(slots=True)
 class NoteImport:
-    """What became of the files of a folder. `notes` counts its notes now, `links` their links, `unresolved`
-    those that lead nowhere. `conflicts` are notes that were changed both here and on disk."""
+    """What became of the files of the folder `folder` (an id).
 
+    `notes` counts its notes now, `links` their links, `unresolved` those that lead nowhere. `conflicts` are
+    notes that were changed both here and on disk.
+    """
+
+    folder: str = ""
     notes: int = 0
     added: int = 0
     updated: int = 0
@@ -93,12 +98,24 @@ class NoteFolders:
             Skipped(str(Path(path) / one.where), scan_reason(one.reason)) for one in found.skipped
         ]
         async with self._notes.writing:
-            folder = await self._store.notes.add_folder(str(path), str(location))
+            folder = await self._known(str(path), str(location))
+            report.folder = folder.id
             await self._take_notes(folder, found.files, report, project, progress)
             await self._take_files(folder, found.files, report)
         await self._count(folder, report)
         await self._queue()
         return report
+
+    async def _known(self, path: str, location: str) -> NoteFolder:
+        for one in await self._store.notes.folders():
+            if one.location == location:
+                return one
+        return await self._store.notes.add_folder(path, location)
+
+    @staticmethod
+    def location(path: str | Path) -> Path:
+        """Returns the absolute path of a folder."""
+        return absolute(path)
 
     async def _take_notes(
         self,
@@ -108,14 +125,17 @@ class NoteFolders:
         project: str | None,
         progress: Progress | None,
     ) -> None:
-        known = {one.external_id: one for one in await self._store.notes.imported(folder.id)}
+        imported = await self._store.notes.imported(folder.id)
+        known = {one.disk_path: one for one in imported if one.disk_path}
         notes = [one for one in files if is_note(one.relative)]
         report.missing = len(set(known).difference(one.relative for one in notes))
         batch: list[NewNote] = []
+        notes = await self._without_excluded(folder, notes, report)
+        moved = _Moved(known, {one.relative for one in notes})
         for number, one in enumerate(notes, start=1):
             try:
                 new = await asyncio.to_thread(
-                    _read, Path(folder.location), one, known.get(one.relative), folder, project
+                    _read, Path(folder.location), one, known.get(one.relative), folder, project, moved
                 )
             except DocumentRefused as refused:
                 why = refusal_text(refused.name, DocumentError(refused.reason.value, refused.limit)).message
@@ -125,7 +145,7 @@ class NoteFolders:
                 report.unchanged += 1
             elif (there := known.get(one.relative)) is not None and new.note is None:
                 report.conflicts.append(one.relative)
-                await self._keep_both(there, new)
+                await self._keep_both(folder, there, new)
             else:
                 report.added += new.note is None
                 report.updated += new.note is not None
@@ -138,12 +158,36 @@ class NoteFolders:
         if batch:
             await self._store.notes.put(batch)
 
-    async def _keep_both(self, there: ImportedNote, new: NewNote) -> None:
-        """Stores what a file says now as a note of its own, because its note was changed here, too."""
-        title = f"{new.title} ({self._clock.now():%Y-%m-%d %H.%M.%S})"
+    async def _without_excluded(
+        self, folder: NoteFolder, files: Sequence[ScannedFile], report: NoteImport
+    ) -> list[ScannedFile]:
+        """Returns the files whose notes were not deleted for good, or made private, here."""
+        excluded = await self._store.documents.excluded([one.facts.path for one in files])
+        report.skipped += [
+            Skipped(str(Path(folder.path) / one.relative), _("its note was deleted or moved to another room"))
+            for one in files
+            if one.facts.path in excluded
+        ]
+        return [one for one in files if one.facts.path not in excluded]
+
+    async def _keep_both(self, folder: NoteFolder, there: ImportedNote, new: NewNote) -> None:
+        """Keeps what a file says now and what its note says: one of them as a note of its own.
+
+        In a folder that is kept in step the file has its place, and the note's text gets a file beside it.
+        """
+        title = f"{new.title} ({stamp(self._clock)})"
+        if folder.in_step:
+            (note,) = await self._store.notes.get_many([there.note])
+            base, ending = posixpath.splitext(there.external_id)
+            beside = f"{base} ({stamp(self._clock)}){ending}"
+            copy = read_note(
+                title, note.text, project=note.project, folder=folder.id, external_id=beside, edited=True
+            )
+            await self._store.notes.put([copy, replace(new, note=note.id)])
+            return
         await self._store.notes.put([read_note(title, new.parsed.text, project=new.project)])
         data = new.parsed.text.encode() if new.content is None else new.content
-        await self._store.notes.on_disk(there.note, hashlib.sha256(data).hexdigest(), edited=True)
+        await self._store.notes.on_disk(there.note, there.disk_path, sha256_of(data), edited=True)
 
     async def _take_files(self, folder: NoteFolder, files: Sequence[ScannedFile], report: NoteImport) -> None:
         digests = await self._store.notes.file_digests(folder.id)
@@ -199,9 +243,8 @@ class NoteFolders:
         return note.text.encode() if content is None else content
 
     async def _write(self, root: Path, relative: str, data: bytes, known: str, report: NoteExport) -> None:
-        stamp = f"{self._clock.now():%Y-%m-%d %H.%M.%S}"
         try:
-            written = await asyncio.to_thread(put_file, root, relative, data, known, stamp)
+            written = await asyncio.to_thread(put_file, root, relative, data, known, stamp(self._clock))
         except OSError as error:
             report.skipped.append(Skipped(relative, error.strerror or type(error).__name__))
             return
@@ -211,6 +254,27 @@ class NoteFolders:
         report.written += 1
         if written != relative:
             report.conflicts.append(written)
+
+
+def stamp(clock: Clock) -> str:
+    """Returns the time as a part of a file's name."""
+    return f"{clock.now():%Y-%m-%d %H.%M.%S}"
+
+
+def sha256_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+class _Moved:
+    """Finds the note of a file that has another name now: its own file is gone, and had the same content."""
+
+    def __init__(self, known: Mapping[str, ImportedNote], there: Collection[str]) -> None:
+        self._by_content = {
+            one.sha256: one for path, one in known.items() if path not in there and one.sha256
+        }
+
+    def taken(self, sha256: str) -> ImportedNote | None:
+        return self._by_content.pop(sha256, None)
 
 
 def is_note(path: str) -> bool:
@@ -223,13 +287,22 @@ def read_one(root: Path, one: ScannedFile, limit: int) -> FileContent:
 
 
 def _read(
-    root: Path, one: ScannedFile, known: ImportedNote | None, folder: NoteFolder, project: str | None
+    root: Path,
+    one: ScannedFile,
+    known: ImportedNote | None,
+    folder: NoteFolder,
+    project: str | None,
+    moved: _Moved,
 ) -> NewNote | None:
-    """Returns the note of a file; None if it has not changed, or is the note that was deleted here.
+    """Returns the note of a file; None if it has not changed, or is a note that was deleted or renamed here.
 
     If the note was changed here as well, the result is a new note. Raises `DocumentRefused`.
     """
     content = read_one(root, one, LONGEST_NOTE)
+    if known is None and (before := moved.taken(content.sha256)) is not None:
+        if before.edited or before.deleted:
+            return None
+        known = replace(before, sha256="")
     if known is not None and (known.deleted or known.sha256 == content.sha256):
         return None
     try:
@@ -251,15 +324,6 @@ def _read(
         created_at=written,
         updated_at=written,
     )
-
-
-_FORBIDDEN = str.maketrans({**dict.fromkeys('\\:*?"<>|', "-"), "/": "___"})
-
-
-def file_name(title: str) -> str:
-    """Returns the name of a file for a note that has none, valid on every system."""
-    name = title.translate(_FORBIDDEN).strip(" .")[:120] or "note"
-    return f"{name}.md"
 
 
 def _free(relative: str, taken: set[str]) -> str:
@@ -292,8 +356,8 @@ def put_file(root: Path, relative: str, data: bytes, known: str, stamp: str) -> 
     if target.is_symlink():
         raise FileExistsError(17, "a link is in the way")
     if target.exists():
-        there = hashlib.sha256(target.read_bytes()).hexdigest()
-        if there == hashlib.sha256(data).hexdigest():
+        there = sha256_of(target.read_bytes())
+        if there == sha256_of(data):
             return None
         if there != known:
             base, ending = posixpath.splitext(relative)
@@ -306,3 +370,12 @@ def put_file(root: Path, relative: str, data: bytes, known: str, stamp: str) -> 
         os.fsync(file.fileno())
     temporary.replace(target)
     return relative
+
+
+def remove_file(root: Path, relative: str, known: str) -> bool:
+    """Removes a file below a folder if its SHA-256 is `known`; returns whether it did. Raises `OSError`."""
+    target = root.joinpath(*Path(relative).parts)
+    if target.is_symlink() or not target.is_file() or sha256_of(target.read_bytes()) != known:
+        return False
+    target.unlink()
+    return True

@@ -10,12 +10,13 @@ from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.documents.search import DocumentSearchService
 from atlas_desktop.services.notes.bin import Remove
 from atlas_desktop.services.notes.reading import read_note, rewritten
+from atlas_desktop.services.notes.suggestions import NoteSuggestions
 from memory.clock import Clock
 from memory.documents.entities import DocumentKind, DocumentQuery, ErasedDocuments
 from memory.documents.search import FoundChunks
 from memory.errors import NoteTitleTaken, TitleMissing
 from memory.notes.entities import LinkTarget, NewNote, Note, NoteEntry, NoteVersion
-from memory.notes.markup import folded, read_markup, renamed
+from memory.notes.markup import file_name, folded, read_markup, renamed
 from memory.storage.store import Store
 
 _SAME_WRITING = timedelta(minutes=5)
@@ -35,13 +36,18 @@ class NoteService:
         search: DocumentSearchService,
         queue: Callable[[], Awaitable[None]],
         remove: Remove,
+        suggestions: NoteSuggestions,
     ) -> None:
         self._store = store
         self._clock = clock
         self._search = search
         self._queue = queue
         self._remove = remove
+        self.suggest = suggestions.suggest
+        self.mentions = suggestions.mentions
         self.writing = asyncio.Lock()
+        self.on_change: Callable[[], None] = lambda: None
+        """Called after notes have changed."""
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -72,7 +78,12 @@ class NoteService:
         """Stores a note. Raises `TitleMissing`, `NoteTitleTaken`."""
         title = await self._free_title(title)
         async with self.writing:
-            made = await asyncio.to_thread(read_note, title, text, project=project)
+            # With one folder in step, new notes belong to it.
+            homes = [one.id for one in await self._store.notes.folders() if one.in_step]
+            home, path = (homes[0], file_name(title)) if len(homes) == 1 else (None, "")
+            made = await asyncio.to_thread(
+                read_note, title, text, project=project, folder=home, external_id=path
+            )
             return await self._stored(made)
 
     async def edit(self, ref: str, text: str, *, keep_version: bool | None = None) -> Note:
@@ -104,6 +115,33 @@ class NoteService:
         )
         return await self.edit(note.id, text, keep_version=True)
 
+    async def link(self, ref: str, target: str, at: tuple[int, int] | None = None) -> Note:
+        """Links a note to another: at a place of its text, which stays as what the link shows, or at its end.
+
+        A link that is there already is not repeated.
+        """
+        note, other = await self._store.notes.get(ref), await self._store.notes.get(target)
+        if at is None:
+            if any(one.to == other.id for one in note.links):
+                return note
+            return await self.edit(
+                note.id, _with_link(note.text, await self._link_to(other)), keep_version=True
+            )
+        begin, end = at
+        words = note.text[begin:end]
+        link = await self._link_to(other, words)
+        return await self.edit(note.id, f"{note.text[:begin]}{link}{note.text[end:]}", keep_version=True)
+
+    async def _link_to(self, note: Note, shown: str = "") -> str:
+        """Returns a link that leads to a note: by its title, or by its id if others have the same title."""
+        names = [note.title, *note.aliases]
+        alone = await self._store.notes.is_only(note.title) and not set(note.title) & set("[]|#\n")
+        if not alone:
+            return f"[[note:{note.id}|{shown or note.title}]]"
+        if not shown or folded(shown) in map(folded, names):
+            return f"[[{shown or note.title}]]"
+        return f"[[{note.title}|{shown}]]"
+
     async def rename(self, ref: str, title: str) -> Note:
         """Gives a note another title, and rewrites the links that name it, in one step.
 
@@ -117,13 +155,14 @@ class NoteService:
             path = note.external_id
             if path:
                 ending = posixpath.splitext(path)[1]
-                name = title.replace("/", "___") + ending
+                name = file_name(title, ending)
                 path = posixpath.join(posixpath.dirname(path), name)
             others = [one.note for one in note.backlinks]
             linking = await self._store.notes.get_many([one for one in others if one != note.id])
             new = await asyncio.to_thread(_renamed_everywhere, note, title, path, linking)
             await self._store.notes.put(new)
             await self._queue()
+            self.on_change()
             return await self._store.notes.get(note.id)
 
     async def file(self, refs: Sequence[str], project: str | None) -> None:
@@ -153,7 +192,9 @@ class NoteService:
 
     async def delete(self, refs: Sequence[str]) -> int:
         """Moves notes to the bin; returns how many."""
-        return await self._store.notes.bin([(await self.get(ref)).id for ref in refs])
+        count = await self._store.notes.bin([(await self.get(ref)).id for ref in refs])
+        self.on_change()
+        return count
 
     async def restore(self, refs: Sequence[str]) -> int:
         """Takes notes out of the bin. Raises `NoteTitleTaken`."""
@@ -161,17 +202,20 @@ class NoteService:
         for note in notes:
             if not note.external_id:
                 await self._free_title(note.title, but=note.id)
-        return await self._store.notes.restore([note.id for note in notes])
+        count = await self._store.notes.restore([note.id for note in notes])
+        self.on_change()
+        return count
 
     async def forget(self, refs: Sequence[str]) -> ErasedDocuments:
         """Erases notes and all that was made from them; links to them lead nowhere."""
-        return await self._remove([(await self.get(ref)).id for ref in refs])
+        return await self._remove([(await self.get(ref)).id for ref in refs], for_good=True)
 
     # --- parts ------------------------------------------------------------------------------------
 
     async def _stored(self, new: NewNote) -> Note:
         (note_id,) = await self._store.notes.put([new])
         await self._queue()
+        self.on_change()
         return await self._store.notes.get(note_id)
 
     async def _free_title(self, title: str, *, but: str | None = None) -> str:
@@ -183,6 +227,17 @@ class NoteService:
         if taken is not None and taken != but:
             raise NoteTitleTaken(title, taken)
         return title
+
+
+def _with_link(text: str, link: str) -> str:
+    """Returns the text with a link at its end, beside the links that already stand there alone."""
+    body = text.rstrip()
+    last = body.rpartition("\n")[2]
+    if not body:
+        return f"{link}\n"
+    if last.startswith("[[") and last.endswith("]]") and "\n\n" in body:
+        return f"{body} {link}\n"
+    return f"{body}\n\n{link}\n"
 
 
 def _edited(note: Note, text: str, keep_version: bool) -> NewNote:  # noqa: FBT001 - called in a thread

@@ -92,10 +92,12 @@ class CitationLinks(Widget, can_focus=True):
     def _line(self, citation: StoredCitation, *, here: bool) -> Content:
         sign, style = ("✓", "$success") if citation.verified else ("✗", "$warning")
         label = "underline" if citation.verified else "italic $warning"
+        quote = f"  “{clean_line(citation.quote)}”" if citation.verified and citation.quote else ""
         return Content.assemble(
             ("▸ " if here else "  ", "bold $accent"),
             (f"{sign} ", style),
             (citation_text(citation), f"{label} bold" if here else label),
+            quote,
         )
 
     def on_focus(self) -> None:

@@ -57,11 +57,15 @@ class DocumentsController:
         self._library = None
         self.left(wanted)
 
+    def ask(self, wanted: AskAbout) -> None:
+        """Shows a new conversation about documents."""
+        self._app.attempt(self._ask(wanted), group="open", exclusive=True)
+
     def left(self, wanted: "Result | None") -> None:
         """Does what a screen over the conversation was closed with."""
         match wanted:
             case AskAbout():
-                self._app.attempt(self._ask(wanted), group="open", exclusive=True)
+                self.ask(wanted)
             case UseHere():
                 self._app.attempt(self._use_here(wanted), group=GROUP)
             case AttachHere():
@@ -71,9 +75,8 @@ class DocumentsController:
 
     async def _ask(self, wanted: AskAbout) -> None:
         """Shows a new conversation that is about the documents from its first message on."""
-        kind = self._view.room_kind
-        await self._sessions.show_new(private=kind is RoomKind.PRIVATE)
-        if self._view.room_kind is not kind:
+        await self._sessions.show_new(private=wanted.room is RoomKind.PRIVATE)
+        if self._view.room_kind is not wanted.room:
             self._app.warn(_("Documents can be asked about only in the room that they are in."))
             return
         self._view.current.documents = list(wanted.documents)

@@ -1,6 +1,6 @@
 """Markdown from a model, rendered without anything harmful."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,10 @@ from textual.widgets import Markdown
 from textual.widgets.markdown import MarkdownFence
 
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.chat.citation_marks import linked
 from atlas_desktop.tui.chat.code_blocks import CodeHead, language_of
 from atlas_desktop.tui.textual_workarounds import freeing_blocks
+from memory.documents.entities import StoredCitation
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -69,11 +71,36 @@ def _make_harmless(state: "StateCore") -> None:
 def parser() -> "MarkdownIt":
     """Returns a parser for CommonMark with tables and strikethrough. It shows HTML as text, never drops
     it."""
+    return _made()
+
+
+def _made() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     made.core.ruler.push("harmless", _make_harmless)
     return made
+
+
+class CitingParser:
+    """Makes the parsers for one reply, in which the numbers of `citations` are links."""
+
+    def __init__(self) -> None:
+        self.citations: Sequence[StoredCitation] = ()
+
+    def __call__(self) -> "MarkdownIt":
+        if not self.citations:
+            return parser()
+        made, citations = _made(), self.citations
+
+        def link(state: "StateCore") -> None:
+            # After everything harmful is gone: no other link is left.
+            for token in state.tokens:
+                if token.children:
+                    token.children = linked(token.children, citations)
+
+        made.core.ruler.push("citations", link)
+        return made
 
 
 class CodeBlock(MarkdownFence):
@@ -108,7 +135,7 @@ def load_highlighter() -> None:
 
 
 class SafeMarkdown(Markdown):
-    """Markdown without clickable links, hidden HTML or control characters."""
+    """Markdown without hidden HTML or control characters. The only links are the numbers of `citations`."""
 
     virtual_size = UNSCROLLED
     BLOCKS = {  # noqa: RUF012
@@ -118,5 +145,17 @@ class SafeMarkdown(Markdown):
         "code_block": CodeBlock,
     }
 
-    def __init__(self, text: str = "") -> None:
-        super().__init__(clean(text) or None, parser_factory=parser, open_links=False)
+    def __init__(self, text: str = "", citations: Sequence[StoredCitation] = ()) -> None:
+        # Not a method of this widget: the two would hold each other.
+        self._citing = CitingParser()
+        self._citing.citations = citations
+        super().__init__(clean(text) or None, parser_factory=self._citing, open_links=False)
+
+    @property
+    def citations(self) -> Sequence[StoredCitation]:
+        """What the links lead to. A change shows with the next update of the text."""
+        return self._citing.citations
+
+    @citations.setter
+    def citations(self, citations: Sequence[StoredCitation]) -> None:
+        self._citing.citations = citations

@@ -11,18 +11,19 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Markdown, Static
 
 from atlas_desktop.errors import Explained
 from atlas_desktop.locale import N_, _, formats, number
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long
+from atlas_desktop.tui.chat.citation_marks import citation_at
 from atlas_desktop.tui.chat.citations import CitationLinks, has_sources, support_text
 from atlas_desktop.tui.chat.markdown import UNSCROLLED, SafeMarkdown
 from atlas_desktop.tui.chat.streaming_markdown import Growing
 from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.textual_workarounds import forget_painted
-from memory.documents.entities import CitedReply
+from memory.documents.entities import CitedReply, StoredCitation
 from memory.entities import Message, MessageStatus
 from models.messages import Role, StopReason
 
@@ -157,6 +158,7 @@ class MessageBlock(Vertical):
         &.mine { border-left: outer $mine; background: $surface; margin: 0; }
         &.-selected { border-left: outer $accent; background: $panel; }
         SafeMarkdown { padding: 0 1; height: auto; }
+        SafeMarkdown Static { link-color: $primary; }
         MarkdownParagraph { margin: 0 0 1 0; }
         MarkdownH1, MarkdownH2, MarkdownH3 {
             content-align: left middle;
@@ -220,7 +222,7 @@ class MessageBlock(Vertical):
             said = clean(shown_of(self.message.content))
             yield Static(Content(said) if said.strip() else _no_words(), classes="words")
         else:
-            yield SafeMarkdown(self._words())
+            yield SafeMarkdown(self._words(), self._citations)
         yield from self._end()
 
     def _end(self) -> Iterator[Widget]:
@@ -247,6 +249,15 @@ class MessageBlock(Vertical):
     def cited(self) -> CitedReply | None:
         """What the reply cites; None if it had no passages of documents."""
         return self._cited
+
+    @property
+    def _citations(self) -> tuple[StoredCitation, ...]:
+        return () if self._cited is None else self._cited.citations
+
+    def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
+        event.stop()
+        if (citation := citation_at(event.href, self._citations)) is not None:
+            self.post_message(CitationLinks.Opened(citation))
 
     async def show_support(self) -> None:
         """Shows the sentences without support, or hides them."""
@@ -351,7 +362,8 @@ class MessageBlock(Vertical):
             return
         words = clean(self._words())
         with self.app.batch_update():
-            if words != markdown.source:
+            if words != markdown.source or markdown.citations != self._citations:
+                markdown.citations = self._citations
                 await markdown.update(words)
             markdown.display = True
             await self.query("Growing, .end, .support, CitationLinks").remove()

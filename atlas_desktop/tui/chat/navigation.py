@@ -1,8 +1,10 @@
 """The screens that open over the conversation, and the return to what was chosen in them."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.documents.wanted import AskAbout
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -13,10 +15,19 @@ if TYPE_CHECKING:
 class NavigationController:
     """Opens the history, the memories, the insights and the dialogs of import and export."""
 
-    def __init__(self, app: "BaseApp", view: ConversationView, sessions: "SessionsController") -> None:
+    def __init__(
+        self,
+        app: "BaseApp",
+        view: ConversationView,
+        sessions: "SessionsController",
+        *,
+        ask: Callable[[AskAbout], None],
+    ) -> None:
+        """`ask` shows a new conversation about documents."""
         self._app = app
         self._view = view
         self._sessions = sessions
+        self._ask = ask
 
     def show_history(self, words: str = "") -> None:
         """Opens the history browser; with a text it searches for that."""
@@ -29,8 +40,10 @@ class NavigationController:
 
         self._app.push_screen(InsightsScreen(self._app))
 
-    def _history_left(self, chosen: "Chosen | None") -> None:
-        if chosen is not None:
+    def _history_left(self, chosen: "Chosen | AskAbout | None") -> None:
+        if isinstance(chosen, AskAbout):
+            self._ask(chosen)
+        elif chosen is not None:
             self._app.attempt(self._show_found(chosen), group="open", exclusive=True)
 
     async def _show_found(self, chosen: "Chosen") -> None:

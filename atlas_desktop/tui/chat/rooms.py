@@ -115,7 +115,7 @@ class RoomsController:
         self._do(self._make_private, "make_private")
 
     async def _make_private(self) -> None:
-        change = self._to(RoomKind.PRIVATE)
+        change = await self._to(RoomKind.PRIVATE)
         if self._view.room_kind is RoomKind.PRIVATE:
             self._app.say(change.words)
             return
@@ -127,12 +127,13 @@ class RoomsController:
         if self._view.current.id is not None:
             self._app.say(ngettext("Moved to the private room.", "{count} moved to the private room.", 1))
 
-    def _to(self, destination: RoomKind) -> phrases.Consequence:
+    async def _to(self, destination: RoomKind) -> phrases.Consequence:
         """Returns what moving the shown conversation will do."""
-        here = self._view.room_kind
-        if self._view.current.id is None and RoomKind.OFF_RECORD is not here is not destination:
+        here, moving = self._view.room_kind, self._view.current.id
+        if moving is None and RoomKind.OFF_RECORD is not here is not destination:
             return phrases.of_beginning(destination)
-        return phrases.of_move(here, destination)
+        lost = 0 if moving is None else await self._rooms.documents_lost([moving], destination)
+        return phrases.of_move(here, destination, lost)
 
     async def _ask_for_private(self, words: str) -> bool:
         if not await self._ask(_("The private room"), words, self._rooms.enter_private):
@@ -178,7 +179,7 @@ class RoomsController:
         self._do(self._make_open, "make_open")
 
     async def _make_open(self) -> None:
-        if not await self._agreed(_("Move to the open room"), self._to(RoomKind.OPEN)):
+        if not await self._agreed(_("Move to the open room"), await self._to(RoomKind.OPEN)):
             return
         if self._view.room_kind is RoomKind.OFF_RECORD:
             await self._keep(MemoryMode.NORMAL)

@@ -123,7 +123,9 @@ class ChatScreen(Ground, ConversationScreen):
             sessions=self.sessions,
             rooms=self.rooms,
         )
-        self.navigation = NavigationController(app, view, self.sessions)
+        self.navigation = NavigationController(
+            app, view, self.sessions, ask=lambda wanted: self.documents.ask(wanted)
+        )
         self.memories = MemoriesController(app, view, self.sessions)
         self.citations = CitationReader()
         self.transcript.cites(self.citations.known)

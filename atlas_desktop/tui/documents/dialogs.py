@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,10 +18,10 @@ from textual.widgets import Button, Input, OptionList, Select, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.errors import size
-from atlas_desktop.locale import _, ngettext, number
-from atlas_desktop.phrases.documents import scan_reason
+from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.attachments import typed_path
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.documents.scan_tree import Branch, ScanTree, branch_of
 from atlas_desktop.tui.documents.texts import on_missing_text
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.widgets.inputs import CleanInput, Tick
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
 
 _OFFERED = 6
-_LISTED = 300
-"""Files of a folder that are listed before it is watched."""
 _PAUSE_S = 0.3
 
 _CSS = """
@@ -239,14 +236,15 @@ class WatchScreen(Covering, ModalScreen[ToWatch | None]):
     WatchScreen {
         #preview {
             height: 7; border: round $border-blurred; padding: 0 1; background: $surface;
-            scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
             &:focus { border: round $border; background-tint: transparent; }
         }
+        &.-tall #preview { height: 16; }
         #counts { height: 1; padding: 0 1; }
     }
     """
     )
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (36, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Cancel"))]
 
     def __init__(self, app: "BaseApp", room: "RoomServices") -> None:
@@ -272,7 +270,7 @@ class WatchScreen(Covering, ModalScreen[ToWatch | None]):
             yield Static(_("If a file is gone"), classes="name", markup=False)
             yield Select(choices, value=OnMissing.KEEP.value, allow_blank=False, id="missing", compact=True)
             yield Static(_("Type a path to see what would be read."), id="counts", markup=False)
-            yield OptionList(id="preview", markup=False)
+            yield ScanTree(id="preview")
             with Horizontal(classes="buttons"):
                 yield Button(_("Cancel"), id="no", compact=True)
                 yield Button(_("Watch"), id="yes", variant="primary", compact=True)
@@ -302,21 +300,20 @@ class WatchScreen(Covering, ModalScreen[ToWatch | None]):
             words = (
                 _("There is no such folder.") if chosen.path else _("Type a path to see what would be read.")
             )
-            self._show(words, [])
+            self._show(words, None)
             return
         found = await self._room.documents.preview(
             chosen.path, include=chosen.include, exclude=chosen.exclude
         )
+        branch = await asyncio.to_thread(branch_of, found, found.root.name)
         if self.is_attached and chosen.path == self._path.path:
-            self._show(_counts(found), _lines(found))
+            self._show(_counts(found), branch)
 
-    def _show(self, words: str, lines: Sequence[Content]) -> None:
+    def _show(self, words: str, branch: Branch | None) -> None:
         if not self.is_attached:
             return
         self.query_one("#counts", Static).update(Content(words))
-        listing = self.query_one("#preview", OptionList)
-        listing.clear_options()
-        listing.add_options([Option(line) for line in lines])
+        self.query_one(ScanTree).show(branch)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -333,7 +330,7 @@ class WatchScreen(Covering, ModalScreen[ToWatch | None]):
         if chosen.path and _is_folder(chosen.path):
             self.dismiss(chosen)
         else:
-            self._show(_("There is no such folder."), [])
+            self._show(_("There is no such folder."), None)
             self._path.query_one(Input).focus()
 
     def on_key(self, event: events.Key) -> None:
@@ -371,24 +368,3 @@ def _counts(found: "FolderScan") -> str:
         bytes=size(sum(one.facts.size for one in found.files)),
     )
     return f"{taken} · {ngettext('{count} skipped', '{count} skipped', len(found.skipped))}"
-
-
-def _lines(found: "FolderScan") -> list[Content]:
-    """Returns what would be skipped, with reasons, after what would be read."""
-    lines = [
-        Content.assemble(
-            ("✓ ", "$success"), clean_line(one.relative), (f"  {size(one.facts.size)}", "$quiet")
-        )
-        for one in found.files[:_LISTED]
-    ]
-    if len(found.files) > _LISTED:
-        lines.append(Content(_("… and {count} more", count=number(len(found.files) - _LISTED))))
-    lines += [
-        Content.assemble(
-            ("✗ ", "$warning"), clean_line(one.where), (f"  {scan_reason(one.reason)}", "$quiet")
-        )
-        for one in found.skipped[:_LISTED]
-    ]
-    if len(found.skipped) > _LISTED:
-        lines.append(Content(_("… and {count} more", count=number(len(found.skipped) - _LISTED))))
-    return lines

@@ -241,7 +241,7 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
         if (chosen := self._chosen) is not None:
             begin, end = chosen
             quote = self._cited(begin, min(end, begin + _LONGEST_ASKED))
-        self.dismiss(AskAbout((self._document,), quote))
+        self.dismiss(AskAbout((self._document,), self._room.store.room, quote))
 
     # --- navigation -------------------------------------------------------------------------------
 

@@ -463,7 +463,7 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
 
     def action_documents_ask(self) -> None:
         if chosen := [one for one in self.chosen if one.chunks]:
-            self.dismiss(AskAbout(tuple(chosen)))
+            self.dismiss(AskAbout(tuple(chosen), self._room.store.room))
         else:
             self.atlas.say(_("Nothing was read from this document, so it cannot be asked about."))
 

@@ -4,13 +4,15 @@ from dataclasses import dataclass, field
 
 from memory.attachments import NewAttachment
 from memory.documents.entities import Document
+from memory.entities import RoomKind
 
 
 @dataclass(frozen=True, slots=True)
 class AskAbout:
-    """Begin a conversation about these documents, with a quotation of one of them in the prompt."""
+    """Begin a conversation about these documents of a room, with a quotation of one of them in the prompt."""
 
     documents: tuple[Document, ...]
+    room: RoomKind
     quote: str = field(default="", repr=False)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.locale import N_, _, ngettext, number, plural
+from atlas_desktop.phrases.rooms import losing_documents
 from atlas_desktop.services.bulk import Bulk, Done
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
@@ -250,8 +251,10 @@ class HistoryActions:
         to = RoomKind.OPEN if back else RoomKind.PRIVATE
         word = "open" if back else "private"
         text = ngettext(*_MOVE_COUNTS[word], len(hits))
-        heading = _("Move to the open room?") if back else _("Move to the private room?")
         rooms = self._app.desk.rooms
+        if lost := await rooms.documents_lost([hit.session.id for hit in hits], to):
+            text += " " + losing_documents(lost, RoomKind.PRIVATE if back else RoomKind.OPEN)
+        heading = _("Move to the open room?") if back else _("Move to the private room?")
         chat = self._app.chat
         if to is RoomKind.PRIVATE and rooms.private is None:
             if chat is None or not await chat.open_private(text):

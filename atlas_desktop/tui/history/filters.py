@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
@@ -21,10 +22,9 @@ from atlas_desktop.services.search import FindingService
 from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, NamedLineScreen
 from atlas_desktop.tui.dialogs.named_items import NamedItemsScreen
-from atlas_desktop.tui.keymap import shown_keys
 from memory.errors import QueryUnclear
 from memory.organising.entities import MarksPatch
-from memory.search.entities import SavedSearch
+from memory.search.entities import ItemKind, SavedSearch
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -38,6 +38,7 @@ _CHIP_TEXTS = {
     "archived": N_("Archived"),
     "week": N_("Week"),
     "code": N_("Code"),
+    "documents": N_("Docs"),
     "bin": N_("Bin"),
     "more": N_("More"),
 }
@@ -164,12 +165,10 @@ async def chosen_filter(app: "BaseApp") -> str | None:
         Choice(f"project:{quoted(one.name)}", one.name, _("project · {count}", count=number(one.sessions)))
         for one in await projects_of(app)
     ]
-    if not choices:
-        said = _("No tags, projects or saved searches yet.")
-        if key := shown_keys("history.save", app.keys):
-            said += " " + _("Press {key} to save this search.", key=key)
-        app.say(said)
-        return None
+    choices += [
+        Choice(f"kind:{ItemKind.DOCUMENT}", _("Documents"), _("kind · no conversations")),
+        Choice(f"kind:{ItemKind.MESSAGE}", _("Conversations"), _("kind · no documents")),
+    ]
     chosen: str | None = await app.push_screen_wait(PickScreen(_("Filters"), choices))
     return chosen
 
@@ -187,8 +186,9 @@ QUICK = {
     "archived": "is:archived",
     "week": "after:7d",
     "code": "has:code",
+    "documents": f"kind:{ItemKind.DOCUMENT}",
 }
-"""Quick filters and the conditions they add to a query, in the order of the keys 1 to 6."""
+"""Quick filters and the conditions they add to a query, in the order of the keys 1 to 7."""
 BIN, MORE = "bin", "more"
 
 
@@ -208,10 +208,14 @@ def _place(term: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\S){re.escape(term)}(?!\S)", re.IGNORECASE)
 
 
-class FilterChips(Widget):
-    """One line of filters; active ones also have a sign before them."""
+_CHIP = 3
+"""Cells of a filter beside its word: its key, and spaces."""
 
-    DEFAULT_CSS = "FilterChips { height: 1; margin: 0 2; }"
+
+class FilterChips(Widget):
+    """Filters, in as many lines as they need; active ones also have a sign before them."""
+
+    DEFAULT_CSS = "FilterChips { height: auto; margin: 0 2; }"
 
     @dataclass
     class Pressed(Message):
@@ -233,26 +237,55 @@ class FilterChips(Widget):
         quick = [(name, str(number), _(_CHIP_TEXTS[name])) for number, name in enumerate(QUICK, 1)]
         return [*quick, (BIN, "b", _("Bin")), (MORE, "f", _("More"))]
 
+    def _lines(self, width: int) -> list[list[tuple[str, str, str]]]:
+        """Returns the filters as `_words` does, line by line."""
+        lines: list[list[tuple[str, str, str]]] = [[]]
+        left = width
+        for one in self._words():
+            cells = cell_len(one[2]) + _CHIP
+            if lines[-1] and cells > left:
+                lines.append([])
+                left = width
+            lines[-1].append(one)
+            left -= cells
+        return lines
+
+    def _gap(self, width: int) -> int:
+        """Returns the cells between two filters: one if all are in one line all the same."""
+        (line, *more) = self._lines(width)
+        cells = sum(cell_len(word) + _CHIP + 1 for _name, _key, word in line)
+        return int(not more and cells <= width)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
+        return len(self._lines(width))
+
     def render(self) -> Content:
-        parts: list[tuple[str, str] | str] = []
-        for name, key, word in self._words():
-            if name in self._on:
-                parts.append((f"✓ {word} ", "bold $foreground on $panel"))
-            else:
-                parts += [(f"{key if self._keys else '·'} ", "$primary"), (f"{word} ", "$quiet")]
-            parts.append(" ")
-        return Content.assemble(*parts)
+        width = self.content_size.width
+        gap, lines = " " * self._gap(width), []
+        for line in self._lines(width):
+            parts: list[tuple[str, str] | str] = []
+            for name, key, word in line:
+                if name in self._on:
+                    parts.append((f"✓ {word} ", "bold $foreground on $panel"))
+                else:
+                    parts += [(f"{key if self._keys else '·'} ", "$primary"), (f"{word} ", "$quiet")]
+                parts.append(gap)
+            lines.append(Content.assemble(*parts))
+        return Content("\n").join(lines)
 
     def on_click(self, event: events.Click) -> None:
         event.stop()
-        offset = event.get_content_offset(self)
+        offset, width = event.get_content_offset(self), self.content_size.width
+        lines = self._lines(width)
+        if offset is None or offset.y >= len(lines):
+            return
         place = 0
-        for name, _key, word in self._words():
-            end = place + cell_len(word) + 3
-            if offset is not None and place <= offset.x < end:
+        for name, _key, word in lines[offset.y]:
+            end = place + cell_len(word) + _CHIP
+            if place <= offset.x < end:
                 self.post_message(self.Pressed(name))
                 return
-            place = end + 1
+            place = end + self._gap(width)
 
 
 class SavedScreen(NamedItemsScreen[SavedSearch]):

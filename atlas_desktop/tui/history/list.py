@@ -1,4 +1,4 @@
-"""The list of conversations in the history browser; its pages are read as they come into view."""
+"""The list of conversations in the history browser, read as they come into view, with documents below."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,14 +16,19 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 
-from atlas_desktop.tui.history.rows import RowLook, group, line_of
+from atlas_desktop.locale import _
+from atlas_desktop.tui.history.rows import RowLook, document_line_of, group, line_of
+from memory.documents.entities import DocumentMatch
 from memory.search.entities import SessionHit
 
 _KEPT_STRIPS = 2000
 
 
 class HistoryList(ScrollView, can_focus=True):
-    """Rows are numbered from 0 to `total`. Rows that have not been read are empty until `put`."""
+    """Rows are numbered from 0 to `total`: first the conversations, then the documents.
+
+    Conversations that have not been read are empty until `put`. Only conversations can be selected.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"history-list--cursor", "history-list--heading"}
     DEFAULT_CSS = """
@@ -64,7 +69,7 @@ class HistoryList(ScrollView, can_focus=True):
             self.first = first
 
     class Moved(Message):
-        """The cursor is on another row, or its row has another conversation."""
+        """The cursor is on another row, or its row has another content."""
 
     class Opened(Message):
         """The user clicked the row under the cursor."""
@@ -91,9 +96,10 @@ class HistoryList(ScrollView, can_focus=True):
     def show(
         self,
         rows: Mapping[int, SessionHit],
-        total: int,
+        conversations: int,
         now: datetime,
         *,
+        documents: Sequence[DocumentMatch] = (),
         cursor: int = 0,
         grouped: bool = True,
         pins: bool = True,
@@ -101,25 +107,30 @@ class HistoryList(ScrollView, can_focus=True):
     ) -> None:
         """Replaces all rows."""
         self._now, self._binned = now, binned
-        self._lines = Lines(now, total, grouped=grouped, pins=pins)
+        self._lines = Lines(now, conversations, documents, grouped=grouped, pins=pins)
         self._lines.add(rows)
         self._strips.clear()
         self._fit()
         before = self.cursor
-        self.cursor = min(max(cursor, 0), max(total - 1, 0))
+        self.cursor = min(max(cursor, 0), max(self.total - 1, 0))
         if before == self.cursor:
             self._follow()
             self.post_message(self.Moved())
         self.refresh()
         self.look_ahead()
 
-    def put(self, rows: Mapping[int, SessionHit], total: int) -> None:
-        """Adds rows that were read; `total` is the number known so far. The list does not scroll."""
+    def put(self, rows: Mapping[int, SessionHit], conversations: int) -> None:
+        """Adds rows that were read; `conversations` is the number known so far. The list does not scroll."""
         top = self._lines.row_at(round(self.scroll_y))
         above = self._lines.headings_to(top)
+        on_document, more = self.document is not None, conversations - self.conversations
         self._lines.add(rows)
-        self._lines.total = total
+        self._lines.grow(conversations)
         self._fit()
+        if more and self._lines.documents:
+            self._strips.clear()
+            if on_document:
+                self.cursor += more
         if more := self._lines.headings_to(top) - above:
             self.scroll_to(y=self.scroll_y + more, animate=False, immediate=True)
         if self.cursor in rows:
@@ -132,6 +143,11 @@ class HistoryList(ScrollView, can_focus=True):
         """The number of rows known so far."""
         return self._lines.total
 
+    @property
+    def conversations(self) -> int:
+        """The number of conversations known so far."""
+        return self._lines.conversations
+
     def row(self, index: int) -> SessionHit | None:
         return self._lines.rows.get(index)
 
@@ -139,6 +155,11 @@ class HistoryList(ScrollView, can_focus=True):
     def marked(self) -> SessionHit | None:
         """The conversation under the cursor."""
         return self._lines.rows.get(self.cursor)
+
+    @property
+    def document(self) -> DocumentMatch | None:
+        """The document under the cursor."""
+        return self._lines.document(self.cursor)
 
     @property
     def fetched(self) -> Iterator[tuple[int, SessionHit]]:
@@ -172,7 +193,7 @@ class HistoryList(ScrollView, can_focus=True):
             return
         seen = self.seen()
         # At most half a screen ahead: rows that further typing replaces would be read in vain.
-        near = range(seen.start, min(seen.stop + len(seen) // 2, self.total))
+        near = range(seen.start, min(seen.stop + len(seen) // 2, self.conversations))
         missing = next((row for row in near if row not in self._lines.rows), None)
         if missing is not None:
             self.post_message(self.Wanted(missing))
@@ -190,24 +211,29 @@ class HistoryList(ScrollView, can_focus=True):
             if part == 0:
                 return self._heading(self._lines.words[row], width)
             part -= 1
-        hit = self._lines.rows.get(row)
+        hit = self._lines.rows.get(row) or self._lines.document(row)
         if hit is None or part >= LINES:
             return Strip.blank(width, self.rich_style)
-        looks = RowLook(width - 1, row == self.cursor, hit.session.id in self.selected, self._binned)
+        selected = isinstance(hit, SessionHit) and hit.session.id in self.selected
+        looks = RowLook(width - 1, row == self.cursor, selected, self._binned)
         return self._painted(row, hit, looks)[part]
 
-    def _painted(self, row: int, hit: SessionHit, looks: RowLook) -> list[Strip]:
+    def _painted(self, row: int, hit: SessionHit | DocumentMatch, looks: RowLook) -> list[Strip]:
         key = row, looks, self.has_focus
         known = self._strips.get(key)
         if known is None:
             if len(self._strips) > _KEPT_STRIPS:
                 self._strips.clear()
             style = self.get_visual_style("history-list--cursor") if looks.cursor else self.visual_style
+            if isinstance(hit, SessionHit):
+                lines = line_of(hit, self._now, looks)
+            else:
+                lines = document_line_of(hit, self._now, looks)
             known = [
                 Visual.to_strips(self, line, looks.width, 1, style, apply_selection=False, pad=True)[0]
                 .crop(0, looks.width)
                 .extend_cell_length(looks.width + 1, style.rich_style)
-                for line in line_of(hit, self._now, looks)
+                for line in lines
             ]
             self._strips[key] = known
         return known
@@ -295,15 +321,29 @@ LINES = 2
 
 
 class Lines:
-    """The rows from 0 to `total`, of which some are known. A heading is known where two neighbouring rows
-    are."""
+    """The rows from 0 to `total`: conversations, of which some are known, and documents with a heading.
 
-    def __init__(self, now: datetime, total: int = 0, *, grouped: bool = True, pins: bool = True) -> None:
+    The heading of conversations is known where two neighbouring rows are.
+    """
+
+    def __init__(
+        self,
+        now: datetime,
+        conversations: int = 0,
+        documents: Sequence[DocumentMatch] = (),
+        *,
+        grouped: bool = True,
+        pins: bool = True,
+    ) -> None:
         self.rows: dict[int, SessionHit] = {}
+        """The conversations that are known."""
         self.words: dict[int, str] = {}
         """Headings, by the row below them."""
-        self.total = total
+        self.conversations = conversations
+        self.documents = tuple(documents)
         self._headings: list[int] = []
+        if documents:
+            self._add_heading(conversations, _("Documents"))
         self._now = now
         self._grouped = grouped
         self._pins = pins
@@ -318,8 +358,26 @@ class Lines:
                 continue
             word = group(hit.session, self._now, pins=self._pins)
             if above is None or word != group(above.session, self._now, pins=self._pins):
-                self.words[index] = word
-                insort(self._headings, index)
+                self._add_heading(index, word)
+
+    def grow(self, conversations: int) -> None:
+        """Takes note that there are more conversations; the documents move down."""
+        if self.documents and conversations != self.conversations:
+            self._headings.remove(self.conversations)
+            self._add_heading(conversations, self.words.pop(self.conversations))
+        self.conversations = conversations
+
+    def _add_heading(self, row: int, words: str) -> None:
+        self.words[row] = words
+        insort(self._headings, row)
+
+    @property
+    def total(self) -> int:
+        return self.conversations + len(self.documents)
+
+    def document(self, row: int) -> DocumentMatch | None:
+        at = row - self.conversations
+        return self.documents[at] if 0 <= at < len(self.documents) else None
 
     @property
     def height(self) -> int:

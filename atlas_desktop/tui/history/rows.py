@@ -1,4 +1,4 @@
-"""How the history browser shows a conversation: as a row, and as a preview."""
+"""How the history browser shows what it found: as a row, and as a preview."""
 
 import re
 from collections.abc import Sequence
@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content, Span
 
+from atlas_desktop.errors import size
 from atlas_desktop.locale import N_, _, formats, ngettext
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.sessions import number_of, without_number
 from atlas_desktop.tui.calendar import GROUPS, group_of, long, short
+from atlas_desktop.tui.documents.texts import place_text, short_path
+from memory.documents.entities import DocumentMatch
 from memory.entities import Message, RoomKind, Session
 from memory.search.entities import SessionHit, Snippet
 from models.messages import Role
@@ -67,7 +70,7 @@ def line_of(hit: SessionHit, now: datetime, look: RowLook) -> tuple[Content, Con
     at = session.deleted_at if look.binned and session.deleted_at else session.updated_at
     when = " ".join([*_signs(session), short(at, now)])
     mark = "✓ " if look.selected else "  "
-    room = _room_word(session)
+    room = _room_word(session.room)
     free = max(look.width - _INDENT - cell_len(room) - cell_len(when) - 1, _LEAST_TITLE)
     title = hit.title if clean_line(hit.title.text) else Snippet(_("Untitled"))
     first = Content.assemble(
@@ -84,6 +87,62 @@ def line_of(hit: SessionHit, now: datetime, look: RowLook) -> tuple[Content, Con
     else:
         second = Content.styled(_cut(_facts(hit), free), quiet)
     return first, Content.assemble(" " * _INDENT, _fitted(second, free))
+
+
+def document_line_of(hit: DocumentMatch, now: datetime, look: RowLook) -> tuple[Content, Content]:
+    """Returns two lines: title and time, then the place of the passage and its words."""
+    quiet, bright = ("", FOUND) if look.cursor else ("$quiet", f"{FOUND} $accent")
+    room, when = _room_word(hit.room), short(hit.dated, now)
+    free = max(look.width - _INDENT - cell_len(room) - cell_len(when) - 3, _LEAST_TITLE)
+    first = Content.assemble(
+        "  ",
+        (room, "bold" if look.cursor else "bold $warning"),
+        ("▤ ", quiet),
+        _fitted(marked(hit.title, free, bright), free),
+        " ",
+        (when, quiet),
+    )
+    free = max(look.width - _INDENT, _LEAST_TITLE)
+    if hit.chunk is None or hit.snippet is None:
+        second = Content.styled(_cut(" · ".join(_document_facts(hit)), free), quiet)
+    else:
+        place = place_text(hit.chunk.page, hit.chunk.lines)
+        words = marked(hit.snippet, max(free - cell_len(place) - 2, _LEAST_TITLE), bright)
+        second = Content.assemble(
+            (f"{place}  ", "" if look.cursor else "$accent"),
+            words if look.cursor else words.stylize_before("$quiet"),
+        )
+    return first, Content.assemble(" " * _INDENT, _fitted(second, free))
+
+
+def _document_facts(hit: DocumentMatch) -> list[str]:
+    document = hit.document
+    found = [ngettext("{count} page", "{count} pages", document.pages)] if document.pages else []
+    found += [size(document.size), short_path(document.path)]
+    return [one for one in found if one]
+
+
+def document_preview(hit: DocumentMatch, now: datetime) -> Content:
+    """Returns what is known about a document, and the passage that was found, with the matches marked."""
+    document, chunk = hit.document, hit.chunk
+    facts = [room.strip()] if (room := _room_word(hit.room)) else []
+    facts += [_("Document"), *_document_facts(hit), long(hit.dated, now)]
+    facts += [_("project {name}", name=clean_line(document.project))] if document.project else []
+    facts += [ngettext("1 passage", "{count} passages", hit.matches)] if hit.matches else []
+    parts: list[Content | str | tuple[str, str]] = [
+        (clean_line(hit.title.text) or _("Untitled"), "bold"),
+        "\n",
+        (" · ".join(facts), "$quiet"),
+    ]
+    if chunk is not None:
+        where = " › ".join([*map(clean_line, chunk.heading), place_text(chunk.page, chunk.lines)])
+        body = Content(clean(chunk.text).strip()[:_LONGEST])
+        if (wanted := _wanted(hit)) is not None:
+            body = body.highlight_regex(wanted, style=f"{FOUND} $accent")
+        parts += ["\n\n", (where, "bold $accent"), "\n", body]
+    elif document.summary is not None:
+        parts += ["\n\n", clean(document.summary.text).strip()[:_LONGEST]]
+    return Content.assemble(*parts)
 
 
 def _title(title: Snippet, width: int, style: str) -> Content:
@@ -150,9 +209,9 @@ def _signs(session: Session) -> list[str]:
     ]
 
 
-def _room_word(session: Session) -> str:
+def _room_word(room: RoomKind) -> str:
     words = {RoomKind.PRIVATE: _("private"), RoomKind.OFF_RECORD: _("unsaved")}
-    return f"{words[session.room]} " if session.room in words else ""
+    return f"{words[room]} " if room in words else ""
 
 
 def _facts(hit: SessionHit) -> str:
@@ -167,7 +226,7 @@ def _facts(hit: SessionHit) -> str:
 
 def _known(hit: SessionHit, now: datetime, *, binned: bool) -> list[str]:
     session = hit.session
-    found = [room.strip()] if (room := _room_word(session)) else []
+    found = [room.strip()] if (room := _room_word(session.room)) else []
     for holds, word in (
         (session.starred, "is_starred"),
         (session.important, "is_important"),
@@ -194,7 +253,7 @@ def _speaker(message: Message) -> str:
     return _("Instructions") if message.role is Role.SYSTEM else "Atlas"
 
 
-def _wanted(hit: SessionHit) -> "re.Pattern[str] | None":
+def _wanted(hit: SessionHit | DocumentMatch) -> "re.Pattern[str] | None":
     """Returns a pattern of the words that matched in the title and the snippet."""
     found = {
         piece.text[a:b] for piece in (hit.title, hit.snippet) if piece is not None for a, b in piece.marks

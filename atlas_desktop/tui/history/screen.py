@@ -1,4 +1,4 @@
-"""The history browser: search all conversations, look at them, and organise them."""
+"""The history browser: search all conversations and documents, look at them, and organise conversations."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -10,9 +10,11 @@ from textual.content import Content
 from textual.widgets import Input, Static
 from textual.worker import WorkerCancelled, WorkerFailed
 
-from atlas_desktop.locale import N_, _, ngettext
+from atlas_desktop.locale import N_, _, ngettext, number
 from atlas_desktop.services.search import FindingService
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.documents.reader import ReaderScreen
+from atlas_desktop.tui.documents.wanted import AskAbout
 from atlas_desktop.tui.history.actions import HistoryActions
 from atlas_desktop.tui.history.filters import (
     BIN,
@@ -25,14 +27,16 @@ from atlas_desktop.tui.history.filters import (
     toggled,
 )
 from atlas_desktop.tui.history.list import HistoryList
-from atlas_desktop.tui.history.rows import around, preview
+from atlas_desktop.tui.history.rows import around, document_preview, preview
 from atlas_desktop.tui.history.search import HistorySearch
+from atlas_desktop.tui.keymap import shown_keys
 from atlas_desktop.tui.provenance.sources import Chosen
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.change_bar import ChangeBar, Undo
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
+from memory.documents.entities import DocumentMatch
 from memory.errors import MessageNotFound, RoomClosed, SessionNotFound
 from memory.search.entities import Order, Page, SessionHit
 
@@ -43,6 +47,7 @@ _HISTORY_TEXTS = {
     "none_found": N_("No matches. Try fewer or different words, or ~ and a question to search by meaning."),
     "none_binned": N_("The bin is empty."),
     "none": N_("No conversations. Archived and deleted ones are under Archived and Bin above."),
+    "no_documents": N_("No documents match. {key} shows the library, where you can add some."),
 }
 
 _PREVIEW_S = 0.03
@@ -54,8 +59,11 @@ _IN_BIN = ("restore",)
 _NOT_IN_BIN = ("tag", "star", "important", "pin", "archive", "project", "private", "merge", "export")
 
 
-class HistoryScreen(View, SparingScreen[Chosen | None]):
-    """Dismissed with what to open, or None. `query` is the first query."""
+Result = Chosen | AskAbout
+
+
+class HistoryScreen(View, SparingScreen[Result | None]):
+    """Dismissed with what to open or to ask about, or None. `query` is the first query."""
 
     CSS_PATH = "history.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
@@ -86,7 +94,7 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
         yield Static("", id="title", markup=False)
         yield CleanInput(
             self._first_query,
-            placeholder=_("Keywords, tag:work, after:2024-05, is:starred, ~by meaning …"),
+            placeholder=_("Keywords, tag:work, after:2024-05, kind:document, ~by meaning …"),
             id="query",
             select_on_focus=False,
         )
@@ -139,26 +147,33 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
                 dict(enumerate(page.hits, first)),
                 page.total,
                 self.atlas.now(),
+                documents=self.search.documents.hits,
                 cursor=cursor,
                 grouped=by_time,
                 pins=query.where is None,
                 binned=self.binned,
             )
-            self._list.display = bool(page.total)
+            there = bool(self._list.total)
+            self._list.display = there
             empty = self.query_one("#none", Static)
-            empty.display = not page.total
-            if not page.total:
-                looked = bool(self.search.asked.text.strip())
-                word = "none_found" if looked else "none_binned" if self.binned else "none"
-                empty.update(Content(_(_HISTORY_TEXTS[word])))
+            empty.display = not there
+            if not there:
+                empty.update(Content(self._nothing()))
             self._explain("")
             self.tell()
+
+    def _nothing(self) -> str:
+        if self.search.only_documents:
+            key = shown_keys("documents.show", self.atlas.keys)
+            return _(_HISTORY_TEXTS["no_documents"], key=key)
+        looked = bool(self.search.asked.text.strip())
+        return _(_HISTORY_TEXTS["none_found" if looked else "none_binned" if self.binned else "none"])
 
     def _add(self, page: Page[SessionHit], first: int) -> None:
         if not self.standing:
             return
         if page.hits:
-            self._list.put(dict(enumerate(page.hits, first)), max(page.total, self._list.total))
+            self._list.put(dict(enumerate(page.hits, first)), max(page.total, self._list.conversations))
         self.tell()
 
     def _offer(self, text: str, undo: Undo | None) -> None:
@@ -184,11 +199,12 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
         if not self.standing:
             return
         parts = [(_("Bin") if self.binned else _("History"))]
-        parts.append(
-            ngettext("more than 1 conversation", "more than {count} conversations", self._list.total)
-            if self.search.page.more
-            else ngettext("1 conversation", "{count} conversations", self._list.total)
-        )
+        count = self._list.conversations
+        if self.search.page.more:
+            parts.append(ngettext("more than 1 conversation", "more than {count} conversations", count))
+        elif not self.search.only_documents:
+            parts.append(ngettext("1 conversation", "{count} conversations", count))
+        parts += self._told_documents()
         if self.search.asked.query.question:
             parts.append(_("nearest first"))
         elif self.search.order is Order.BEST:
@@ -204,6 +220,18 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
             )
         self.query_one("#title", Static).update(line, layout=False)
         self.refresh_bindings()
+
+    def _told_documents(self) -> list[str]:
+        found = self.search.documents
+        if not found.total and not self.search.only_documents:
+            return []
+        if found.more:
+            words = ngettext("more than 1 document", "more than {count} documents", found.total)
+        else:
+            words = ngettext("{count} document", "{count} documents", found.total)
+        if len(found.hits) < found.total:
+            words += " " + _("({count} shown)", count=number(len(found.hits)))
+        return [words]
 
     def _explain(self, text: str) -> None:
         if not self.standing:
@@ -223,8 +251,8 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
     async def _preview(self) -> None:
         # A key that is held down passes rows faster than they can be read.
         await asyncio.sleep(_PREVIEW_S)
-        hit = self._list.marked
-        told = Content("")
+        hit, document = self._list.marked, self._list.document
+        told = Content("") if document is None else document_preview(document, self.atlas.now())
         if hit is not None:
             try:
                 told = preview(hit, await self._around(hit), self.atlas.now(), binned=self.binned)
@@ -313,6 +341,9 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
     # --- actions: navigation ---------------------------------------------------------------------
 
     def action_history_open(self) -> None:
+        if (document := self._list.document) is not None:
+            self._open_document(document)
+            return
         hit = self._list.marked
         if hit is None:
             return
@@ -320,6 +351,17 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
             self.atlas.say(_("In the bin. Press r to restore it."))
             return
         self.dismiss(Chosen(hit.session.id, None if hit.message is None else hit.message.id))
+
+    def _open_document(self, hit: DocumentMatch) -> None:
+        """Opens the reader at the passage."""
+        room = self.atlas.desk.at(hit.room)
+        passage = None if hit.chunk is None else (hit.chunk.begin, hit.chunk.end)
+        reader = ReaderScreen(self.atlas, room, hit.document.id, passage=passage)
+        self.app.push_screen(reader, self._reader_left)
+
+    def _reader_left(self, wanted: AskAbout | None) -> None:
+        if wanted is not None:
+            self.dismiss(wanted)
 
     def action_history_back(self) -> None:
         """Clears the selection, then the query, then leaves the bin, then closes the screen."""
@@ -360,6 +402,9 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
 
     def action_history_only_code(self) -> None:
         self.filter("code")
+
+    def action_history_only_documents(self) -> None:
+        self.filter("documents")
 
     def action_history_filters(self) -> None:
         self.changes.do(self._choose_filter())
@@ -480,4 +525,6 @@ class HistoryScreen(View, SparingScreen[Chosen | None]):
             return not self.binned and bool(self.changes.chosen)
         if deed == "delete":
             return bool(self.changes.chosen)
-        return deed not in ("select", "all", "extend_up", "extend_down") or bool(self._list.total)
+        if deed == "select":
+            return self._list.marked is not None
+        return deed not in ("all", "extend_up", "extend_down") or bool(self._list.conversations)

@@ -10,11 +10,16 @@ from textual.worker import Worker
 from atlas_desktop.error_table import unclear
 from atlas_desktop.locale import _
 from atlas_desktop.services.search import Asked, FindingService
+from memory.documents.entities import DocumentMatch
 from memory.errors import QueryUnclear, SavedSearchNotFound
-from memory.search.entities import Order, Page, Query, SessionHit
+from memory.search.entities import ItemKind, Order, Page, Query, SessionHit
+from memory.search.language import of_kind
 
 PAGE = 30
 """Conversations that are read at a time."""
+DOCUMENTS, NEAREST_DOCUMENTS = 50, 20
+"""Documents that are shown at most: for words, and for a question, to which every document is more or less
+near."""
 MEANT_S = 0.25
 """How long a question by meaning must be unchanged before it is searched, because the model has to read
 it."""
@@ -27,8 +32,9 @@ Show = Callable[[Page[SessionHit], int, int], None]
 class HistorySearch:
     """Runs one search at a time; a newer one replaces it.
 
-    `show` is called with a page that replaces all rows, `add` with a further page and its first row,
-    `explain` with a remark on the query (empty: none). `attempt` runs work in the background.
+    `show` is called with a page that replaces all rows (`documents` are new then, too), `add` with a further
+    page and its first row, `explain` with a remark on the query (empty: none). `attempt` runs work in the
+    background.
     """
 
     def __init__(
@@ -53,6 +59,12 @@ class HistorySearch:
         self.asked = Asked("", Query())
         self.order = Order.RECENT
         self.page: Page[SessionHit] = Page((), 0)
+        self.documents: Page[DocumentMatch] = Page((), 0)
+
+    @property
+    def only_documents(self) -> bool:
+        """Whether conversations are excluded by the query."""
+        return of_kind(self.asked.query, ItemKind.MESSAGE) is None
 
     @property
     def busy(self) -> bool:
@@ -82,9 +94,9 @@ class HistorySearch:
         if asked.query.question:
             self._explain(_("Searching by meaning…"))
             await asyncio.sleep(MEANT_S)
-        page = await self._fetch(asked, 0)
+        page, documents = await self._fetch(asked, 0), await self._fetch_documents(asked)
         self.asked = asked
-        self._replace(page, 0, 0)
+        self._replace(page, documents, 0, 0)
 
     def reload(self, row: int = 0) -> None:
         """Reads the page of `row` again after a change; the cursor moves to that row."""
@@ -96,12 +108,16 @@ class HistorySearch:
         if not page.hits and first:
             first, row = 0, 0
             page = await self._fetch(self.asked, 0)
-        self._replace(page, first, min(row, max(page.total - 1, 0)))
+        documents = await self._fetch_documents(self.asked)
+        total = page.total + len(documents.hits)
+        self._replace(page, documents, first, min(row, max(total - 1, 0)))
 
-    def _replace(self, page: Page[SessionHit], first: int, cursor: int) -> None:
+    def _replace(
+        self, page: Page[SessionHit], documents: Page[DocumentMatch], first: int, cursor: int
+    ) -> None:
         self.shown += 1
         self._fetching.clear()
-        self.page = page
+        self.page, self.documents = page, documents
         self._show(page, first, cursor)
 
     def read_from(self, row: int) -> None:
@@ -129,6 +145,12 @@ class HistorySearch:
         """Switches between sorting by time and by relevance."""
         self.order = Order.BEST if self.order is Order.RECENT else Order.RECENT
         self.reload()
+
+    async def _fetch_documents(self, asked: Asked) -> Page[DocumentMatch]:
+        if self.binned:
+            return Page((), 0)
+        limit = NEAREST_DOCUMENTS if asked.query.question else DOCUMENTS
+        return await self._finding.documents(asked.query, limit=limit, order=self.order)
 
     async def _fetch(
         self, asked: Asked, first: int, limit: int = PAGE, *, exhaustive: bool = False

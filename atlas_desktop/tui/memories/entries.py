@@ -220,7 +220,8 @@ def details(entry: Entry, now: datetime) -> Content:
     parts: list[str | Content | tuple[str, str]] = [clean(entry.text)]
     if entry.quote:
         when = "" if entry.message is None else f" ({long(entry.message.created_at, now)})"
-        parts.append((f"\n\n{_('You said:')} ", "$quiet"))
+        said = _("You said:") if entry.message is not None else _("You wrote:")
+        parts.append((f"\n\n{said} ", "$quiet"))
         parts.append(f"“{clean_line(entry.quote)}”{when}")
     memory = entry.memory
     if memory is not None:
@@ -286,7 +287,11 @@ class EntryReader:
             first = view.sources[0] if view.sources else None
             title, number = _made(view.memory), 0
             if first is not None:
-                title = await self._origins.title(first.source.session_id)
+                title = (
+                    _("Note “{title}”", title=clean_line(first.note))
+                    if first.note
+                    else await self._origins.title(first.source.session_id)
+                )
                 if first.message is not None:
                     number = await self._origins.number(first.message.session_id, first.message.id)
             found.append(

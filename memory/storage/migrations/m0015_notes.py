@@ -1,9 +1,11 @@
 """Notes: documents that are written here, with their links, names, tags and earlier versions.
 
 A note is a document of kind `note`: its text, chunks and vectors are those of the document. `external_id` is
-its path below the folder that it was imported from. A link's `to_id` is the id of what it leads to, NULL if
-that is unknown; `target` is as written, `name` what it is looked up by. `edited`: the text has been changed
-since it was imported, so that `content`, the bytes of the file, is no longer what is exported.
+its path below the folder that it was imported from; `disk_path` and `disk_sha256` tell where its file was
+when it was last read or written, and what it contained. `edited`: the text has been changed since, so that
+`content`, the bytes of the file, is no longer what is exported. `learned` is the version that memories were
+last learned from. A link's `to_id` is the id of what it leads
+to, NULL if that is unknown; `target` is as written, `name` what it is looked up by.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
@@ -51,6 +53,8 @@ _STATEMENTS = (
         external_id TEXT NOT NULL DEFAULT '',
         version INTEGER NOT NULL CHECK (version >= 1),
         edited INTEGER NOT NULL CHECK (edited IN (0, 1)),
+        learned INTEGER NOT NULL DEFAULT 0,
+        disk_path TEXT NOT NULL DEFAULT '',
         disk_sha256 TEXT NOT NULL DEFAULT '',
         created_at INTEGER NOT NULL,
         updated_at INTEGER NOT NULL,
@@ -103,6 +107,16 @@ _STATEMENTS = (
         PRIMARY KEY (document_id, version)
     ) STRICT, WITHOUT ROWID
     """,
+    # The notes from whose words a memory was learned.
+    """
+    CREATE TABLE memory_note_sources (
+        memory_id TEXT NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+        document_id TEXT NOT NULL REFERENCES notes (document_id) ON DELETE CASCADE,
+        quote TEXT NOT NULL,
+        PRIMARY KEY (memory_id, document_id)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX memory_note_sources_by_note ON memory_note_sources (document_id)",
 )
 
 

@@ -32,7 +32,7 @@ from memory.documents.entities import (
 )
 from memory.errors import AmbiguousId, DocumentNotFound, FolderNotFound
 from memory.storage.connection import Connection
-from memory.storage.queries import epochs, erasure_check, full_text, projects, sessions
+from memory.storage.queries import epochs, erasure, erasure_check, full_text, projects, sessions
 from memory.storage.values import id_range, new_id, one_line, storable
 
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -531,13 +531,15 @@ def erase(conn: Connection, document_ids: Collection[str], *, for_good: bool = F
     """
     listed = json.dumps(sorted(set(document_ids)))
     found = conn.execute(
-        f"SELECT id, folder_id, location, sha256 FROM documents WHERE id IN {_LISTED}", (listed,)
+        f"SELECT id, folder_id, location, sha256, kind FROM documents WHERE id IN {_LISTED}", (listed,)
     ).fetchall()
     ids = [row[0] for row in found]
     if for_good:
-        for _, folder_id, location, sha256 in found:
+        for _, folder_id, location, sha256, _ in found:
             if folder_id is not None and location is not None:
                 exclude(conn, location, sha256)
+        for location, sha256 in _files_of_notes(conn, listed):
+            exclude(conn, location, sha256)
     listed = json.dumps(ids)
     entries = conn.execute(
         f"SELECT seq, id, context || char(10) || text FROM chunks WHERE document_id IN {_LISTED}", (listed,)
@@ -551,6 +553,7 @@ def erase(conn: Connection, document_ids: Collection[str], *, for_good: bool = F
     conn.execute(f"DELETE FROM jobs WHERE id IN {_LISTED}", (json.dumps(jobs),))
     _drop_prefaces(conn, listed)
     recalled_in = epochs.forget_recalled(conn, ids, gone=ids)
+    learned = erasure.take_memories(conn, _learned_only_from(conn, listed))
     with full_text.purged(conn, "chunks", len(entries)):
         conn.execute(f"DELETE FROM documents WHERE id IN {_LISTED}", (listed,))
     marks = erasure_check.Marks(
@@ -564,9 +567,41 @@ def erase(conn: Connection, document_ids: Collection[str], *, for_good: bool = F
         summaries=counts["document_summaries"],
         citations=counts["citations"],
         jobs=len(jobs),
-        recalled_in=recalled_in,
-        verified=left == 0,
+        recalled_in=tuple(dict.fromkeys([*recalled_in, *learned.recalled_in])),
+        verified=left == 0 and learned.verified,
+        memories=learned.memories,
+        notes=sum(row[4] == DocumentKind.NOTE for row in found),
     )
+
+
+def _files_of_notes(conn: Connection, listed: str) -> list[tuple[str, str]]:
+    """Returns the absolute paths and SHA-256 of the files that notes were read from or written to."""
+    rows = conn.execute(
+        f"""
+        SELECT f.location || '/' || n.disk_path, n.disk_sha256 FROM notes AS n
+        JOIN note_folders AS f ON f.id = n.note_folder_id
+        WHERE n.document_id IN {_LISTED} AND n.disk_path <> ''
+        """,
+        (listed,),
+    )
+    return [(str(row[0]), str(row[1])) for row in rows.fetchall()]
+
+
+def _learned_only_from(conn: Connection, listed: str) -> list[str]:
+    """Returns the memories that were learned from these notes and from nothing else."""
+    rows = conn.execute(
+        f"""
+        SELECT DISTINCT s.memory_id FROM memory_note_sources AS s JOIN memories AS m ON m.id = s.memory_id
+        WHERE s.document_id IN {_LISTED} AND m.own_words = 0
+            AND NOT EXISTS (SELECT 1 FROM memory_sources WHERE memory_id = s.memory_id)
+            AND NOT EXISTS (
+                SELECT 1 FROM memory_note_sources AS o
+                WHERE o.memory_id = s.memory_id AND o.document_id NOT IN {_LISTED}
+            )
+        """,
+        (listed, listed),
+    )
+    return [row[0] for row in rows.fetchall()]
 
 
 def told_in(conn: Connection, document_ids: Collection[str]) -> tuple[str, ...]:
@@ -581,6 +616,15 @@ def told_in(conn: Connection, document_ids: Collection[str]) -> tuple[str, ...]:
     )
     turns = epochs.turns_naming(conn, document_ids)
     return tuple(dict.fromkeys([*(row[0] for row in rows), *(turn.session_id for turn in turns)]))
+
+
+def used_in(conn: Connection, session_ids: Collection[str]) -> int:
+    """Returns how many documents these sessions are about, have in their prompts, or cite."""
+    listed = json.dumps(list(session_ids))
+    tables = ("session_documents", "passages", "citations")
+    used = " UNION ".join(f"SELECT document_id FROM {one} WHERE session_id IN {_LISTED}" for one in tables)
+    (count,) = conn.execute(f"SELECT count(*) FROM ({used})", (listed,) * len(tables)).fetchone()
+    return int(count)
 
 
 def _drop_prefaces(conn: Connection, listed: str) -> None:

@@ -298,6 +298,7 @@ _EVERYTHING = (
     "saved_searches",
     "documents",
     "document_folders",
+    "note_folders",
     "left_files",
     "projects",
     "attachments",
@@ -312,14 +313,16 @@ def forget(conn: Connection, target: Target) -> Affected:
     held_in = conn.execute(
         f"SELECT DISTINCT session_id FROM messages WHERE id IN {_LISTED}", (json.dumps(chosen.messages),)
     )
+    notes, files = _by_kind(conn, chosen.documents)
     affected = Affected(
         NOTHING,
         len(chosen.sessions),
         _excerpts(conn, "sessions", "title", chosen.sessions),
         _excerpts(conn, "messages", "content", chosen.messages),
         (),
-        _excerpts(conn, "documents", "title", chosen.documents),
+        _excerpts(conn, "documents", "title", files),
         (*chosen.sessions, *(row[0] for row in held_in)),
+        _excerpts(conn, "documents", "title", notes),
     )
     last_change.drop(conn)
     same = [] if target.everything else erasure.copies_of(conn, chosen.sessions, chosen.messages)
@@ -352,6 +355,15 @@ def forget(conn: Connection, target: Target) -> Affected:
     return replace(affected, erased=erased, memories=tuple(gone[:SHOWN]))
 
 
+def _by_kind(conn: Connection, document_ids: Collection[str]) -> tuple[list[str], list[str]]:
+    """Returns those that are notes, and those that are other documents."""
+    rows = conn.execute(
+        f"SELECT id FROM documents WHERE kind = 'note' AND id IN {_LISTED}", (json.dumps(list(document_ids)),)
+    )
+    notes = {row[0] for row in rows.fetchall()}
+    return [one for one in document_ids if one in notes], [one for one in document_ids if one not in notes]
+
+
 def _without_words(conn: Connection, target: Target, erased: Erased) -> Erased:
     """Clears other mentions of the subject; they stay if the target is limited by time or project."""
     if target.project is not None or target.since is not None or target.before is not None:
@@ -377,7 +389,9 @@ def _without_documents(conn: Connection, document_ids: Collection[str]) -> Erase
         full_text=gone.chunks,
         summaries=gone.summaries,
         jobs=gone.jobs,
-        documents=gone.documents,
+        documents=gone.documents - gone.notes,
+        notes=gone.notes,
+        memories=gone.memories,
         chunks=gone.chunks,
         recalled_in=gone.recalled_in,
         verified=gone.verified,

@@ -200,7 +200,9 @@ def learned_from(conn: Connection, message_ids: Collection[str]) -> list[Memory]
         conn,
         """
         m.id IN (
-            SELECT memory_id FROM memory_sources WHERE message_id IN (SELECT value FROM json_each(?))
+            SELECT memory_id FROM memory_sources WHERE message_id IN (SELECT value FROM json_each(?1))
+            UNION
+            SELECT memory_id FROM memory_note_sources WHERE document_id IN (SELECT value FROM json_each(?1))
         ) ORDER BY m.seq
         """,
         json.dumps(list(message_ids)),
@@ -292,6 +294,9 @@ def add_sources(conn: Connection, memory_id: str, sources: Sequence[MemorySource
     """Adds sources and returns how many were new. Raises `MessageNotFound`."""
     added = 0
     for source in sources:
+        if not source.session_id:
+            added += _add_note(conn, memory_id, source)
+            continue
         known = conn.execute(
             "SELECT 1 FROM messages WHERE id = ? AND session_id = ?", (source.message_id, source.session_id)
         ).fetchone()
@@ -307,6 +312,19 @@ def add_sources(conn: Connection, memory_id: str, sources: Sequence[MemorySource
     return added
 
 
+def _add_note(conn: Connection, memory_id: str, source: MemorySource) -> int:
+    """Adds a note as a source; one that is gone meanwhile is left out."""
+    return int(
+        conn.execute(
+            """
+            INSERT OR IGNORE INTO memory_note_sources (memory_id, document_id, quote)
+            SELECT ?, document_id, ? FROM notes WHERE document_id = ?
+            """,
+            (memory_id, storable(source.quote), source.message_id),
+        ).rowcount
+    )
+
+
 def set_columns(conn: Connection, memory_ids: Collection[str], changes: dict[str, object]) -> None:
     """Sets columns, whose names come from this package, never from data."""
     if changes:
@@ -318,7 +336,7 @@ def set_columns(conn: Connection, memory_ids: Collection[str], changes: dict[str
 
 
 def sources(conn: Connection, memory_id: str) -> list[MemorySource]:
-    """Returns the sources of a memory, oldest message first. Raises `MemoryNotFound`."""
+    """Returns the sources of a memory: messages, the oldest first, then notes. Raises `MemoryNotFound`."""
     require(conn, memory_id)
     rows = conn.execute(
         """
@@ -328,7 +346,15 @@ def sources(conn: Connection, memory_id: str) -> list[MemorySource]:
         """,
         (memory_id,),
     )
-    return [MemorySource(*row) for row in rows]
+    notes = conn.execute(
+        """
+        SELECT s.document_id, '', s.quote FROM memory_note_sources AS s
+        JOIN notes AS n ON n.document_id = s.document_id
+        WHERE s.memory_id = ? ORDER BY n.created_at, n.document_id
+        """,
+        (memory_id,),
+    )
+    return [MemorySource(*row) for row in (*rows.fetchall(), *notes.fetchall())]
 
 
 def versions(conn: Connection, memory_id: str) -> list[MemoryVersion]:

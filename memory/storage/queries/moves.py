@@ -344,9 +344,13 @@ def unpack(conn: Connection, parcel: Parcel) -> bool:
 
 
 def _settled(conn: Connection, name: str, row: Row) -> Row:
-    """Returns the row to store: a job that was running when its session left is queued again."""
+    """Returns the row to store: a job that was running when its session left is queued again, and a note is
+    learned from again."""
     if name == "jobs" and row["state"] == "running":
         return {**row, "state": "queued"}
+    if name == "notes":
+        # What was learned from it stayed behind.
+        return {**row, "learned": 0}
     return _placed(conn, row) if name == "documents" else row
 
 

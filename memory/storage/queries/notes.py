@@ -87,31 +87,35 @@ def _put(conn: Connection, new: NewNote, now: datetime) -> str:
     if known is None:
         conn.execute(
             """
-            INSERT INTO notes (document_id, note_folder_id, external_id, version, edited, disk_sha256,
-                created_at, updated_at)
-            VALUES (?, ?, ?, 1, ?, ?, ?, ?)
+            INSERT INTO notes (document_id, note_folder_id, external_id, version, edited, disk_path,
+                disk_sha256, created_at, updated_at)
+            VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?)
             """,
             (
                 note_id,
                 new.folder,
                 storable(new.external_id),
                 int(new.edited),
+                storable(new.external_id) if disk else "",
                 disk,
                 micros(new.created_at or now),
                 updated,
             ),
         )
-    elif (known[1], known[2]) != (title, text):
-        if new.keep_version:
-            _keep_version(conn, note_id, *known)
+    else:
+        if (known[1], known[2]) != (title, text):
+            if new.keep_version:
+                _keep_version(conn, note_id, *known)
+            conn.execute(
+                "UPDATE notes SET version = version + 1, updated_at = ? WHERE document_id = ?",
+                (updated, note_id),
+            )
         conn.execute(
-            """
-            UPDATE notes SET version = version + 1, edited = ?, updated_at = ?, external_id = ?,
-                disk_sha256 = CASE WHEN ? = '' THEN disk_sha256 ELSE ? END
-            WHERE document_id = ?
-            """,
-            (int(new.edited), updated, storable(new.external_id), disk, disk, note_id),
+            "UPDATE notes SET edited = ?, external_id = ? WHERE document_id = ?",
+            (int(new.edited), storable(new.external_id), note_id),
         )
+        if disk:
+            on_disk(conn, note_id, new.external_id, disk, edited=False)
     _put_names(conn, note_id, new, title)
     return note_id
 
@@ -370,6 +374,25 @@ def resolve(conn: Connection, ref: str) -> str:
     raise NoteNotFound(ref)
 
 
+def unlearned(conn: Connection, limit: int) -> list[tuple[str, int]]:
+    """Returns notes, by id with their version, whose own words were not learned from since they changed.
+
+    What came from a file and was not edited here may be anybody's words.
+    """
+    rows = conn.execute(
+        """
+        SELECT document_id, version FROM notes
+        WHERE learned < version AND deleted_at IS NULL AND edited = 1 ORDER BY document_id LIMIT ?
+        """,
+        (limit,),
+    )
+    return [(row[0], row[1]) for row in rows.fetchall()]
+
+
+def mark_learned(conn: Connection, note_id: str, version: int) -> None:
+    conn.execute("UPDATE notes SET learned = max(learned, ?) WHERE document_id = ?", (version, note_id))
+
+
 def any_note(conn: Connection) -> bool:
     """Whether there is a note outside the bin."""
     row = conn.execute("SELECT EXISTS (SELECT 1 FROM notes WHERE deleted_at IS NULL)").fetchone()
@@ -386,6 +409,18 @@ def titled(conn: Connection, title: str) -> str | None:
         (folded(storable(title)),),
     ).fetchone()
     return None if row is None else str(row[0])
+
+
+def is_only(conn: Connection, name: str) -> bool:
+    """Whether one note outside the bin has this name, and no other."""
+    (count,) = conn.execute(
+        """
+        SELECT count(DISTINCT m.document_id) FROM note_names AS m
+        JOIN notes AS n ON n.document_id = m.document_id WHERE m.name = ? AND n.deleted_at IS NULL
+        """,
+        (folded(storable(name)),),
+    ).fetchone()
+    return bool(count == 1)
 
 
 _NOTES = """
@@ -686,18 +721,29 @@ def imported(conn: Connection, folder_id: str) -> list[ImportedNote]:
     """Returns what is known of the notes of an imported folder, also of those in the bin."""
     rows = conn.execute(
         """
-        SELECT document_id, external_id, disk_sha256, edited, deleted_at IS NOT NULL FROM notes
+        SELECT document_id, external_id, disk_path, disk_sha256, edited, deleted_at IS NOT NULL FROM notes
         WHERE note_folder_id = ? AND external_id <> ''
         """,
         (folder_id,),
     )
-    return [ImportedNote(row[0], row[1], row[2], bool(row[3]), bool(row[4])) for row in rows.fetchall()]
+    return [
+        ImportedNote(
+            note=row[0],
+            external_id=row[1],
+            disk_path=row[2],
+            sha256=row[3],
+            edited=bool(row[4]),
+            deleted=bool(row[5]),
+        )
+        for row in rows.fetchall()
+    ]
 
 
-def on_disk(conn: Connection, note_id: str, sha256: str, *, edited: bool) -> None:
-    """Records what the file of a note contains now."""
+def on_disk(conn: Connection, note_id: str, path: str, sha256: str, *, edited: bool) -> None:
+    """Records where the file of a note is, and what it contains."""
     conn.execute(
-        "UPDATE notes SET disk_sha256 = ?, edited = ? WHERE document_id = ?", (sha256, int(edited), note_id)
+        "UPDATE notes SET disk_path = ?, disk_sha256 = ?, edited = ? WHERE document_id = ?",
+        (storable(path), sha256, int(edited), note_id),
     )
 
 

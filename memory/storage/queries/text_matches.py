@@ -233,8 +233,8 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     ("", "SELECT DISTINCT tag, tag FROM note_tags", f"DELETE FROM note_tags WHERE tag IN {_LISTED}"),
     (
         "",
-        "SELECT DISTINCT external_id, external_id FROM notes WHERE external_id <> ''",
-        f"UPDATE notes SET external_id = '' WHERE external_id IN {_LISTED}",
+        "SELECT document_id, external_id, disk_path FROM notes",
+        f"UPDATE notes SET external_id = '', disk_path = '' WHERE document_id IN {_LISTED}",
     ),
     (
         "folder",
@@ -267,6 +267,11 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "",
         "SELECT DISTINCT quote, quote FROM memory_sources WHERE quote <> ''",
         f"UPDATE memory_sources SET quote = '' WHERE quote IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT DISTINCT quote, quote FROM memory_note_sources WHERE quote <> ''",
+        f"UPDATE memory_note_sources SET quote = '' WHERE quote IN {_LISTED}",
     ),
     (
         "",
@@ -311,6 +316,7 @@ _IDS = {
     "memory_kept_in": "memory_id session_id",
     "memory_parts": "memory_id part_id",
     "memory_sources": "memory_id message_id session_id",
+    "memory_note_sources": "memory_id document_id",
     "memory_uses": "memory_id reply_id session_id",
     "memory_versions": "memory_id",
     "messages": "id parent_id session_id",

@@ -61,23 +61,20 @@ def rank(
 def score(conn: Connection, lens: Lens, parts: Parts, rows: Sequence[Row]) -> list[float]:
     looked_for = [one for part in parts.words for one in wanted_words(part)]
     together = " ".join(one.text for one in looked_for) if len(looked_for) > 1 else ""
-    rare = _rarities(conn, looked_for) if len(looked_for) > 1 and rows else {}
+    rare = rarities(conn, looked_for) if len(looked_for) > 1 and rows else {}
     sought = [Sought(surface_of(one, lens), rare.get(one, 1.0)) for one in looked_for]
     return scores([row.text for row in rows], sought, together)
 
 
-def _rarities(conn: Connection, looked_for: Collection[Words]) -> Mapping[Words, float]:
-    """Returns the rarity of whole words only: counting how often a prefix occurs would take long."""
-    (documents,) = conn.execute(
-        "SELECT count(*) FROM (SELECT 1 FROM messages LIMIT ?)", (_COUNTED,)
-    ).fetchone()
+def rarities(conn: Connection, looked_for: Collection[Words], of: str = "messages") -> Mapping[Words, float]:
+    """Returns the rarity of whole words only: counting how often a prefix occurs would take long. `of` is the
+    table whose texts are searched."""
+    (documents,) = conn.execute(f"SELECT count(*) FROM (SELECT 1 FROM {of} LIMIT ?)", (_COUNTED,)).fetchone()
     found = {}
     for one in looked_for:
         if not one.prefix and not is_unspaced(one.text):
             (holders,) = conn.execute(
-                """
-                SELECT count(*) FROM (SELECT 1 FROM messages_fts WHERE messages_fts MATCH ? LIMIT ?)
-                """,
+                f"SELECT count(*) FROM (SELECT 1 FROM {of}_fts WHERE {of}_fts MATCH ? LIMIT ?)",
                 (f'"{one.text}"', documents),
             ).fetchone()
             found[one] = rarity(documents, holders)

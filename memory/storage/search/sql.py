@@ -142,9 +142,9 @@ class Compiler:
         """Returns a condition that is true for the matching messages."""
         match part:
             case All(parts):
-                return _joined(" AND ", [self.on_message(one, m, s) for one in parts])
+                return joined(" AND ", [self.on_message(one, m, s) for one in parts])
             case AnyOf(parts):
-                return _joined(" OR ", [self.on_message(one, m, s) for one in parts])
+                return joined(" OR ", [self.on_message(one, m, s) for one in parts])
             case Not(inner):
                 return self._not(inner, self.on_message(inner, m, s), s)
             case Words():
@@ -163,7 +163,7 @@ class Compiler:
                     f" AND k.message_id = {m}.id)"
                 )
             case When():
-                return _when(part, f"{m}.created_at", f"{m}.created_at")
+                return when(part, f"{m}.created_at", f"{m}.created_at")
             case _:
                 return self._of_session(part, s)
 
@@ -171,9 +171,9 @@ class Compiler:
         """Returns a condition that is true for the sessions whose title matches."""
         match part:
             case All(parts):
-                return _joined(" AND ", [self.on_title(one, s) for one in parts])
+                return joined(" AND ", [self.on_title(one, s) for one in parts])
             case AnyOf(parts):
-                return _joined(" OR ", [self.on_title(one, s) for one in parts])
+                return joined(" OR ", [self.on_title(one, s) for one in parts])
             case Not(inner):
                 return self._not(inner, self.on_title(inner, s), s)
             case Words(text):
@@ -181,7 +181,7 @@ class Compiler:
             case Is(Mark.IMPORTANT):
                 return Sql(f"{s}.important = 1")
             case When():
-                return _when(part, f"{s}.created_at", f"{s}.updated_at")
+                return when(part, f"{s}.created_at", f"{s}.updated_at")
             case SaidBy() | Is(Mark.PARTIAL) | Has(Thing.CODE | Thing.MEMORY):
                 return FALSE
             case _:
@@ -203,7 +203,7 @@ class Compiler:
             f"{s}.id IN (SELECT {m}.session_id FROM messages AS {m} {beside} WHERE {inner.text})",
             inner.parameters,
         )
-        return _joined(" OR ", [self.on_title(part, s), said])
+        return joined(" OR ", [self.on_title(part, s), said])
 
     def _not(self, inner: Condition, alone: Sql, s: str) -> Sql:
         if self.whole and not of_sessions(inner):
@@ -222,19 +222,19 @@ class Compiler:
             case Named(Field.CATEGORY, name, prefix):
                 if not name:
                     return Sql(f"{s}.category <> ''")
-                named = _named(f"{s}.category", name, prefix=prefix)
+                named = is_named(f"{s}.category", name, prefix=prefix)
                 return Sql(f"({s}.category <> '' AND {named.text})", named.parameters)
             case Named(Field.PROJECT, name, prefix):
                 if not name:
                     return Sql(f"{s}.project_id IS NOT NULL")
-                named = _named("name", name, prefix=prefix)
+                named = is_named("name", name, prefix=prefix)
                 return Sql(
                     f"{s}.project_id IN (SELECT id FROM projects WHERE {named.text})", named.parameters
                 )
             case Named(Field.TAG, name, prefix):
                 if not name:
                     return Sql(f"{s}.id IN (SELECT session_id FROM session_tags)")
-                named = _named("tag", name, prefix=prefix)
+                named = is_named("tag", name, prefix=prefix)
                 return Sql(
                     f"{s}.id IN (SELECT session_id FROM session_tags WHERE tag IN"
                     f" (SELECT DISTINCT tag FROM session_tags WHERE {named.text}))",
@@ -278,7 +278,7 @@ def _marked(part: Condition, s: str) -> Sql | None:
             return None
 
 
-def _joined(operator: str, parts: list[Sql]) -> Sql:
+def joined(operator: str, parts: list[Sql]) -> Sql:
     text = operator.join(part.text for part in parts)
     return Sql(f"({text})", tuple(value for part in parts for value in part.parameters))
 
@@ -306,10 +306,10 @@ def _in_title(text: str, s: str) -> Sql:
     if len(words) > 1:
         # Evaluated only for the few titles that contain each word.
         found.append(Sql(f"instr(spaced({s}.title), ?) > 0", (folded,)))
-    return _joined(" AND ", found or [FALSE])
+    return joined(" AND ", found or [FALSE])
 
 
-def _when(part: When, begin: str, end: str) -> Sql:
+def when(part: When, begin: str, end: str) -> Sql:
     match part.relation:
         case Relation.BEFORE:
             return Sql(f"{begin} < ?", (micros(part.begin),))
@@ -319,7 +319,7 @@ def _when(part: When, begin: str, end: str) -> Sql:
             return Sql(f"({begin} < ? AND {end} >= ?)", (micros(part.end), micros(part.begin)))
 
 
-def _named(column: str, name: str, *, prefix: bool) -> Sql:
+def is_named(column: str, name: str, *, prefix: bool) -> Sql:
     wanted = fold(storable(name))
     return Sql(f"{in_folded(column)} = 1" if prefix else f"{folded(column)} = ?", (wanted,))
 

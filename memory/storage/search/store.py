@@ -6,14 +6,23 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from memory.clock import Clock, micros, moment
+from memory.documents.entities import DocumentMatch
 from memory.entities import RoomKind
 from memory.errors import SavedSearchNotFound
-from memory.search.entities import MessageHit, Order, Page, Query, SavedSearch, SessionHit
-from memory.search.language import conditions
+from memory.search.entities import (
+    ItemKind,
+    MessageHit,
+    Order,
+    Page,
+    Query,
+    SavedSearch,
+    SessionHit,
+)
+from memory.search.language import conditions, of_kind
 from memory.storage.connection import Connection, fold
 from memory.storage.database import Database
 from memory.storage.queries.evidence import know_vocabularies
-from memory.storage.search import messages
+from memory.storage.search import documents, messages
 from memory.storage.search.match_locator import Lens
 from memory.storage.search.plan import is_short
 from memory.storage.search.sessions import SessionSearch
@@ -93,31 +102,60 @@ class FindStore:
         first, and the hits have no messages.
         """
 
+        said = of_kind(query, ItemKind.MESSAGE)
+        if said is None:
+            return Page((), 0)
+
         def work(conn: Connection) -> Page[SessionHit]:
-            search = SessionSearch(conn, self._lens(), self._room, query, binned=binned)
+            search = SessionSearch(conn, self._lens(), self._room, said, binned=binned)
             return search.page(
                 limit=limit, offset=offset, order=order, snippets=snippets, exhaustive=exhaustive
             )
 
-        await self._know_letters(query)
+        await self._know_letters(said)
         return await self._reads.read(work)
 
     async def messages(
         self, query: Query, *, limit: int = 20, offset: int = 0, order: Order = Order.BEST
     ) -> Page[MessageHit]:
         """Returns the finished messages that match, of sessions that are not in the bin."""
-        await self._know_letters(query)
+        said = of_kind(query, ItemKind.MESSAGE)
+        if said is None:
+            return Page((), 0)
+        await self._know_letters(said)
         return await self._reads.read(
             lambda conn: messages.find(
-                conn, self._lens(), self._room, query, limit=limit, offset=offset, order=order
+                conn, self._lens(), self._room, said, limit=limit, offset=offset, order=order
             )
         )
 
     async def among(self, query: Query, message_ids: Sequence[str]) -> list[MessageHit]:
         """Returns those of these messages that match, in the given order, with the score 0."""
+        said = of_kind(query, ItemKind.MESSAGE)
+        if said is None:
+            return []
         return await self._reads.read(
-            lambda conn: messages.among(conn, self._lens(), self._room, query, message_ids)
+            lambda conn: messages.among(conn, self._lens(), self._room, said, message_ids)
         )
+
+    async def documents(
+        self, query: Query, *, limit: int = 50, order: Order = Order.RECENT
+    ) -> Page[DocumentMatch]:
+        """Returns the documents of which a chunk matches, its title and headings included; all that may be
+        found, if the query has no condition. What is excluded must be in none of their chunks."""
+        read = of_kind(query, ItemKind.DOCUMENT)
+        if read is None:
+            return Page((), 0)
+        return await self._reads.read(
+            lambda conn: documents.find(conn, self._lens(), self._room, read, limit=limit, order=order)
+        )
+
+    async def chunks_among(self, query: Query, chunk_ids: Sequence[str]) -> frozenset[str]:
+        """Returns those of these chunks that match."""
+        read = of_kind(query, ItemKind.DOCUMENT)
+        if read is None:
+            return frozenset()
+        return await self._reads.read(lambda conn: documents.among(conn, self._room, read, chunk_ids))
 
     async def saved(self) -> list[SavedSearch]:
         """Returns the saved searches by name."""

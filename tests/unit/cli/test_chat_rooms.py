@@ -1,5 +1,6 @@
 """Rooms and memory modes by the slash commands of `atlas chat`."""
 
+import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,13 @@ import pytest
 from atlas_desktop.cli.chat_commands import ChatCommands
 from atlas_desktop.cli.context import Context
 from atlas_desktop.cli.conversation import Conversation
+from atlas_desktop.cli.sessions import make_open, make_private
 from atlas_desktop.paths import Paths
+from atlas_desktop.services.room import RoomServices
 from atlas_desktop.services.turns import TurnOptions
 from memory.entities import MemoryMode, RoomKind
 from models.messages import GenerationParams
+from tests.contract.reading import asked_about, read, shelved
 from tests.unit.services.two_rooms import PASSPHRASE, TwoRooms
 
 OPTIONS = TurnOptions(params=GenerationParams(max_tokens=50), goes_on=True)
@@ -113,3 +117,36 @@ async def test_a_wrong_passphrase_moves_nothing(talk: Talk, tmp_path: Path) -> N
     assert events[-1]["error"]["code"] == "wrong_passphrase"
     assert talk.here is RoomKind.OPEN
     assert [one.room for one in await talk.talk.room.sessions.recent()] == [RoomKind.OPEN]
+
+
+async def test_a_move_tells_of_the_documents_that_stay(talk: Talk) -> None:
+    document = await shelved(talk.talk.room.store, read("/heron.txt", "Herons wade."))
+    await talk.take("the red kayak")
+    session = talk.talk.session
+    assert session is not None
+    await talk.talk.room.store.documents.bind(session, [document])
+    events = await talk.take("/private")
+    (told,) = [event["text"] for event in events if event.get("code") == "consequence"]
+    assert "A document in use stays in the open room" in told
+
+
+class Unlocked(Context):
+    """The context of a command whose rooms are open already."""
+
+    async def unlock(self) -> RoomServices:
+        return self.desk.at(RoomKind.OPEN)
+
+
+async def test_the_command_that_moves_a_session_says_what_it_lost(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    two = TwoRooms(tmp_path)
+    opened, _private = await two.both()
+    document = await shelved(opened.store, read("/heron.txt", "Herons wade."))
+    session, _asked, _reply = await asked_about(opened.store, document)
+    ctx = Unlocked(Paths(tmp_path), _desk=two.desk)
+    for command in (make_private, make_open):
+        assert await command(ctx, argparse.Namespace(session=session.id)) == 0
+    to, back = capsys.readouterr().out.splitlines()
+    assert "A document in use stayed in the open room: the session lost the link to it" in to
+    assert "document" not in back

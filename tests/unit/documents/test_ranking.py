@@ -54,7 +54,7 @@ def laid_out(pieces: Sequence[Piece]) -> ChunkColumns:
 def posting(pieces: Sequence[Piece], term: str, weight: float = 1.0) -> ChunkPosting:
     text = [seq for seq, piece in enumerate(pieces) for word in piece.text.split() if word == term]
     context = [seq for seq, piece in enumerate(pieces) for word in piece.context.split() if word == term]
-    return ChunkPosting(term, text, context, weight)
+    return ChunkPosting(term, np.array(text, np.int64), np.array(context, np.int64), weight)
 
 
 def ranked(
@@ -113,7 +113,7 @@ def test_a_phrase_is_a_posting_of_its_own_weight() -> None:
     known = laid_out(pieces)
     everything = np.ones(3, np.bool_)
     single = [posting(pieces, "cash"), posting(pieces, "flow")]
-    phrase = ChunkPosting("cash flow", [1], [], 0.5)
+    phrase = ChunkPosting("cash flow", np.array([1]), np.array([], np.int64), 0.5)
     plain = score(known, everything, single, None, Weights())
     near = score(known, everything, [*single, phrase], None, Weights())
     assert plain.chunk[0] == pytest.approx(plain.chunk[1])

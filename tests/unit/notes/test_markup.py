@@ -15,6 +15,7 @@ from memory.notes.markup import (
     snippet,
     title_of,
 )
+from memory.notes.own_words import own_words
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="[]|#\n\r`<>\\"), min_size=1, max_size=20)
 
@@ -156,3 +157,11 @@ def test_a_snippet_is_the_line_around_a_place() -> None:
     assert found.endswith("…")
     assert "[[Boat]]" in found
     assert len(found) <= 170
+
+
+def test_only_the_users_own_words_are_learned_from() -> None:
+    text = (
+        "---\ntitle: I live in Rome.\n---\n# About the harbour\n\nI live in [[Kiel|the city of Kiel]].\n"
+        "- [ ] I work at [[Acme]].\n\n> I live in Paris.\n\n```\nI live in Oslo.\n```\n![[Other note]]\n"
+    )
+    assert own_words(text) == ["About the harbour", "I live in the city of Kiel.", "I work at Acme."]

@@ -14,9 +14,11 @@ from memory.search.entities import (
     Field,
     Has,
     Is,
+    ItemKind,
     Mark,
     Named,
     Not,
+    OfKind,
     Query,
     Relation,
     SaidBy,
@@ -25,7 +27,15 @@ from memory.search.entities import (
     When,
     Words,
 )
-from memory.search.language import MOST_CHARACTERS, MOST_CONDITIONS, MOST_DEPTH, parse, wanted_words, written
+from memory.search.language import (
+    MOST_CHARACTERS,
+    MOST_CONDITIONS,
+    MOST_DEPTH,
+    of_kind,
+    parse,
+    wanted_words,
+    written,
+)
 from memory.search.terms import NAMES
 from models.messages import Role
 
@@ -75,6 +85,8 @@ def where(text: str, *, typing: bool = False) -> Condition | None:
         ("role:me", SaidBy(Role.USER)),
         ("is:Starred", Is(Mark.STARRED)),
         ("has:code", Has(Thing.CODE)),
+        ("kind:document", OfKind(ItemKind.DOCUMENT)),
+        ("-kind:conversation", Not(OfKind(ItemKind.MESSAGE))),
         ("https://example.org", Words("https example org")),
         ("12:30", Words("12 30")),
         ("", None),
@@ -110,6 +122,7 @@ def test_a_question_takes_all_the_words_that_follow() -> None:
         ("fox NOT", Trouble.NOTHING_AFTER_NOT, "NOT", ""),
         ("tags:work fox", Trouble.UNKNOWN_FIELD, "tags:", "tag:"),
         ("fox is:stared", Trouble.UNKNOWN_VALUE, "stared", "starred"),
+        ("kind:book", Trouble.UNKNOWN_VALUE, "book", "document"),
         ("role:cook", Trouble.UNKNOWN_VALUE, "cook", "user"),
         ("has:", Trouble.NO_VALUE, "has:", "code"),
         ("tag: fox", Trouble.NO_VALUE, "tag:", ""),
@@ -146,6 +159,61 @@ def test_a_query_has_bounds() -> None:
 
 def test_words_that_are_excluded_are_not_looked_for() -> None:
     assert list(wanted_words(where("fox -dog (cat OR -(bird))"))) == [FOX, CAT]
+
+
+@pytest.mark.parametrize(
+    ("text", "of_messages", "of_documents"),
+    [
+        ("fox", "fox", "fox"),
+        ("kind:document", None, ""),
+        ("kind:message fox", "fox", None),
+        ("-kind:document fox dog", "fox dog", None),
+        ("kind:document OR tag:x", "tag:x", ""),
+        ("fox -(kind:document dog)", "fox", "fox -dog"),
+        ("-(kind:document OR -dog)", "dog", None),
+        ("kind:document ~what do foxes eat", None, "~what do foxes eat"),
+    ],
+)
+def test_a_kind_leaves_the_query_for_things_of_that_kind(
+    text: str, of_messages: str | None, of_documents: str | None
+) -> None:
+    for kind, expected in ((ItemKind.MESSAGE, of_messages), (ItemKind.DOCUMENT, of_documents)):
+        assert of_kind(parse(text, NOW), kind) == (None if expected is None else parse(expected, NOW))
+
+
+def true_of(part: Condition, word: str, kind: ItemKind) -> bool:
+    """Whether a condition on words and kinds is true of a thing that consists of one word."""
+    match part:
+        case All(parts):
+            return all(true_of(one, word, kind) for one in parts)
+        case AnyOf(parts):
+            return any(true_of(one, word, kind) for one in parts)
+        case Not(inner):
+            return not true_of(inner, word, kind)
+        case OfKind(wanted):
+            return wanted is kind
+        case Words(text):
+            return text == word
+    raise TypeError(part)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["fox", "dog", "kind:document", "kind:message", "OR", "-", "(", ")"]), max_size=12
+    ),
+    st.sampled_from(list(ItemKind)),
+    st.sampled_from(["fox", "dog"]),
+)
+def test_without_its_kinds_a_query_finds_the_same_things_of_a_kind(
+    parts: list[str], kind: ItemKind, word: str
+) -> None:
+    try:
+        query = parse(" ".join(parts).replace("- ", "-"), NOW)
+    except QueryUnclear:
+        return
+    left = of_kind(query, kind)
+    found = left is not None and (left.where is None or true_of(left.where, word, kind))
+    assert found is (query.where is None or true_of(query.where, word, kind))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +259,7 @@ def test_hours_are_counted_too() -> None:
     assert (found.begin, found.end - found.begin) == (NOW.replace(hour=12, minute=0), timedelta(hours=1))
 
 
-_VALUES = ["work", '"two words"', "starred", "2024-05", "yesterday", "a*", "code", "user", "x)"]
+_VALUES = ["work", "document", '"two words"', "starred", "2024-05", "yesterday", "a*", "code", "user", "x)"]
 _SIGNS = ["OR", "AND", "NOT", "-", "~", "(", ")", '"', "*", "fox", "don't", "-fox", '"a b"*', "中文", "”"]
 _FIELDS = st.tuples(st.sampled_from(NAMES), st.sampled_from(_VALUES)).map(":".join)
 _PIECES = st.lists(_FIELDS | st.sampled_from(_SIGNS) | st.text(max_size=6), max_size=10).map(" ".join)

@@ -97,3 +97,40 @@ async def test_the_sessions_of_a_moved_or_removed_document_are_known_before_it_g
     assert await opened.store.documents.told_in([document]) == (session.id,)
     assert (await opened.documents.remove([document])).recalled_in == (session.id,)
     assert await opened.store.documents.told_in([document]) == ()
+
+
+async def test_a_private_note_takes_what_was_learned_from_it_out_of_the_open_room(two: TwoRooms) -> None:
+    opened, private = await two.both()
+    note = await opened.notes.new("About me", "I live in Kiel. See [[Log]].")
+    log = await opened.notes.new("Log", "[[About me]]")
+    await opened.background.run()
+    assert [one.text for one in await opened.knowledge.select()] == ["I live in Kiel."]
+    await two.rooms.move_document(note.id, RoomKind.PRIVATE)
+    assert await opened.knowledge.select() == []
+    assert [one.title for one in await opened.notes.list()] == ["Log"]
+    assert [one.to for one in (await opened.notes.get(log.id)).links] == [None]
+    await private.learning.notes_changed()
+    await private.background.run()
+    assert [one.text for one in await private.knowledge.select()] == ["I live in Kiel."]
+    await two.rooms.move_document(note.id, RoomKind.OPEN)
+    assert await private.knowledge.select() == []
+    assert (await opened.notes.get("About me")).text == note.text
+
+
+async def test_a_session_loses_the_documents_that_stay_when_it_moves(two: TwoRooms) -> None:
+    opened, private = await two.both()
+    document = await shelved(opened.store, read(PLACE, "Herons wade."))
+    other = await shelved(opened.store, read(f"{PLACE}.md", "Coots dive."))
+    session, _asked, reply = await asked_about(opened.store, document)
+    await opened.store.documents.bind(session.id, [other])
+    free, _ = await opened.store.create_session(NewSession("Free"), NewMessage(Role.USER, "Hello"))
+    assert await two.rooms.documents_lost([session.id, free.id], RoomKind.PRIVATE) == 2
+    assert await two.rooms.documents_lost([free.id], RoomKind.PRIVATE) == 0
+    assert await two.rooms.documents_lost([session.id], RoomKind.OPEN) == 0
+    # What was only cited counts, too.
+    await opened.store.documents.unbind(session.id, document)
+    assert await two.rooms.documents_lost([session.id], RoomKind.PRIVATE) == 2
+    await two.rooms.move(session.id, RoomKind.PRIVATE)
+    assert await private.store.documents.bound(session.id) == []
+    assert (await private.store.documents.cited(reply)).citations == ()
+    assert await two.rooms.documents_lost([session.id], RoomKind.OPEN) == 0

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from atlas_desktop.services.search import FindingService
-from memory.entities import NewMessage, NewSession, Session
+from memory.entities import NewMessage, NewSession, RoomKind, Session
 from memory.errors import QueryUnclear, RoomClosed, SavedSearchNotFound
 from memory.organising.entities import MarksPatch
 from memory.search.entities import Order, Query
 from memory.storage.store import Store
 from models.messages import Role
+from tests.contract.reading import read
 from tests.unit.services.two_rooms import TwoRooms
 
 
@@ -116,3 +117,44 @@ async def test_no_open_room_finds_nothing(two: TwoRooms) -> None:
     finding = FindingService(two.desk)
     assert (await finding.sessions(Query())).hits == ()
     assert (await finding.messages(Query())).hits == ()
+
+
+async def test_documents_of_all_open_rooms_are_found_by_their_words(two: TwoRooms) -> None:
+    opened, private = await two.both()
+    finding = FindingService(two.desk)
+    await said(opened.store, "Trip", "when does the ferry go")
+    for room, title in ((opened, "Ferries"), (private, "Secret ferries")):
+        await room.store.documents.put([read(f"/{title}.md", "The ferry leaves at eight.", title=title)])
+
+    async def documents(text: str) -> list[tuple[str, RoomKind]]:
+        asked = await finding.understand(text)
+        return [(hit.title.text, hit.room) for hit in (await finding.documents(asked.query)).hits]
+
+    both = {("Ferries", RoomKind.OPEN), ("Secret ferries", RoomKind.PRIVATE)}
+    assert set(await documents("ferry")) == both
+    assert set(await documents("kind:document")) == both
+    assert await documents("ferry is:private") == [("Secret ferries", RoomKind.PRIVATE)]
+    assert await documents("ferry kind:message") == []
+    # Conditions alone list conversations.
+    assert await documents("after:1960") == []
+    assert await documents("") == []
+    assert set(await documents("after:1960 kind:document")) == both
+    assert await titles(finding, "ferry kind:document") == []
+    await two.rooms.leave_private()
+    assert await documents("ferry") == [("Ferries", RoomKind.OPEN)]
+    assert await documents("kind:document") == [("Ferries", RoomKind.OPEN)]
+
+
+async def test_a_question_finds_the_nearest_documents_among_what_fits(two: TwoRooms) -> None:
+    room = await two.open()
+    finding = FindingService(two.desk)
+    for title, text in (("Ferries", "The ferry leaves at eight."), ("Bread", "The dough rests until eight.")):
+        await room.store.documents.put([read(f"/{title}.md", text, title=title)])
+
+    async def documents(text: str) -> list[str]:
+        asked = await finding.understand(text)
+        return [hit.title.text for hit in (await finding.documents(asked.query)).hits]
+
+    assert await documents("~when does the ferry leave") == ["Ferries"]
+    assert await documents("dough ~what is at eight") == ["Bread"]
+    assert await documents("kind:message ~when does the ferry leave") == []

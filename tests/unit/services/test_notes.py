@@ -15,7 +15,10 @@ from atlas_desktop.services.turns import TurnOptions
 from memory.documents.entities import DocumentKind
 from memory.entities import MemoryMode
 from memory.errors import AmbiguousId, NoteNotFound, NoteTitleTaken, TitleMissing, VersionNotFound
+from memory.forgetting import Target
+from memory.memories.entities import MemoryFilter
 from memory.notes.entities import LinkKind
+from memory.notes.suggesting import Why
 from tests.fakes.models import ScriptedChatModel
 from tests.unit.services.scene import Scene
 
@@ -364,3 +367,225 @@ def test_writing_replaces_only_what_was_read(before: bytes, after: bytes) -> Non
 @given(st.text())
 def test_cleaning_twice_changes_nothing_more(text: str) -> None:
     assert cleaned(cleaned(text)) == cleaned(text)
+
+
+# --- kept in step -----------------------------------------------------------------------------------
+
+
+async def test_a_folder_in_step_follows_what_happens_here_and_on_disk(tmp_path: Path) -> None:
+    scene, folder = Scene(), vault(tmp_path)
+    began = await scene.room.note_mirror.begin(folder)
+    assert (began.taken.added, began.written) == (3, 0)
+    before = files(folder)
+    await scene.room.notes.edit("Boat", "edited here\n")
+    await scene.room.notes.rename("sea/Log.md", "Diary")
+    write(folder / "Harbour.md", "edited on disk\n")
+    write(folder / "New.md", "new on disk\n")
+    (report,) = await scene.room.note_mirror.step_all()
+    assert (report.taken.added, report.taken.updated, report.written) == (1, 1, 2)
+    assert files(folder) == {
+        "Boat.md": b"edited here\n",
+        "Harbour.md": b"edited on disk\n",
+        "New.md": b"new on disk\n",
+        "sea/Diary.md": before["sea/Log.md"].removeprefix(b"\xef\xbb\xbf"),
+        "sea/map.png": before["sea/map.png"],
+    }
+    assert (await scene.room.notes.get("Harbour")).text == "edited on disk\n"
+    (quiet,) = await scene.room.note_mirror.step_all()
+    assert (quiet.written, quiet.removed, quiet.taken.updated, quiet.taken.added) == (0, 0, 0, 0)
+    await scene.room.notes.new("To do: now?", "written here\n")
+    await scene.room.note_mirror.step_all()
+    assert files(folder)["To do- now-.md"] == b"written here\n"
+    assert (await scene.room.notes.get("To do: now?")).text == "written here\n"
+    (quiet,) = await scene.room.note_mirror.step_all()
+    assert (quiet.written, quiet.taken.updated, quiet.taken.added) == (0, 0, 0)
+
+
+async def test_what_changed_on_both_sides_is_kept_twice_and_no_file_is_overwritten(tmp_path: Path) -> None:
+    scene = Scene()
+    write(tmp_path / "Boat.md", "first\n")
+    await scene.room.note_mirror.begin(tmp_path)
+    boat = await scene.room.notes.edit("Boat", "edited here\n")
+    write(tmp_path / "Boat.md", "newer on disk\n")
+    (report,) = await scene.room.note_mirror.step_all()
+    assert report.taken.conflicts == ["Boat.md"]
+    assert (tmp_path / "Boat.md").read_text() == "newer on disk\n"
+    assert (await scene.room.notes.get(boat.id)).text == "newer on disk\n"
+    assert sorted(data for data in files(tmp_path).values()) == [b"edited here\n", b"newer on disk\n"]
+    (quiet,) = await scene.room.note_mirror.step_all()
+    assert (quiet.taken.conflicts, quiet.written, len(files(tmp_path))) == ([], 0, 2)
+
+
+async def test_a_file_that_is_removed_or_renamed_on_disk_takes_its_note_along(tmp_path: Path) -> None:
+    scene = Scene()
+    for name in ("A", "B", "C"):
+        write(tmp_path / f"{name}.md", f"text of {name}\n")
+    await scene.room.note_mirror.begin(tmp_path)
+    first = await scene.room.notes.get("A")
+    (tmp_path / "A.md").rename(tmp_path / "Renamed.md")
+    (tmp_path / "B.md").unlink()
+    (report,) = await scene.room.note_mirror.step_all()
+    assert report.binned == 1
+    assert (await scene.room.notes.get("Renamed")).id == first.id
+    assert [one.title for one in await scene.room.notes.list(binned=True)] == ["B"]
+    await scene.room.notes.delete(["C"])
+    (report,) = await scene.room.note_mirror.step_all()
+    assert report.removed == 1
+    assert list(files(tmp_path)) == ["Renamed.md"]
+
+
+async def test_a_folder_that_is_suddenly_empty_or_away_deletes_no_notes(tmp_path: Path) -> None:
+    scene, folder = Scene(), tmp_path / "vault"
+    for number in range(12):
+        write(folder / f"n{number}.md", f"text {number}\n")
+    await scene.room.note_mirror.begin(folder)
+    folder.rename(tmp_path / "away")
+    (report,) = await scene.room.note_mirror.step_all()
+    assert report.problems == [str(folder)]
+    folder.mkdir()
+    (report,) = await scene.room.note_mirror.step_all()
+    assert (report.binned, report.held_back) == (0, 12)
+    assert len(await scene.room.notes.list()) == 12
+
+
+async def test_a_folder_that_is_no_longer_in_step_keeps_its_files(tmp_path: Path) -> None:
+    scene, folder = Scene(), vault(tmp_path)
+    await scene.room.note_mirror.begin(folder)
+    before = files(folder)
+    await scene.room.note_mirror.end(folder)
+    await scene.room.notes.edit("Boat", "edited here\n")
+    assert await scene.room.note_mirror.step_all() == []
+    assert files(folder) == before
+
+
+async def test_forgetting_by_words_names_notes_apart_and_clears_earlier_versions() -> None:
+    scene = Scene()
+    await scene.room.notes.new("Boat", "Aurelia lies here.")
+    log = await scene.room.notes.new("Log", "about Aurelia")
+    await scene.room.notes.edit(log.id, "about the boat", keep_version=True)
+    target = Target(about="Aurelia")
+    preview = await scene.room.forgetting.preview(target)
+    assert [one.text for one in preview.notes] == ["Boat"]
+    assert (preview.erased.notes, preview.erased.documents) == (1, 0)
+    receipt = await scene.room.forgetting.forget(target)
+    assert (receipt.erased.notes, receipt.erased.verified) == (1, True)
+    assert [one.title for one in await scene.room.notes.list()] == ["Log"]
+    assert await scene.room.notes.versions("Log") == []
+
+
+# --- learning ---------------------------------------------------------------------------------------
+
+
+async def memories(scene: Scene) -> list[str]:
+    return sorted(one.text for one in await scene.store.memories.select(MemoryFilter(states=None)))
+
+
+async def test_memories_are_learned_from_own_words_and_go_with_the_note() -> None:
+    scene = Scene()
+    text = "I live in Kiel.\n\n> I live in Paris.\n\nSee [[Elsewhere]]."
+    note = await scene.room.notes.new("About me", text)
+    await scene.room.background.run()
+    assert await memories(scene) == ["I live in Kiel."]
+    (memory,) = await scene.store.memories.select(MemoryFilter(states=None))
+    (view,) = await scene.room.knowledge.views([memory])
+    assert [(one.source.quote, one.note) for one in view.sources] == [("I live in Kiel.", "About me")]
+    assert (await scene.store.verify()).problems == ()
+    # The same text teaches nothing twice.
+    await scene.room.notes.edit(note.id, f"{text}\n\nMore.", keep_version=True)
+    await scene.room.background.run()
+    assert await memories(scene) == ["I live in Kiel."]
+    erased = await scene.room.notes.forget([note.id])
+    assert (erased.memories, erased.verified) == (1, True)
+    assert await memories(scene) == []
+
+
+async def test_what_was_also_said_elsewhere_stays_when_the_note_goes() -> None:
+    scene = Scene()
+    await scene.say("I live in Kiel.")
+    await scene.room.background.run()
+    note = await scene.room.notes.new("About me", "I live in Kiel.")
+    await scene.room.background.run()
+    erased = await scene.room.notes.forget([note.id])
+    assert erased.memories == 0
+    assert await memories(scene) == ["I live in Kiel."]
+
+
+@pytest.mark.parametrize("section", [{"learn": "off"}, {"learn_from_notes": False}])
+async def test_nothing_is_learned_from_notes_if_that_is_turned_off(section: dict[str, object]) -> None:
+    scene = Scene({"memory": section})
+    await scene.room.notes.new("About me", "I live in Kiel.")
+    await scene.room.background.run()
+    assert await memories(scene) == []
+
+
+async def test_nothing_is_learned_from_imported_files_until_they_are_edited_here(tmp_path: Path) -> None:
+    scene = Scene()
+    write(tmp_path / "Me.md", "I live in Kiel.\n")
+    await scene.room.note_folders.take(tmp_path)
+    await scene.room.background.run()
+    assert await memories(scene) == []
+    await scene.room.notes.edit("Me", "I live in Kiel, now.\n")
+    await scene.room.background.run()
+    assert len(await memories(scene)) == 1
+
+
+async def test_the_file_of_a_note_that_was_deleted_for_good_is_not_imported_again(tmp_path: Path) -> None:
+    scene, folder = Scene(), vault(tmp_path)
+    await scene.room.note_folders.take(folder)
+    await scene.room.notes.forget(["Boat"])
+    report = await scene.room.note_folders.take(folder)
+    assert (report.notes, report.added) == (2, 0)
+    assert [one.why for one in report.skipped] == ["its note was deleted or moved to another room"]
+
+
+# --- suggestions ------------------------------------------------------------------------------------
+
+
+async def test_links_are_suggested_with_their_reasons_and_taken() -> None:
+    scene = Scene()
+    boat = await scene.room.notes.new("Boat", "Her berth is in Kappeln harbour, near the old mill.")
+    harbour = await scene.room.notes.new("Kappeln harbour", "Berths, fees, the old mill.")
+    await scene.room.notes.new("Bread", "Flour, water, salt.")
+    await scene.room.background.run()
+    best, *_ = await scene.room.notes.suggest(boat.id)
+    assert (best.note, best.reason.why) == (harbour.id, Why.MENTION)
+    assert best.reason.at is not None
+    assert boat.text[slice(*best.reason.at)] == "Kappeln harbour"
+    (mention,) = await scene.room.notes.mentions(harbour.id)
+    assert (mention.note, mention.at) == (boat.id, best.reason.at)
+    linked = await scene.room.notes.link(boat.id, harbour.id, mention.at)
+    assert linked.text == "Her berth is in [[Kappeln harbour]], near the old mill."
+    assert harbour.id not in [one.note for one in await scene.room.notes.suggest(boat.id)]
+    assert await scene.room.notes.mentions(harbour.id) == []
+
+
+async def test_a_link_at_the_end_stands_beside_the_others_and_once() -> None:
+    scene = Scene()
+    note = await scene.room.notes.new("Boat", "Her berth.")
+    for title in ("A", "B"):
+        await scene.room.notes.new(title, "x")
+        await scene.room.notes.link("Boat", title)
+    assert (await scene.room.notes.link(note.id, "B")).text == "Her berth.\n\n[[A]] [[B]]\n"
+
+
+async def test_a_link_to_one_of_two_notes_with_the_same_title_names_its_id(tmp_path: Path) -> None:
+    scene = Scene()
+    write(tmp_path / "a" / "Log.md", "north")
+    write(tmp_path / "b" / "Log.md", "south")
+    await scene.room.note_folders.take(tmp_path)
+    south = await scene.room.notes.get("b/Log.md")
+    note = await scene.room.notes.new("Boat")
+    linked = await scene.room.notes.link(note.id, south.id)
+    assert linked.text == f"[[note:{south.id}|Log]]\n"
+    assert [one.to for one in linked.links] == [south.id]
+
+
+async def test_suggestions_follow_changes_without_an_embedding_model() -> None:
+    scene = Scene()
+    boat = await scene.room.notes.new("Boat", "The rudder creaks.")
+    assert await scene.room.notes.suggest(boat.id) == []
+    rudder = await scene.room.notes.new("Rudder", "Oak and iron.")
+    assert [one.note for one in await scene.room.notes.suggest(boat.id)] == [rudder.id]
+    await scene.room.notes.delete(["Rudder"])
+    assert await scene.room.notes.suggest(boat.id) == []
+    assert await scene.room.notes.suggest(rudder.id) == []
