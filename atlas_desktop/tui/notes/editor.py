@@ -169,13 +169,20 @@ class NoteEditor(TextArea):
         row, column = self.cursor_location
         return sum(len(line) + 1 for line in self.document.lines[:row]) + column
 
-    def go_to(self, position: int) -> None:
-        """Moves the cursor to a position in the text, and shows it."""
+    def _location(self, position: int) -> tuple[int, int]:
         row, lines = 0, self.document.lines
         while row < len(lines) - 1 and position > len(lines[row]):
             position -= len(lines[row]) + 1
             row += 1
-        self.move_cursor((row, min(max(position, 0), len(lines[row]))), center=True)
+        return row, min(max(position, 0), len(lines[row]))
+
+    def go_to(self, position: int) -> None:
+        """Moves the cursor to a position in the text, and shows it."""
+        self.move_cursor(self._location(position), center=True)
+
+    def put_in(self, begin: int, end: int, text: str) -> None:
+        """Replaces a range of the text, given in characters; this can be undone."""
+        self.replace(text, self._location(begin), self._location(end))
 
     def put(self, text: str) -> None:
         """Replaces the text; nothing before can be undone."""

@@ -1,5 +1,6 @@
 """The Notes view: a list of notes, the one that is written, what it is connected with."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +21,13 @@ from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.documents.wanted import AskAbout
 from atlas_desktop.tui.notes.actions import NoteActions
-from atlas_desktop.tui.notes.connections import Connection, ConnectionList, connections_of, option
+from atlas_desktop.tui.notes.connections import (
+    Connection,
+    ConnectionList,
+    connections_of,
+    option,
+    proposals_of,
+)
 from atlas_desktop.tui.notes.editor import LinkMenu, NoteEditor
 from atlas_desktop.tui.notes.entries import (
     Hits,
@@ -33,6 +40,7 @@ from atlas_desktop.tui.notes.entries import (
     rows_of,
     text_words,
 )
+from atlas_desktop.tui.notes.links import link_of_words
 from atlas_desktop.tui.notes.preview import NotePreview
 from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.screen import WhyScreen
@@ -45,6 +53,8 @@ from atlas_desktop.tui.widgets.keyline import KeyLine
 from memory.entities import RoomKind
 from memory.errors import NoteNotFound, RoomClosed
 from memory.notes.entities import LinkKind, LinkTarget, Note, NoteEntry, NoteLink
+from memory.notes.markup import folded
+from memory.notes.suggesting import LinkSuggestion, Mention, Why
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -54,6 +64,8 @@ PAGE = 100
 """Rows that are added to the list at a time."""
 _HITS = 40
 _OFFERED = 12
+_PROPOSING_S = 0.3
+"""How long a note is looked at before links are suggested for it."""
 _PAUSE_S = 0.35
 """How long the typed words must stay the same before the texts are searched."""
 _TYPED = ("back", "list")
@@ -331,6 +343,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         if event.option_list is not self._list:
+            self.refresh_bindings()
             return
         if event.option_index >= self._shown - 1 and self._shown < len(self._rows):
             self._show_more()
@@ -587,6 +600,17 @@ class NotesScreen(View, SparingScreen[Result | None]):
             if self in self.app.screen_stack:
                 raise
             return
+        self._show_connections(note, found)
+        await asyncio.sleep(_PROPOSING_S)
+        try:
+            proposed = await proposals_of(note, room)
+        except RoomClosed:
+            if self in self.app.screen_stack:
+                raise
+            return
+        self._show_connections(note, [*found, *proposed])
+
+    def _show_connections(self, note: Note, found: list[Connection]) -> None:
         if not self.standing or self._note is None or self._note.id != note.id:
             return
         at = self._links.highlighted
@@ -599,6 +623,61 @@ class NotesScreen(View, SparingScreen[Result | None]):
                 self._links.add_option(Option(Content.styled(words, "$quiet"), disabled=True))
             if at is not None and at < len(found) and found[at].leads:
                 self._links.highlighted = at
+
+    @property
+    def _linkable(self) -> Connection | None:
+        """The row under the cursor of the connections, if it can be made a link."""
+        at = self._links.highlighted
+        if not self._links.has_focus or at is None or at >= len(self._connections):
+            return None
+        row = self._connections[at]
+        return row if row.can_link else None
+
+    def action_notes_link(self) -> None:
+        """Makes a link of the suggestion or the mention under the cursor."""
+        row, note, room = self._linkable, self._note, self._room
+        if row is None or note is None or room is None:
+            return
+        if row.mention is not None:
+            work = partial(self._link_mention, room, note, row.mention)
+            self.atlas.attempt(work, group="notes-change", exclusive=True)
+        elif row.suggestion is not None and row.to is not None:
+            work = partial(self._link_suggestion, room, row.suggestion)
+            self.atlas.attempt(work, group="notes-change", exclusive=True)
+
+    async def _link_suggestion(self, room: "RoomServices", suggestion: LinkSuggestion) -> None:
+        """Links the words that name the other note, or adds a line with the link."""
+        other = await room.notes.get(suggestion.note)
+        await self._save_typed()
+        note = self._note
+        if note is None or self.editor.text != note.text:
+            return
+        at = suggestion.reason.at if suggestion.reason.why is Why.MENTION else None
+        if at is not None and folded(note.text[slice(*at)]) in map(folded, (other.title, *other.aliases)):
+            begin, end = at
+            link = link_of_words(other.title, other.id, note.text[begin:end])
+            self.editor.put_in(begin, end, link)
+        else:
+            end = len(note.text.rstrip())
+            link = link_of_words(other.title, other.id, "")
+            self.editor.put_in(end, len(note.text), f"\n\n{link}\n" if end else f"{link}\n")
+        await self._save_typed()
+        self.atlas.say(
+            _("Linked to “{title}”. Ctrl+Z in the text takes it back.", title=clean_line(other.title))
+        )
+
+    async def _link_mention(self, room: "RoomServices", note: Note, mention: Mention) -> None:
+        """Makes a link to this note of words in another."""
+        await self._save_typed()
+        other = await room.notes.get(mention.note)
+        begin, end = mention.at
+        words = other.text[begin:end]
+        if folded(words) in map(folded, (note.title, *note.aliases)):
+            link = link_of_words(note.title, note.id, words)
+            text = other.text[:begin] + link + other.text[end:]
+            await room.notes.edit(other.id, text, keep_version=True)
+            self.atlas.say(_("Linked in “{title}”.", title=clean_line(other.title)))
+        self._reread()
 
     def _follow_link(self, link: NoteLink) -> None:
         if link.to is None:
@@ -788,9 +867,12 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self.atlas.attempt(self._save, group="notes-save")
 
     async def _save(self) -> None:
+        await self._save_typed()
+        self.atlas.say(_("Saved."))
+
+    async def _save_typed(self) -> None:
         self._take_typed()
         await self._keeping.keep_all()
-        self.atlas.say(_("Saved."))
 
     def action_notes_rename(self) -> None:
         self.changes.rename()
@@ -875,6 +957,8 @@ class NotesScreen(View, SparingScreen[Result | None]):
                 return self._list.has_focus and self.marked is not None
             case "undo":
                 return self._bar.offered is not None
+            case "link":
+                return self._linkable is not None
             case "move":
                 return self._can_move
         return deed not in _OF_NOTE or self.marked is not None
