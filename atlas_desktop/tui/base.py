@@ -96,6 +96,10 @@ class ConversationScreen(SparingScreen[None]):
         """Keeps the typed text as a draft."""
 
     @abstractmethod
+    def show_note(self, room: "RoomKind", note_id: str) -> None:
+        """Opens the Notes view at a note."""
+
+    @abstractmethod
     async def open_private(self, words: str) -> bool:
         """Returns whether the private room is open; asks for the passphrase if it is not."""
 

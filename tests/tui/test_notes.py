@@ -2,18 +2,23 @@
 
 from collections.abc import Callable
 
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from atlas_desktop.services.notes.reading import read_note
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.notes.dialogs import TitleScreen, VersionsScreen
+from atlas_desktop.tui.documents.reader import ReaderScreen
+from atlas_desktop.tui.memories.screen import MemoryScreen
+from atlas_desktop.tui.notes.dialogs import AddToNoteScreen, TitleScreen, VersionsScreen
 from atlas_desktop.tui.notes.screen import NotesScreen
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, talk
-from tests.tui.driving import assert_until, on, settle, shown, type_text
+from tests.tui.driving import assert_until, on, open_private, settle, shown, type_text
+from tests.tui.shelves import library
+from tests.tui.test_memory import remembered
 
 Make = Callable[..., Stage]
 
@@ -200,6 +205,20 @@ async def test_quitting_stores_what_is_typed(make: Make) -> None:
     assert kept[0].startswith("Hurry First")
 
 
+async def test_keys_typed_fast_keep_their_order(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Summer"])
+        screen._write()
+        await settle(pilot)
+        for key, sign in [("a", "a"), ("b", "b"), ("backspace", None), ("c", "c"), ("end", None), ("d", "d")]:
+            place.app.post_message(Key(key, sign))
+        await assert_until(pilot, lambda: screen.editor.text[-1:] == "d")
+        assert screen.editor.text == "acFirst [[Ferries|the ferry]], then the islands. #travel #plansd"
+
+
 async def test_undo_takes_typing_back_in_the_editor(make: Make) -> None:
     store, ids = await notebook()
     place = make(store=store)
@@ -366,8 +385,6 @@ async def test_the_private_room_s_notes_are_marked_and_go_with_it(make: Make) ->
         screen = await look(pilot, place, "Summer")
         await mark(pilot, place, ids["Summer"])
         await pilot.press("m")
-        from tests.tui.driving import open_private
-
         await open_private(pilot, place)
         await assert_until(pilot, lambda: "private Summer" in shown(place))
         await settle(pilot)
@@ -379,3 +396,113 @@ async def test_the_private_room_s_notes_are_marked_and_go_with_it(make: Make) ->
         await assert_until(pilot, lambda: "Summer" not in shown(place))
         assert "Secret" not in shown(place)
         assert on(place.app, NotesScreen)
+
+
+async def test_a_suggested_link_is_taken_with_one_key(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    (tides,) = await store.notes.put([read_note("Tides", "The moon pulls the water.")])
+    await store.notes.put([read_note("Harbours", "At low Tides the ferry waits.")])
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40), notifications=True) as pilot:
+        screen = await look(pilot, place, "Harbours")
+        await mark(pilot, place, (await store.notes.get("Harbours")).id)
+        await assert_until(pilot, lambda: "Suggested links" in shown(place))
+        assert "This note mentions it." in shown(place)
+        await pilot.press("enter", "ctrl+g")
+        links = screen.query_one("#connections", OptionList)
+        links.highlighted = next(i for i, row in enumerate(screen._connections) if row.can_link)
+        await pilot.press("l")
+        await settle(pilot)
+        assert await text_of(store, "Harbours") == "At low [[Tides]] the ferry waits."
+        assert [one.to for one in (await store.notes.get("Harbours")).links] == [tides]
+
+
+async def test_a_mention_in_another_note_is_linked_with_one_key(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    (tides,) = await store.notes.put([read_note("Tides", "The moon pulls the water.")])
+    await store.notes.put([read_note("Harbours", "At low tides the ferry waits.")])
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40), notifications=True) as pilot:
+        screen = await look(pilot, place, "Harbours")
+        await mark(pilot, place, tides)
+        await assert_until(pilot, lambda: "Mentioned without a link" in shown(place))
+        await pilot.press("enter", "ctrl+g")
+        links = screen.query_one("#connections", OptionList)
+        links.highlighted = next(i for i, row in enumerate(screen._connections) if row.mention)
+        await pilot.press("l")
+        await settle(pilot)
+        assert await text_of(store, "Harbours") == "At low [[Tides|tides]] the ferry waits."
+        await assert_until(pilot, lambda: "← Harbours" in shown(place))
+
+
+async def test_a_message_is_noted_marked_and_leads_to_its_note(make: Make) -> None:
+    store, _ids = await notebook()
+    session = await talk(store, "The bread", [("How long?", "An hour.\nOr two.")])
+    place = make(store=store, resume=session.id)
+    async with place.app.run_test(size=(140, 40), notifications=True) as pilot:
+        await assert_until(pilot, lambda: "Or two." in shown(place))
+        await settle(pilot)
+        await pilot.press("alt+up", "n")
+        await assert_until(pilot, lambda: on(place.app, AddToNoteScreen))
+        assert place.app.screen.query_one(Input).value == "Summer"
+        place.app.screen.query_one(Input).value = "Baking"
+        await assert_until(pilot, lambda: "Makes a new note." in shown(place))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
+        await assert_until(pilot, lambda: "✎ in a note" in shown(place))
+        note = await store.notes.get("Baking")
+        message = (await store.branch(session.id))[-1]
+        assert note.text.startswith(f"> An hour.\n> Or two.\n>\n> — [[message:{message.id}|The bread, ")
+        assert [one.to for one in note.links] == [message.id]
+        await pilot.press("N")
+        await assert_until(pilot, lambda: on(place.app, NotesScreen) and "Baking" in shown(place))
+        await settle(pilot)
+        await pilot.press("ctrl+g", "enter")
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
+        await pilot.press("alt+up", "n")
+        await assert_until(pilot, lambda: on(place.app, AddToNoteScreen))
+        assert place.app.screen.query_one(Input).value == "Baking"
+        await pilot.press("enter")
+        await settle(pilot)
+        assert (await text_of(store, "Baking")).count("— [[message:") == 2
+
+
+async def test_a_passage_of_a_document_is_noted_with_its_page(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    ids = await library(store)
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        text = await store.documents.text(ids["tides"]) or ""
+        begin = text.index("Twice")
+        room = place.desk.room
+        assert room is not None
+        await place.app.push_screen(ReaderScreen(place.app, room, ids["tides"], passage=(begin, begin + 12)))
+        await settle(pilot)
+        await pilot.press("m")
+        await assert_until(pilot, lambda: on(place.app, AddToNoteScreen))
+        await type_text(pilot, "Sea")
+        await pilot.press("enter")
+        await settle(pilot)
+        note = await store.notes.get("Sea")
+        assert note.text.startswith("> Twice a day")
+        assert f"[[document:{ids['tides']}|" in note.text
+        assert "page 1" in note.text
+        assert [one.note for one in await store.notes.backlinks(ids["tides"])] == [note.id]
+
+
+async def test_a_memory_is_noted_and_says_in_which_notes_it_is(make: Make) -> None:
+    store = await remembered()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("f3")
+        await assert_until(pilot, lambda: on(place.app, MemoryScreen))
+        await settle(pilot)
+        await pilot.press("n")
+        await assert_until(pilot, lambda: on(place.app, AddToNoteScreen))
+        await type_text(pilot, "About me")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "In notes: About me" in shown(place))
+        await pilot.press("N")
+        await assert_until(pilot, lambda: on(place.app, NotesScreen) and "About me" in shown(place))

@@ -188,6 +188,8 @@ _RULES: dict[str, tuple[Rule, ...]] = {
         (*_MESSAGE, _idle),
     ),
     "message_copy": (*_MESSAGE, _has_words()),
+    "message_note": (*_MESSAGE, _has_words()),
+    "message_notes": _MESSAGE,
     "message_whole": (*_MESSAGE, _has_words()),
     "message_copy_code": (*_MESSAGE, _has_words(Role.ASSISTANT)),
     "message_important": (*_MESSAGE, _has_words(Role.USER)),

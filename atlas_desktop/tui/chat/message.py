@@ -210,6 +210,7 @@ class MessageBlock(Vertical):
         self.message = message
         self._now = now
         self._cited = cited
+        self._noted = False
         self._stream: PacedStream | None = None
         self._activity = ""
         self._early = ""
@@ -295,6 +296,8 @@ class MessageBlock(Vertical):
             parts.append((f"  {self._place}", "$quiet"))
         if self.message.important:
             parts.append((f"  ★ {_('important')}", "$accent"))
+        if self._noted:
+            parts.append((f"  ✎ {_('in a note')}", "$accent"))
         if word := self._activity or state_word(self.message):
             failed = _state(self.message) == "failed" and not self._activity
             parts.append((f"  · {word}", "$error" if failed else "$warning"))
@@ -325,6 +328,17 @@ class MessageBlock(Vertical):
         """Updates the shown facts about the message; its text is unchanged."""
         self.message = message
         self._tell_head()
+
+    @property
+    def noted(self) -> bool:
+        """Whether a note links to the message."""
+        return self._noted
+
+    @noted.setter
+    def noted(self, noted: bool) -> None:
+        if noted != self._noted:
+            self._noted = noted
+            self._tell_head()
 
     def show_activity(self, words: str) -> None:
         """Shows what is under way (`reading`, `writing`) in the head line."""

@@ -229,6 +229,9 @@ class ChatScreen(Ground, ConversationScreen):
         """Opens the private room at start; without a key it asks for the passphrase."""
         self.rooms.begin_private(key, resume)
 
+    def show_note(self, room: RoomKind, note_id: str) -> None:
+        self.notes.show_note(room, note_id)
+
     async def open_private(self, words: str) -> bool:
         return await self.rooms.open_private(words)
 
@@ -308,6 +311,7 @@ class ChatScreen(Ground, ConversationScreen):
         self.attachments.refresh()
         self.details.refresh()
         self.messages.count_variants()
+        self.notes.mark()
 
     # --- availability of actions -----------------------------------------------------------------
 
@@ -612,6 +616,7 @@ class ChatScreen(Ground, ConversationScreen):
 
     def action_message_previous(self) -> None:
         self.messages.select_previous()
+        self.notes.mark()
 
     def action_message_next(self) -> None:
         self.messages.select_next()
@@ -657,6 +662,12 @@ class ChatScreen(Ground, ConversationScreen):
 
     def action_message_forget(self) -> None:
         self.messages.forget()
+
+    def action_message_note(self) -> None:
+        self.notes.add()
+
+    def action_message_notes(self) -> None:
+        self.notes.show_linking()
 
     def action_message_branches(self) -> None:
         self.messages.show_branches()

@@ -18,6 +18,7 @@ from atlas_desktop.tui.documents.finding import MOST, matches, next_match
 from atlas_desktop.tui.documents.text_view import DocumentText, Page
 from atlas_desktop.tui.documents.texts import place_text, quoted, title_text
 from atlas_desktop.tui.documents.wanted import AskAbout
+from atlas_desktop.tui.notes.adding import add_to_note, of_document
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets.inputs import CleanInput
@@ -216,14 +217,28 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
             return begin, len(self._page.text) if end < 0 else end
         return self.view.passage
 
-    def _cited(self, begin: int, end: int) -> str:
-        """Returns a range of the text as a quotation with its source."""
-        assert self._document is not None
+    def _place(self, begin: int, end: int) -> str:
         pages, text = self._page.pages, self._page.text
         page = bisect_right(pages, begin) if pages else None
         first = text.count("\n", 0, begin) + 1
-        lines = (first, first + text.count("\n", begin, max(end - 1, begin)))
-        return quoted(clean(text[begin:end]), f"{title_text(self._document)}, {place_text(page, lines)}")
+        return place_text(page, (first, first + text.count("\n", begin, max(end - 1, begin))))
+
+    def _cited(self, begin: int, end: int) -> str:
+        """Returns a range of the text as a quotation with its source."""
+        assert self._document is not None
+        text = clean(self._page.text[begin:end])
+        return quoted(text, f"{title_text(self._document)}, {self._place(begin, end)}")
+
+    def action_reader_note(self) -> None:
+        """Makes a note of the chosen text, or of the document, or adds it to one."""
+        if self._document is None:
+            return
+        title = title_text(self._document)
+        source = of_document(self._document, title)
+        if (chosen := self._chosen) is not None:
+            text = clean(self._page.text[slice(*chosen)])
+            source = of_document(self._document, title, self._place(*chosen), text)
+        self.atlas.attempt(partial(add_to_note, self.atlas, self._room, source), group="reader-note")
 
     def action_reader_copy(self) -> None:
         if (chosen := self._chosen) is None:

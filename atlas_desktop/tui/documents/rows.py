@@ -209,16 +209,17 @@ def _cut(text: str, width: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A line that leads somewhere: to a position of the document, or to a conversation."""
+    """A line that leads somewhere: to a position of the document, to a conversation, or to a note."""
 
     text: Content
     position: int | None = None
     session: str | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What is known about a row, and where it leads. Links with neither place are headings."""
+    """What is known about a row, and where it leads. Links without a place are headings."""
 
     facts: Content = field(default_factory=lambda: Content(""))
     links: tuple[Link, ...] = ()
@@ -233,12 +234,28 @@ async def details_of(row: Row, room: "RoomServices", now: datetime) -> Details:
         return Details(_attached_facts(row.attached), _links((), talks, now))
     if row.document is not None:
         talks = await _talks(row.document.sessions, room)
-        return Details(_facts(row.document, row.hit, now), _links(_headings(row.document), talks, now))
+        notes = await _notes(row.document.id, room)
+        links = _links(_headings(row.document), talks, now)
+        return Details(_facts(row.document, row.hit, now), (*notes, *links))
     return Details()
 
 
 async def _talks(sessions: Sequence[str], room: "RoomServices") -> "list[Session]":
     return [await room.store.get_session(one) for one in sessions[:_TALKS]]
+
+
+async def _notes(document_id: str, room: "RoomServices") -> list[Link]:
+    """Returns the notes that link to a document, with a heading."""
+    found = await room.store.notes.backlinks(document_id)
+    if not found:
+        return []
+    rows = [
+        Link(
+            Content.assemble(clean_line(one.title), "  ", (clean_line(one.snippet), "$quiet")), note=one.note
+        )
+        for one in found[:_TALKS]
+    ]
+    return [Link(Content.styled(_("Notes"), "bold $accent")), *rows]
 
 
 def _headings(document: Document) -> tuple[Link, ...]:

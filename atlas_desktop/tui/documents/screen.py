@@ -1,6 +1,7 @@
 """The Documents view: what the library of a room contains, and what can be done with it."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -27,7 +28,9 @@ from atlas_desktop.tui.documents.rows import (
     row_text,
     rows_of,
 )
+from atlas_desktop.tui.documents.texts import place_text, title_text
 from atlas_desktop.tui.documents.wanted import AskAbout, AttachHere, UseHere
+from atlas_desktop.tui.notes.adding import add_to_note, of_document
 from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.sources import Chosen
 from atlas_desktop.tui.textual_workarounds import SparingScreen
@@ -342,6 +345,9 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
             self.dismiss(Chosen(link.session, None))
         elif link.position is not None and row is not None and row.document is not None:
             self._open_reader(row.document, (link.position, link.position))
+        elif link.note is not None and (chat := self.atlas.chat) is not None:
+            self.dismiss(None)
+            chat.show_note(self._room.store.room, link.note)
 
     # --- search -------------------------------------------------------------------------------------
 
@@ -482,6 +488,20 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
             new = NewAttachment(found.name, found.media_type, found.size, found.text)
             self.dismiss(UseHere(attachments=(new,)))
 
+    def action_documents_note(self) -> None:
+        """Makes a note of the document or the passage, or adds it to one."""
+        if (row := self.marked) is not None and row.document is not None:
+            self.atlas.attempt(partial(self._add_to_note, row), group="documents-change")
+
+    async def _add_to_note(self, row: Row) -> None:
+        assert row.document is not None
+        hit = row.hit
+        place = "" if hit is None else place_text(hit.chunk.page, hit.chunk.lines)
+        quote = "" if hit is None else hit.chunk.text
+        source = of_document(row.document, title_text(row.document), place, quote)
+        if await add_to_note(self.atlas, self._room, source) is not None:
+            self._read_details()
+
     def action_documents_add(self) -> None:
         self.changes.add()
 
@@ -529,6 +549,8 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
                 return attached or bool(self._selected) or (row is not None and row.document is not None)
             case "use_here" if row is not None and row.attached is not None:
                 return True
+            case "note":
+                return row is not None and row.document is not None
             case "rescan":
                 return bool(self._library.folders)
             case name if name in _OF_DOCUMENTS:
@@ -537,5 +559,5 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
 
 
 def _link_option(link: Link) -> Option:
-    leads = link.position is not None or link.session is not None
+    leads = link.position is not None or link.session is not None or link.note is not None
     return Option(Content.assemble("  " if leads else "", link.text), disabled=not leads)

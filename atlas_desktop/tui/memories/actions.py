@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from atlas_desktop.services.memories import KnowledgeService
     from atlas_desktop.tui.base import BaseApp
 
-_OF_MEMORIES = frozenset({"memory_edit", "memory_pin", "memory_reject", "memory_forget", "memory_why"})
+_OF_MEMORIES = frozenset(
+    {"memory_edit", "memory_pin", "memory_reject", "memory_forget", "memory_why", "memory_note"}
+)
 
 _LEFT = _("Forgotten, but traces may remain. Run `atlas vault verify` to check.")
 
@@ -32,6 +34,8 @@ def allowed(action: str, tab: str, entry: Entry | None) -> bool | None:
             return tab == FADING and memory is not None
         case "memory_open":
             return entry is not None and (entry.message is not None or entry.summary is not None)
+        case "memory_notes":
+            return entry is not None and bool(entry.notes)
         case "memory_edit":
             return entry is not None
         case name if name in _OF_MEMORIES:

@@ -96,7 +96,8 @@ class Entry:
     """One row.
 
     `title` is that of the conversation it comes from, and `number` the place of its message there (from 1; 0:
-    unknown). `why` (a key of `WHY`) is set for what is fading.
+    unknown). `why` (a key of `WHY`) is set for what is fading. `notes` are the titles of notes that link to
+    it.
     """
 
     memory: Memory | None = None
@@ -107,6 +108,7 @@ class Entry:
     quote: str = ""
     half_life_days: float = 0.0
     why: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -232,6 +234,8 @@ def details(entry: Entry, now: datetime) -> Content:
         about += [_subject(memory.subject)] if memory.subject else []
         about += [_("Project: {project}", project=clean_line(memory.project))] if memory.project else []
         about += [_("Version {number}", number=memory.version)] if memory.version > 1 else []
+        if entry.notes:
+            about.append(_("In notes: {titles} (N opens)", titles=", ".join(map(clean_line, entry.notes))))
         parts.append(("\n\n" + "\n".join(about), "$quiet"))
     return Content.assemble(*parts)
 
@@ -283,6 +287,8 @@ class EntryReader:
 
     async def _described(self, memories: Sequence[Memory], why: Sequence[str]) -> list[Entry]:
         found = []
+        notes = self._room.store.notes
+        linked = await notes.linked([one.id for one in memories])
         for view, reason in zip(await self._room.knowledge.views(memories), why, strict=True):
             first = view.sources[0] if view.sources else None
             title, number = _made(view.memory), 0
@@ -303,6 +309,10 @@ class EntryReader:
                     quote="" if first is None else first.source.quote,
                     half_life_days=view.half_life_days,
                     why=reason,
+                    notes=tuple(
+                        one.title
+                        for one in (await notes.backlinks(view.memory.id) if view.memory.id in linked else ())
+                    ),
                 )
             )
         return found

@@ -1,5 +1,6 @@
 """The memory browser: memories by kind, with their sources; accept, correct, pin and forget them."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -25,6 +26,7 @@ from atlas_desktop.tui.memories.entries import (
     nothing,
     row,
 )
+from atlas_desktop.tui.notes.adding import add_to_note, choose_linking, of_memory
 from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.screen import WhyScreen
 from atlas_desktop.tui.provenance.sources import Chosen, reasons_of
@@ -33,6 +35,7 @@ from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from memory.errors import RoomClosed
+from memory.memories.entities import Memory
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -249,6 +252,29 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
     def _why_left(self, chosen: Chosen | None) -> None:
         if chosen is not None:
             self.dismiss(chosen)
+
+    # --- notes -----------------------------------------------------------------------------------
+
+    def action_memory_note(self) -> None:
+        """Makes a note of the memory, or adds it to one."""
+        if (entry := self.marked) is not None and entry.memory is not None:
+            self.atlas.attempt(partial(self._add_to_note, entry.memory), group="memory")
+
+    async def _add_to_note(self, memory: Memory) -> None:
+        if await add_to_note(self.atlas, self.atlas.room, of_memory(memory)) is not None:
+            self._refresh_tab()
+
+    def action_memory_notes(self) -> None:
+        """Opens a note that links to the memory."""
+        if (entry := self.marked) is not None and entry.memory is not None:
+            self.atlas.attempt(partial(self._show_note, entry.memory.id), group="memory")
+
+    async def _show_note(self, memory_id: str) -> None:
+        room, chat = self.atlas.room, self.atlas.chat
+        chosen = await choose_linking(self.atlas, room, memory_id)
+        if chosen is not None and chat is not None:
+            self.dismiss(None)
+            chat.show_note(room.store.room, chosen)
 
     # --- changes ---------------------------------------------------------------------------------
 

@@ -10,9 +10,12 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import N_, _
+from atlas_desktop.phrases.notes import reason_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.notes.editor import KINDS
 from memory.notes.entities import LinkKind
+from memory.notes.markup import snippet
+from memory.notes.suggesting import LinkSuggestion, Mention
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -22,23 +25,35 @@ _HEADINGS = {
     "backlinks": N_("Linked from"),
     "links": N_("Links"),
     "neighbours": N_("Neighbours"),
+    "suggested": N_("Suggested links"),
+    "mentions": N_("Mentioned without a link"),
 }
+SUGGESTED = 5
 _NEIGHBOURS = 12
 """Neighbours of one note that the tree shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A row: a heading, or something to open. `at` is a position in the note `to`."""
+    """A row: a heading, or something to open. `at` is a position in the note `to`.
+
+    A `suggestion` or a `mention` can be made a link.
+    """
 
     text: Content
     kind: LinkKind | None = None
     to: str | None = None
     at: int | None = None
+    suggestion: LinkSuggestion | None = None
+    mention: Mention | None = None
 
     @property
     def leads(self) -> bool:
         return self.to is not None
+
+    @property
+    def can_link(self) -> bool:
+        return self.suggestion is not None or self.mention is not None
 
 
 class ConnectionList(OptionList):
@@ -95,6 +110,55 @@ def _links(note: "Note") -> Iterator[Connection]:
             yield Connection(
                 Content.assemble(("→ ", "$accent"), name, "  ", (kind, "$quiet")), link.kind, link.to
             )
+
+
+async def proposals_of(note: "Note", room: "RoomServices") -> list[Connection]:
+    """Reads what a note could be linked with: suggestions with their reasons, and places that mention it."""
+    suggested = await room.notes.suggest(note.id, SUGGESTED)
+    mentioned = await room.notes.mentions(note.id)
+    ids = [*(one.note for one in suggested), *(other for one in suggested for other in one.reason.notes)]
+    ids += [one.note for one in mentioned]
+    others = {one.id: one for one in await room.store.notes.get_many(list(dict.fromkeys(ids)))}
+    titles = {one.id: one.title for one in others.values()}
+    return [
+        *_section(
+            "suggested",
+            [
+                Connection(
+                    Content.assemble(
+                        ("+ ", "$accent"),
+                        clean_line(titles[one.note]),
+                        "\n   ",
+                        (clean_line(reason_text(one.reason, titles)), "$quiet"),
+                    ),
+                    LinkKind.NOTE,
+                    one.note,
+                    suggestion=one,
+                )
+                for one in suggested
+                if one.note in others
+            ],
+        ),
+        *_section(
+            "mentions",
+            [
+                Connection(
+                    Content.assemble(
+                        ("+ ", "$accent"),
+                        clean_line(titles[one.note]),
+                        "\n   ",
+                        (clean_line(snippet(others[one.note].text, *one.at)), "$quiet"),
+                    ),
+                    LinkKind.NOTE,
+                    one.note,
+                    one.at[0],
+                    mention=one,
+                )
+                for one in mentioned
+                if one.note in others
+            ],
+        ),
+    ]
 
 
 async def _tree(note: "Note", room: "RoomServices") -> list[Connection]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from textual import events
+from textual.binding import Binding
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.geometry import Offset
@@ -27,6 +28,14 @@ KINDS = {
     LinkKind.DOCUMENT: N_("document"),
 }
 _UNDO_STEPS = 500
+_EDITS = {
+    key: binding.action
+    for binding in TextArea.BINDINGS
+    if isinstance(binding, Binding)
+    for key in binding.key.split(",")
+    if key not in ("f6", "f7")
+}
+"""The keys that move the cursor or change the text; the function keys show other screens."""
 _LONGEST = 60
 
 
@@ -160,13 +169,20 @@ class NoteEditor(TextArea):
         row, column = self.cursor_location
         return sum(len(line) + 1 for line in self.document.lines[:row]) + column
 
-    def go_to(self, position: int) -> None:
-        """Moves the cursor to a position in the text, and shows it."""
+    def _location(self, position: int) -> tuple[int, int]:
         row, lines = 0, self.document.lines
         while row < len(lines) - 1 and position > len(lines[row]):
             position -= len(lines[row]) + 1
             row += 1
-        self.move_cursor((row, min(max(position, 0), len(lines[row]))), center=True)
+        return row, min(max(position, 0), len(lines[row]))
+
+    def go_to(self, position: int) -> None:
+        """Moves the cursor to a position in the text, and shows it."""
+        self.move_cursor(self._location(position), center=True)
+
+    def put_in(self, begin: int, end: int, text: str) -> None:
+        """Replaces a range of the text, given in characters; this can be undone."""
+        self.replace(text, self._location(begin), self._location(end))
 
     def put(self, text: str) -> None:
         """Replaces the text; nothing before can be undone."""
@@ -174,7 +190,7 @@ class NoteEditor(TextArea):
         self._naming = None
         self.load_text(text)
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         # Textual calls the handler of the base class after this one, unless the default is prevented.
         if self.menu.is_open and self._chosen(event.key):
             event.stop()
@@ -182,6 +198,11 @@ class NoteEditor(TextArea):
         elif event.key == "escape":
             # The base class would give the focus to the next widget.
             event.prevent_default()
+        elif (action := _EDITS.get(event.key)) is not None:
+            # Textual runs bindings later than it inserts letters: keys typed fast would change places.
+            event.stop()
+            event.prevent_default()
+            await self.run_action(action)
 
     def _chosen(self, key: str) -> bool:
         """Passes a key on to the list of names; returns whether it was meant for it."""

@@ -48,6 +48,14 @@ def written(target: LinkTarget, among: Sequence[LinkTarget]) -> str:
     return f"[[{name}]]"
 
 
+def link_of_words(title: str, note_id: str, words: str) -> str:
+    """Returns the link to a note that is put in the place of words, which stay readable."""
+    words = plain_name(words)
+    if plain_name(title) != clean_line(title) or ":" in title:
+        return f"[[{LinkKind.NOTE}:{note_id}|{words or plain_name(title)}]]"
+    return f"[[{title}]]" if words in ("", title) else f"[[{title}|{words}]]"
+
+
 def quotation(text: str) -> str:
     """Returns a text as a quotation in Markdown; a long one is cut."""
     text = clean(text).strip()

@@ -1,5 +1,6 @@
 """The Notes view: a list of notes, the one that is written, what it is connected with."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +21,13 @@ from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.documents.wanted import AskAbout
 from atlas_desktop.tui.notes.actions import NoteActions
-from atlas_desktop.tui.notes.connections import Connection, ConnectionList, connections_of, option
+from atlas_desktop.tui.notes.connections import (
+    Connection,
+    ConnectionList,
+    connections_of,
+    option,
+    proposals_of,
+)
 from atlas_desktop.tui.notes.editor import LinkMenu, NoteEditor
 from atlas_desktop.tui.notes.entries import (
     Hits,
@@ -33,6 +40,7 @@ from atlas_desktop.tui.notes.entries import (
     rows_of,
     text_words,
 )
+from atlas_desktop.tui.notes.links import link_of_words
 from atlas_desktop.tui.notes.preview import NotePreview
 from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.screen import WhyScreen
@@ -45,6 +53,8 @@ from atlas_desktop.tui.widgets.keyline import KeyLine
 from memory.entities import RoomKind
 from memory.errors import NoteNotFound, RoomClosed
 from memory.notes.entities import LinkKind, LinkTarget, Note, NoteEntry, NoteLink
+from memory.notes.markup import folded
+from memory.notes.suggesting import LinkSuggestion, Mention, Why
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -54,6 +64,8 @@ PAGE = 100
 """Rows that are added to the list at a time."""
 _HITS = 40
 _OFFERED = 12
+_PROPOSING_S = 0.3
+"""How long a note is looked at before links are suggested for it."""
 _PAUSE_S = 0.35
 """How long the typed words must stay the same before the texts are searched."""
 _TYPED = ("back", "list")
@@ -126,11 +138,14 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._rows: list[Row] = []
         self._shown = 0
         """The number of rows that are in the list."""
+        self._row_width = 24
         self._room: RoomServices | None = None
         """The room of the note that is shown."""
         self._note: Note | None = None
         self._stored = ""
         """The text of the note as it was last stored or read."""
+        self._opening: tuple[str, bool] | None = None
+        """The note that is being read, and whether the editor then gets the focus."""
         self.visited: Visit | None = visit
         """The note that was shown when the screen was closed."""
         self._way: list[Visit] = []
@@ -259,6 +274,9 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._rows = rows_of(self._shelves, self._words, self._hits)
         ids = [row.id for row in self._rows]
         to = ids.index(kept) if kept in ids else min(at, len(ids) - 1)
+        if (width := self.query_one("#left").size.width) > 0:
+            # The list itself has no width while it is empty, and neither has one while the note covers it.
+            self._row_width = max(width - 5, 24)
         with self.app.batch_update():
             self._list.clear_options()
             self._shown = 0
@@ -277,7 +295,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
     def _show_more(self, to: int = 0) -> None:
         """Adds rows to the list, at least up to that of the index `to`."""
         end = min(max(self._shown + PAGE, to + PAGE // 2), len(self._rows))
-        width, now = self._width_of_rows, self.atlas.now()
+        width, now = self._row_width, self.atlas.now()
         self._list.add_options(
             [
                 Option(row_text(row, width, now), id=row.id, disabled=bool(row.heading))
@@ -285,11 +303,6 @@ class NotesScreen(View, SparingScreen[Result | None]):
             ]
         )
         self._shown = end
-
-    @property
-    def _width_of_rows(self) -> int:
-        # The list has no width of its own while it is empty.
-        return max(self.query_one("#left").size.width - 5, 24)
 
     def _first_open(self, at: int) -> int | None:
         """Returns the index of the row at or after a place that is no heading."""
@@ -330,11 +343,15 @@ class NotesScreen(View, SparingScreen[Result | None]):
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         if event.option_list is not self._list:
+            self.refresh_bindings()
             return
         if event.option_index >= self._shown - 1 and self._shown < len(self._rows):
             self._show_more()
         row = self._rows[event.option_index]
         if row.room is not None and row.note is not None and not self._is_shown(row.room, row.note.id):
+            if self._opening is not None and self._opening[0] == row.note.id:
+                # Enter was pressed before this was told.
+                return
             self._way.clear()
             self._open(row.room, row.note.id, at=None if row.hit is None else row.hit.chunk.begin)
         self.refresh_bindings()
@@ -401,6 +418,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
     ) -> None:
         """Shows a note, with the cursor at a position; `write` gives the editor the focus."""
         if self in self.app.screen_stack:
+            self._opening = note_id, write
             work = partial(self._load_note, room, note_id, at, write=write)
             self.atlas.attempt(work, group="notes-open", exclusive=True)
 
@@ -412,6 +430,9 @@ class NotesScreen(View, SparingScreen[Result | None]):
             if self in self.app.screen_stack and self._is_shown(room, note_id):
                 self._show_nothing()
             return
+        finally:
+            if self._opening == (note_id, write):
+                self._opening = None
         if not self.standing:
             return
         typed = self._keeping.text_of(room, note_id)
@@ -539,7 +560,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
         for index, row in enumerate(self._rows[: self._shown]):
             if row.note is not None and row.note.id == entry.id and row.room is room:
                 self._rows[index] = new = replace(row, note=entry)
-                text = row_text(new, self._width_of_rows, self.atlas.now())
+                text = row_text(new, self._row_width, self.atlas.now())
                 self._list.replace_option_prompt_at_index(index, text)
 
     # --- preview --------------------------------------------------------------------------------------
@@ -553,14 +574,14 @@ class NotesScreen(View, SparingScreen[Result | None]):
 
     def action_notes_preview(self) -> None:
         """Shows the preview in place of the editor, or the editor again."""
+        box, shown = self.query_one("#preview-box", VerticalScroll), not self.has_class("-preview")
+        if shown:
+            self.set_focus(box)
+        elif box.has_focus:
+            self.set_focus(self.editor)
         if self.has_class("-narrow"):
             self.add_class("-note")
-        self.toggle_class("-preview")
-        box = self.query_one("#preview-box", VerticalScroll)
-        if self.has_class("-preview"):
-            box.focus()
-        elif box.has_focus:
-            self.editor.focus()
+        self.set_class(shown, "-preview")
         self.call_after_refresh(self._draw_preview)
 
     def on_resize(self) -> None:
@@ -579,6 +600,17 @@ class NotesScreen(View, SparingScreen[Result | None]):
             if self in self.app.screen_stack:
                 raise
             return
+        self._show_connections(note, found)
+        await asyncio.sleep(_PROPOSING_S)
+        try:
+            proposed = await proposals_of(note, room)
+        except RoomClosed:
+            if self in self.app.screen_stack:
+                raise
+            return
+        self._show_connections(note, [*found, *proposed])
+
+    def _show_connections(self, note: Note, found: list[Connection]) -> None:
         if not self.standing or self._note is None or self._note.id != note.id:
             return
         at = self._links.highlighted
@@ -591,6 +623,61 @@ class NotesScreen(View, SparingScreen[Result | None]):
                 self._links.add_option(Option(Content.styled(words, "$quiet"), disabled=True))
             if at is not None and at < len(found) and found[at].leads:
                 self._links.highlighted = at
+
+    @property
+    def _linkable(self) -> Connection | None:
+        """The row under the cursor of the connections, if it can be made a link."""
+        at = self._links.highlighted
+        if not self._links.has_focus or at is None or at >= len(self._connections):
+            return None
+        row = self._connections[at]
+        return row if row.can_link else None
+
+    def action_notes_link(self) -> None:
+        """Makes a link of the suggestion or the mention under the cursor."""
+        row, note, room = self._linkable, self._note, self._room
+        if row is None or note is None or room is None:
+            return
+        if row.mention is not None:
+            work = partial(self._link_mention, room, note, row.mention)
+            self.atlas.attempt(work, group="notes-change", exclusive=True)
+        elif row.suggestion is not None and row.to is not None:
+            work = partial(self._link_suggestion, room, row.suggestion)
+            self.atlas.attempt(work, group="notes-change", exclusive=True)
+
+    async def _link_suggestion(self, room: "RoomServices", suggestion: LinkSuggestion) -> None:
+        """Links the words that name the other note, or adds a line with the link."""
+        other = await room.notes.get(suggestion.note)
+        await self._save_typed()
+        note = self._note
+        if note is None or self.editor.text != note.text:
+            return
+        at = suggestion.reason.at if suggestion.reason.why is Why.MENTION else None
+        if at is not None and folded(note.text[slice(*at)]) in map(folded, (other.title, *other.aliases)):
+            begin, end = at
+            link = link_of_words(other.title, other.id, note.text[begin:end])
+            self.editor.put_in(begin, end, link)
+        else:
+            end = len(note.text.rstrip())
+            link = link_of_words(other.title, other.id, "")
+            self.editor.put_in(end, len(note.text), f"\n\n{link}\n" if end else f"{link}\n")
+        await self._save_typed()
+        self.atlas.say(
+            _("Linked to “{title}”. Ctrl+Z in the text takes it back.", title=clean_line(other.title))
+        )
+
+    async def _link_mention(self, room: "RoomServices", note: Note, mention: Mention) -> None:
+        """Makes a link to this note of words in another."""
+        await self._save_typed()
+        other = await room.notes.get(mention.note)
+        begin, end = mention.at
+        words = other.text[begin:end]
+        if folded(words) in map(folded, (note.title, *note.aliases)):
+            link = link_of_words(note.title, note.id, words)
+            text = other.text[:begin] + link + other.text[end:]
+            await room.notes.edit(other.id, text, keep_version=True)
+            self.atlas.say(_("Linked in “{title}”.", title=clean_line(other.title)))
+        self._reread()
 
     def _follow_link(self, link: NoteLink) -> None:
         if link.to is None:
@@ -695,17 +782,15 @@ class NotesScreen(View, SparingScreen[Result | None]):
     # --- navigation -----------------------------------------------------------------------------------
 
     def _write(self) -> None:
+        # First the focus: Textual moves that of a widget that is hidden, also when it is elsewhere by then.
+        self.set_focus(self.query_one("#preview-box") if self.has_class("-preview") else self.editor)
         self.add_class("-note")
         self.remove_class("-links")
-        if self.has_class("-preview"):
-            self.query_one("#preview-box").focus()
-        else:
-            self.editor.focus()
         self.refresh_bindings()
 
     def _show_list(self) -> None:
+        self.set_focus(self._list)
         self.remove_class("-note", "-links")
-        self._list.focus()
 
     def action_notes_open(self) -> None:
         """Goes to the editor of the note under the cursor."""
@@ -723,8 +808,8 @@ class NotesScreen(View, SparingScreen[Result | None]):
         """Goes to what the note is connected with; a narrow screen shows it in place of the rest."""
         if self._note is None:
             return
+        self.set_focus(self._links)
         self.add_class("-links")
-        self._links.focus()
         if self._links.highlighted is None:
             self._links.action_first()
         self.refresh_bindings()
@@ -782,9 +867,12 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self.atlas.attempt(self._save, group="notes-save")
 
     async def _save(self) -> None:
+        await self._save_typed()
+        self.atlas.say(_("Saved."))
+
+    async def _save_typed(self) -> None:
         self._take_typed()
         await self._keeping.keep_all()
-        self.atlas.say(_("Saved."))
 
     def action_notes_rename(self) -> None:
         self.changes.rename()
@@ -857,6 +945,9 @@ class NotesScreen(View, SparingScreen[Result | None]):
 
     def _allowed(self, deed: str) -> bool:
         """Whether an action is available while nothing is typed."""
+        if self._opening is not None and self._opening[1]:
+            # The next keys are meant for the editor.
+            return deed == "back"
         if deed in (_NOT_IN_BIN if self._binned else _ONLY_IN_BIN):
             return False
         match deed:
@@ -866,6 +957,8 @@ class NotesScreen(View, SparingScreen[Result | None]):
                 return self._list.has_focus and self.marked is not None
             case "undo":
                 return self._bar.offered is not None
+            case "link":
+                return self._linkable is not None
             case "move":
                 return self._can_move
         return deed not in _OF_NOTE or self.marked is not None
