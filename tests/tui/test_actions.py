@@ -18,6 +18,7 @@ from atlas_desktop.tui.insights.screen import InsightsScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
 from atlas_desktop.tui.models.screen import ModelsScreen
 from atlas_desktop.tui.palette import fit
+from atlas_desktop.tui.projects.screen import ProjectScreen
 from atlas_desktop.tui.settings.dialogs import ThemeScreen
 from atlas_desktop.tui.settings.screen import SettingsScreen
 from atlas_desktop.tui.widgets.keyline import Key, KeyLine, fitting
@@ -33,6 +34,7 @@ _SCREENS: dict[Where, object] = {
     Where.DOCUMENTS: DocumentsScreen,
     Where.READER: ReaderScreen,
     Where.MEMORIES: MemoryScreen,
+    Where.PROJECT: ProjectScreen,
     Where.SETTINGS: SettingsScreen,
     Where.MODELS: ModelsScreen,
 }

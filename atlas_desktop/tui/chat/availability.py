@@ -171,6 +171,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "show_insights": (_room_is_open,),
     "show_documents": (_room_is_open,),
     "project": (_room_is_open,),
+    "show_project": (_room_is_open,),
     **dict.fromkeys(("attach", "detach", "persona", "instruct", "use_template", "resume"), (_room_is_open,)),
     "star": (_begun, _room_is_open),
     "tag": (_begun, _room_is_open),

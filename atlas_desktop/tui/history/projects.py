@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 class ProjectsScreen(NamedItemsScreen[Project]):
     """Lists the projects of one room; `now` is the name of the conversation's project.
 
-    Dismissed with the chosen project, or None; then `out` says whether to leave the current project.
+    Dismissed with the chosen project, or None; then `out` says whether to leave the current project, and
+    `page` is the project whose page to show.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "archive", _("Archive")),
         Binding("n", "leave_project", _("No project")),
+        Binding("o", "page", _("Page")),
     ]
     heading = _("Projects")
     hint = _("Enter moves the current conversation to a project. Project memories are kept separate.")
@@ -37,11 +39,12 @@ class ProjectsScreen(NamedItemsScreen[Project]):
         super().__init__(app, room)
         self._now = now
         self.out = False
+        self.page: Project | None = None
 
     def on_mount(self) -> None:
         super().on_mount()
         self.query_one(".box", Vertical).border_subtitle = _(
-            "Enter choose · n none · a add · e rename · x archive · d remove · Esc"
+            "Enter choose · o page · n none · a add · e rename · x archive · d remove · Esc"
         )
 
     async def things(self) -> Sequence[Project]:
@@ -88,6 +91,11 @@ class ProjectsScreen(NamedItemsScreen[Project]):
         service = self.room.projects
         await (service.archive(one.id) if one.archived_at is None else service.reopen(one.id))
         await self._show(one.id)
+
+    def action_page(self) -> None:
+        self.page = self.marked
+        if self.page is not None:
+            self.dismiss(None)
 
     def action_leave_project(self) -> None:
         self.out = True
