@@ -42,15 +42,15 @@ def defaults_line(name: str, defaults: "ProjectDefaults") -> str:
 
 
 def contents_line(contents: "ProjectContents") -> str:
-    """Returns how much belongs to a project."""
-    return ", ".join(
-        [
-            ngettext("1 conversation", "{count} conversations", contents.sessions),
-            ngettext("1 document", "{count} documents", contents.documents),
-            ngettext("1 note", "{count} notes", contents.notes),
-            ngettext("1 memory", "{count} memories", sum(contents.tiers.values())),
-        ]
+    """Returns how much belongs to a project; what there is none of is left out."""
+    memories = sum(contents.tiers.values())
+    parts = (
+        (contents.sessions, ngettext("1 conversation", "{count} conversations", contents.sessions)),
+        (contents.documents, ngettext("1 document", "{count} documents", contents.documents)),
+        (contents.notes, ngettext("1 note", "{count} notes", contents.notes)),
+        (memories, ngettext("1 memory", "{count} memories", memories)),
     )
+    return ", ".join(text for count, text in parts if count) or _("empty")
 
 
 def tiers_line(tiers: Mapping[str, int]) -> str:
@@ -109,7 +109,7 @@ def lifetime_lines(
     if others:
         found.append(
             ngettext(
-                "1 other memory expires, the first on {when}.",
+                "1 other memory expires on {when}.",
                 "{count} other memories expire, the first on {when}.",
                 len(others),
                 when=_day(others[0].at),

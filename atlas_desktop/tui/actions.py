@@ -616,7 +616,7 @@ _HISTORY: tuple[Action, ...] = (
         "x",
         in_palette=False,
         name=_("Archive or reopen"),
-        label=_("Archive"),
+        label=_("Archive or reopen"),
         help=_("Archive the project, after a preview of what would expire; reopen an archived one."),
     ),
     Action(

@@ -56,7 +56,7 @@ async def test_the_page_shows_what_belongs_to_the_project(make: Make) -> None:
     place = make(store=await boat(), resume="last")
     async with place.app.run_test(size=(120, 30)) as pilot:
         await page(pilot, place)
-        assert "Boat · 1 conversation, 0 documents, 0 notes, 2 memories" in shown(place)
+        assert "Boat · 1 conversation, 2 memories" in shown(place)
         assert "Its episodic memories last as long as the project" in shown(place)
         await pilot.press("right")
         await assert_until(pilot, lambda: "2 messages" in shown(place))

@@ -44,7 +44,7 @@ class ProjectsScreen(NamedItemsScreen[Project]):
     def on_mount(self) -> None:
         super().on_mount()
         self.query_one(".box", Vertical).border_subtitle = _(
-            "Enter choose · o page · n none · a add · e rename · x archive · d remove · Esc"
+            "Enter use · o page · n none · a add · e rename · x archive · d remove"
         )
 
     async def things(self) -> Sequence[Project]:

@@ -125,7 +125,10 @@ async def rows_of(tab: str, page: "ProjectPage", room: "RoomServices", now: date
             Row(one.id, clean_line(one.text), _of_memory(one, ends.get(one.id), now), one.text)
             for one in known
             if one.project == name
-        ][:_MOST]
+        ][:_MOST] + [
+            Row(one.id, clean_line(one.text), _("in the archive"), one.text)
+            for one in page.lifetime.returning[:_MOST]
+        ]
     return []
 
 

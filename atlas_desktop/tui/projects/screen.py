@@ -1,9 +1,10 @@
 """The page of a project: conversations, documents, notes and memories, its settings, and its lifetime."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static, Tab, Tabs
@@ -49,6 +50,9 @@ class Opened:
 
 class ProjectList(OptionList):
     """The rows of a tab; Left and Right switch to the neighbouring tab."""
+
+    # The keys of a list would hide those of the screen in the footer.
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.project_open", _("Open"))]
 
 
 class ProjectScreen(View, SparingScreen[Opened | None]):
