@@ -17,7 +17,7 @@ from memory.organising.entities import (
     ProjectSettings,
 )
 from memory.storage.connection import Connection, fold
-from memory.storage.queries import last_change
+from memory.storage.queries import epochs, last_change
 from memory.storage.values import id_range, new_id, one_line, storable
 
 
@@ -212,6 +212,17 @@ def _keep_apart(conn: Connection, own_id: str, now: datetime, *, isolated: bool)
         """,
         known,
     )
+    _end_epochs(conn, own_id)
+
+
+def _end_epochs(conn: Connection, own_id: str) -> None:
+    """Ends the epochs on the one side of an isolated project whose profile has memories of the other side."""
+    sides: dict[bool, tuple[list[str], list[str]]] = {True: ([], []), False: ([], [])}
+    for at, table in enumerate(("sessions", "memories")):
+        for key, inside in conn.execute(f"SELECT id, project_id IS ? FROM {table}", (own_id,)):
+            sides[bool(inside)][at].append(key)
+    for inside in (True, False):
+        epochs.drop_holding(conn, sides[inside][0], sides[not inside][1])
 
 
 def isolated(conn: Connection) -> frozenset[str]:
