@@ -57,7 +57,8 @@ def follow(conn: Connection, session_id: str, target: str | None, now: datetime)
     """Moves the memories of the session's project that are based on the session alone to another project.
 
     Removes the expiry that an archived project had given them. What an isolated project kept of facts about
-    the user belongs to no project again, and a session that enters one brings those based on it alone.
+    the user belongs to no project again, and a session that enters one brings those based on it alone. The
+    epochs of a session that enters or leaves one end: their profile is that of the other side.
     """
     known = {"target": target, "now": micros(now), "session": session_id}
     conn.execute(
@@ -88,6 +89,15 @@ def follow(conn: Connection, session_id: str, target: str | None, now: datetime)
             AND EXISTS (SELECT 1 FROM projects WHERE id = :target AND isolated)
             AND id IN (SELECT memory_id FROM memory_sources WHERE session_id = :session)
             AND id NOT IN (SELECT memory_id FROM memory_sources WHERE session_id <> :session)
+        """,
+        known,
+    )
+    conn.execute(
+        """
+        DELETE FROM epochs WHERE session_id = :session AND EXISTS (
+            SELECT 1 FROM projects WHERE isolated
+                AND id IN (:target, (SELECT project_id FROM sessions WHERE id = :session))
+        )
         """,
         known,
     )
