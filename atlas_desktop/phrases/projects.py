@@ -41,6 +41,11 @@ def defaults_line(name: str, defaults: "ProjectDefaults") -> str:
     return _("Defaults of the project “{name}”: {parts}.", name=clean_line(name), parts=", ".join(parts))
 
 
+def said_of_opening_up() -> str:
+    """Returns what happens to the contents of an isolated project when the project is deleted."""
+    return _("It keeps to itself. Without it, its conversations and memories are recalled like all others.")
+
+
 def contents_line(contents: "ProjectContents") -> str:
     """Returns how much belongs to a project; what there is none of is left out."""
     memories = sum(contents.tiers.values())

@@ -7,6 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from atlas_desktop.locale import _, ngettext
+from atlas_desktop.phrases.projects import said_of_opening_up
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.dialogs.named_items import NamedItemsScreen
@@ -56,6 +57,7 @@ class ProjectsScreen(NamedItemsScreen[Project]):
         facts = [
             *([_("this conversation")] if self.in_use(one) else []),
             *([_("archived")] if one.archived_at is not None else []),
+            *([_("keeps to itself")] if one.settings.isolated else []),
             ngettext("1 conversation", "{count} conversations", one.sessions),
             ngettext("1 memory", "{count} memories", one.memories),
         ]
@@ -78,6 +80,10 @@ class ProjectsScreen(NamedItemsScreen[Project]):
             self._now = changed.name
         await self._told()
         return changed
+
+    def said_of_removal(self, one: Project) -> str:
+        opens = [said_of_opening_up()] if one.settings.isolated else []
+        return "\n".join([super().said_of_removal(one), *opens])
 
     async def removed(self, one: Project) -> None:
         await self.room.projects.delete(one.id)
