@@ -201,7 +201,10 @@ async def delete_project(ctx: Context, args: argparse.Namespace) -> int:
             project.sessions,
         )
     )
-    ctx.confirm(f"{_('Delete the project “{name}”?', name=project.name)} {then}")
+    from atlas_desktop.phrases.projects import said_of_opening_up
+
+    opens = [said_of_opening_up()] if project.settings.isolated and not args.with_sessions else []
+    ctx.confirm(" ".join([_("Delete the project “{name}”?", name=project.name), then, *opens]))
     gone = await room.projects.delete(project.id, with_sessions=args.with_sessions)
     count = len(gone.sessions)
     done = (

@@ -41,16 +41,21 @@ def defaults_line(name: str, defaults: "ProjectDefaults") -> str:
     return _("Defaults of the project “{name}”: {parts}.", name=clean_line(name), parts=", ".join(parts))
 
 
+def said_of_opening_up() -> str:
+    """Returns what happens to the contents of an isolated project when the project is deleted."""
+    return _("It keeps to itself. Without it, its conversations and memories are recalled like all others.")
+
+
 def contents_line(contents: "ProjectContents") -> str:
-    """Returns how much belongs to a project."""
-    return ", ".join(
-        [
-            ngettext("1 conversation", "{count} conversations", contents.sessions),
-            ngettext("1 document", "{count} documents", contents.documents),
-            ngettext("1 note", "{count} notes", contents.notes),
-            ngettext("1 memory", "{count} memories", sum(contents.tiers.values())),
-        ]
+    """Returns how much belongs to a project; what there is none of is left out."""
+    memories = sum(contents.tiers.values())
+    parts = (
+        (contents.sessions, ngettext("1 conversation", "{count} conversations", contents.sessions)),
+        (contents.documents, ngettext("1 document", "{count} documents", contents.documents)),
+        (contents.notes, ngettext("1 note", "{count} notes", contents.notes)),
+        (memories, ngettext("1 memory", "{count} memories", memories)),
     )
+    return ", ".join(text for count, text in parts if count) or _("empty")
 
 
 def tiers_line(tiers: Mapping[str, int]) -> str:
@@ -109,7 +114,7 @@ def lifetime_lines(
     if others:
         found.append(
             ngettext(
-                "1 other memory expires, the first on {when}.",
+                "1 other memory expires on {when}.",
                 "{count} other memories expire, the first on {when}.",
                 len(others),
                 when=_day(others[0].at),

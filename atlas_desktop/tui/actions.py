@@ -17,6 +17,7 @@ _WHERE_TEXTS = {
     "history": N_("History"),
     "insights": N_("Insights"),
     "documents": N_("Documents"),
+    "project": N_("Project page"),
     "reader": N_("Reader"),
     "notes": N_("Notes"),
     "settings": N_("Settings"),
@@ -36,6 +37,7 @@ class Where(StrEnum):
     HISTORY = auto()
     INSIGHTS = auto()
     DOCUMENTS = auto()
+    PROJECT = auto()
     READER = auto()
     NOTES = auto()
     SETTINGS = auto()
@@ -596,6 +598,95 @@ _HISTORY: tuple[Action, ...] = (
             "Choose a project for this conversation; create, rename or archive projects. "
             "`/project NAME` adds it (`none` removes it)."
         ),
+    ),
+    Action(
+        "project.show",
+        Where.SESSIONS,
+        "show_project",
+        "p",
+        name=_("Project page"),
+        help=_(
+            "Show the project of the conversation: what belongs to it, its instructions and defaults, and "
+            "what expires when. Without a project: show all projects."
+        ),
+    ),
+    Action(
+        "project.open",
+        Where.PROJECT,
+        "project_open",
+        "enter",
+        in_palette=False,
+        name=_("Open"),
+        label=_("Open"),
+        help=_("Open the selected item where it is kept, or change the selected setting."),
+    ),
+    Action(
+        "project.new",
+        Where.PROJECT,
+        "project_new",
+        "n",
+        in_palette=False,
+        name=_("New conversation"),
+        label=_("New"),
+        help=_("Start a conversation in the project, with its defaults."),
+    ),
+    Action(
+        "project.archive",
+        Where.PROJECT,
+        "project_archive",
+        "x",
+        in_palette=False,
+        name=_("Archive or reopen"),
+        label=_("Archive or reopen"),
+        help=_("Archive the project, after a preview of what would expire; reopen an archived one."),
+    ),
+    Action(
+        "project.rename",
+        Where.PROJECT,
+        "project_rename",
+        "e",
+        in_palette=False,
+        name=_("Rename project"),
+        label=_("Rename"),
+        help=_("Rename the project."),
+    ),
+    Action(
+        "project.rescue",
+        Where.PROJECT,
+        "project_rescue",
+        "s",
+        in_palette=False,
+        name=_("Rescue"),
+        label=_("Rescue"),
+        help=_("Keep the selected memory for good, whatever becomes of the project."),
+    ),
+    Action(
+        "project.next",
+        Where.PROJECT,
+        "project_next",
+        "right",
+        in_palette=False,
+        name=_("Next tab"),
+        help=_("Go to the next tab."),
+    ),
+    Action(
+        "project.previous",
+        Where.PROJECT,
+        "project_previous",
+        "left",
+        in_palette=False,
+        name=_("Previous tab"),
+        help=_("Go to the previous tab."),
+    ),
+    Action(
+        "project.back",
+        Where.PROJECT,
+        "project_back",
+        "escape",
+        in_palette=False,
+        name=_("Back"),
+        label=_("Back"),
+        help=_("Close the project page."),
     ),
     Action(
         "history.open",

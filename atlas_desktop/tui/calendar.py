@@ -54,12 +54,13 @@ def short(moment: datetime, now: datetime) -> str:
 
 
 def long(moment: datetime, now: datetime) -> str:
-    """Returns a moment for the head of a message: the time, and the day unless it is today."""
+    """Returns a moment for the head of a message: the time, and the day unless it is today. Also a moment to
+    come."""
     write = formats()
     local = moment.astimezone(now.tzinfo)
     time = write.time(local)
     group = group_of(moment, now)
-    if group == GROUPS[0]:
+    if group == GROUPS[0] and local.date() <= now.date():
         return time
     if group == GROUPS[1]:
         return f"{_('Yesterday')} {time}"

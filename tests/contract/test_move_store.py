@@ -20,6 +20,7 @@ from memory.entities import (
 )
 from memory.errors import ParcelUnreadable, SessionNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
+from memory.organising.entities import ProjectPatch
 from memory.room_moves import RoomSealer
 from memory.storage.room import open_off_record, open_room
 from memory.storage.store import Store
@@ -102,6 +103,21 @@ async def everything(store: Store, session_id: str) -> dict[str, object]:
             for memory in sorted(await store.memories.select(), key=lambda one: one.id)
         ],
     }
+
+
+async def test_the_instructions_of_a_project_go_only_with_its_last_session(pair: Pair) -> None:
+    source, target = pair
+    first, second = await talked(source, "the red kayak leaks"), await talked(source, "the oar is split")
+    await source.projects.change("Boats", ProjectPatch("Say port and starboard.", isolated=True))
+    await move(source, target, first.id)
+    arrived = (await target.projects.get("Boats")).settings
+    assert (arrived.instructions, arrived.isolated) == ("", True)
+    assert await source.projects.instructions("Boats") == "Say port and starboard."
+    await target.projects.rename("Boats", "Other boats")
+    await move(source, target, second.id)
+    assert await target.projects.instructions("Other boats") == "Say port and starboard."
+    assert [one.sessions for one in await target.projects.list()] == [2]
+    assert await source.projects.list() == []
 
 
 async def test_a_session_arrives_whole_and_is_gone_where_it_was(pair: Pair) -> None:

@@ -1,4 +1,4 @@
-"""How seven screens look in German at 80×24; `test_german.py` runs this in a program of its own, because the
+"""How eight screens look in German at 80×24; `test_german.py` runs this in a program of its own, because the
 language is chosen before the screens are loaded. After a wanted change:
 `ATLAS_TEST_LANGUAGE=de_DE python -m pytest tests/tui/screens_in_german.py --snapshot-update`.
 """
@@ -15,6 +15,7 @@ from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, shown
 from tests.tui.shelves import library
 from tests.tui.test_memory import remembered
+from tests.tui.test_project_snapshots import opened as opened_page
 from tests.tui.test_snapshots import Snap, furnished, still, taken, unwritten
 
 __all__ = ["still", "unwritten"]
@@ -69,6 +70,14 @@ def test_memories(snap_compare: Snap) -> None:
 
     place = stage(HOME, store=asyncio.run(remembered()), clock=FakeClock(NOW))
     assert taken(snap_compare, place, SIZE, steps)
+
+
+def test_project_page(snap_compare: Snap) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await opened_page(pilot, place)
+        await pilot.press("down", "down", "down", "down")
+
+    assert taken(snap_compare, stage(HOME, clock=FakeClock(NOW)), SIZE, steps)
 
 
 def test_settings(snap_compare: Snap) -> None:

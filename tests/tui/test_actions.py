@@ -19,6 +19,7 @@ from atlas_desktop.tui.memories.screen import MemoryScreen
 from atlas_desktop.tui.models.screen import ModelsScreen
 from atlas_desktop.tui.notes.screen import NotesScreen
 from atlas_desktop.tui.palette import fit
+from atlas_desktop.tui.projects.screen import ProjectScreen
 from atlas_desktop.tui.settings.dialogs import ThemeScreen
 from atlas_desktop.tui.settings.screen import SettingsScreen
 from atlas_desktop.tui.widgets.keyline import Key, KeyLine, fitting
@@ -35,6 +36,7 @@ _SCREENS: dict[Where, object] = {
     Where.READER: ReaderScreen,
     Where.NOTES: NotesScreen,
     Where.MEMORIES: MemoryScreen,
+    Where.PROJECT: ProjectScreen,
     Where.SETTINGS: SettingsScreen,
     Where.MODELS: ModelsScreen,
 }

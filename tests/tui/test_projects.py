@@ -6,6 +6,7 @@ from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.history.projects import ProjectsScreen
+from memory.organising.entities import ProjectPatch
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, talk
@@ -92,3 +93,17 @@ async def test_the_dialog_begins_at_the_project_that_is_in_use_and_says_what_is_
         await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
         assert "“Garden” will be removed permanently." in shown(place)
         assert "Its conversations and memories stay, without a project." in shown(place)
+        assert "It keeps to itself." not in shown(place)
+        await pilot.press("escape")
+        await store.projects.change("Sea", ProjectPatch(isolated=True))
+        await pilot.press("end", "d")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen) and "“Sea”" in shown(place))
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: on(place.app, ProjectsScreen))
+        await pilot.press("escape")
+        await settle(pilot)
+        await say(pilot, "/project")
+        await assert_until(pilot, lambda: on(place.app, ProjectsScreen) and "keeps to itself" in shown(place))
+        await pilot.press("end", "d")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        assert "are recalled like all others" in " ".join(shown(place).replace("│", " ").split())

@@ -10,6 +10,7 @@ from memory.entities import MemoryMode, Message, RoomKind, Session
 if TYPE_CHECKING:
     from textual.worker import Worker
 
+    from atlas_desktop.services.projects import ProjectDefaults
     from memory.attachments import NewAttachment
     from memory.documents.entities import Document
 
@@ -32,7 +33,8 @@ class TurnRequest:
 class Conversation:
     """A conversation of this run. `session` is None until its first message is stored.
 
-    Before that, `begins_in`, `mode`, `project` and `system` say how it is to begin. `attached` and
+    Before that, `begins_in`, `mode`, `project` and `system` say how it is to begin, and `defaults` which of
+    that the project has brought. `attached` and
     `documents` become part of it with the next message. `draft` is what is typed, `waiting` holds messages to
     send after the current turn, `parts` those parts of a long text that come before them. `partial_text` is
     the text so far of the reply under way. `used` counts the tokens of the prompt and of the newest reply,
@@ -43,6 +45,7 @@ class Conversation:
     begins_in: RoomKind | None = None
     mode: MemoryMode | None = None
     project: str | None = None
+    defaults: "ProjectDefaults | None" = None
     system: str | None = None
     attached: "list[NewAttachment]" = field(default_factory=list)
     documents: "list[Document]" = field(default_factory=list)

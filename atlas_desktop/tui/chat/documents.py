@@ -42,10 +42,11 @@ class DocumentsController:
         self._navigation = navigation
         self._library: DocumentsScreen | None = None
 
-    def show(self) -> None:
+    def show(self, marked: str = "") -> None:
+        """Opens the Documents view, at a document if an id is given."""
         from atlas_desktop.tui.documents.screen import DocumentsScreen
 
-        self._library = DocumentsScreen(self._app)
+        self._library = DocumentsScreen(self._app, marked=marked)
         self._app.push_screen(self._library, self._library_left)
 
     def job_moved(self) -> None:
@@ -119,6 +120,12 @@ class DocumentsController:
             if len(documents) == 1
             else ngettext("{count} document used here.", "{count} documents used here.", len(documents))
         )
+
+    def show_note(self, note_id: str) -> None:
+        """Opens a note in the reader."""
+        from atlas_desktop.tui.documents.reader import ReaderScreen
+
+        self._app.push_screen(ReaderScreen(self._app, self._view.room, note_id), self._left)
 
     def open_citation(self, citation: "StoredCitation") -> None:
         """Opens the reader at the passage of a citation."""

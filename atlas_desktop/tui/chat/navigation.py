@@ -59,6 +59,16 @@ class NavigationController:
 
         self._app.push_screen(MemoryScreen(self._app), self.place_chosen)
 
+    async def show_memory(self, memory_id: str) -> None:
+        """Opens the memory browser at a memory."""
+        from atlas_desktop.tui.memories.entries import tab_of
+        from atlas_desktop.tui.memories.screen import MemoryScreen
+
+        (memory,) = await self._view.room.store.memories.get_many([memory_id]) or (None,)
+        if memory is not None:
+            screen = MemoryScreen(self._app, tab=tab_of(memory), marked=memory_id)
+            self._app.push_screen(screen, self.place_chosen)
+
     def place_chosen(self, chosen: "Chosen | None") -> None:
         """Goes to what was chosen in the memory browser or in an explanation (`WhyScreen`)."""
         if chosen is not None:

@@ -36,6 +36,7 @@ from atlas_desktop.tui.chat.messages import MessagesController, MountedMessages
 from atlas_desktop.tui.chat.navigation import NavigationController
 from atlas_desktop.tui.chat.notes import NotesController
 from atlas_desktop.tui.chat.personas import PersonasController
+from atlas_desktop.tui.chat.projects import ProjectsController
 from atlas_desktop.tui.chat.prompt import Prompt
 from atlas_desktop.tui.chat.reply import ReplyController
 from atlas_desktop.tui.chat.rooms import RoomsController
@@ -148,6 +149,9 @@ class ChatScreen(Ground, ConversationScreen):
             navigation=self.navigation,
         )
         self.notes = NotesController(app, view, left=self.documents.left)
+        self.projects = ProjectsController(
+            app, view, sessions=self.sessions, navigation=self.navigation, documents=self.documents
+        )
         self.personas = PersonasController(app, view)
         self.details = DetailsController(app, view, self.details_pane)
         self.completion = CompletionController(
@@ -520,7 +524,10 @@ class ChatScreen(Ground, ConversationScreen):
         self.sessions.resume(words)
 
     def action_project(self, words: str = "") -> None:
-        self.sessions.choose_project(words)
+        self.projects.choose(words)
+
+    def action_show_project(self) -> None:
+        self.projects.show_page()
 
     # --- actions: rooms and memory modes ---------------------------------------------------------
 

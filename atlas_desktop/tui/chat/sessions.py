@@ -21,7 +21,6 @@ from memory.errors import QueryUnclear, SavedSearchNotFound, SessionNotFound
 from memory.search.entities import All, Is, Mark, Not, Page, Query, SessionHit
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
 
 GROUP = "tools"
@@ -331,48 +330,6 @@ class SessionsController:
     def headline(self, title: str) -> str:
         """Returns the title followed by the project."""
         return f"{title} · {self.project}" if self.project else title
-
-    def choose_project(self, words: str = "") -> None:
-        """Moves the conversation to a project, which is created if needed (`none`: to no project). Without a
-        name it shows the projects."""
-        self._app.attempt(self._choose_project(words), group="project", exclusive=True)
-
-    async def _choose_project(self, words: str) -> None:
-        from atlas_desktop.services.projects import LONGEST, tidy_name
-        from atlas_desktop.tui.history.projects import ProjectsScreen, project_words
-
-        room = self._view.room
-        if words:
-            try:
-                name = "" if words.casefold() == "none" else tidy_name(words)
-            except ValueError:
-                self._app.say(_("Enter 1 to {longest} characters.", longest=LONGEST))
-                return
-        else:
-            screen = ProjectsScreen(self._app, room, self.project)
-            chosen = await self._app.push_screen_wait(screen)
-            if chosen is None and not screen.out:
-                return
-            name = chosen.name if chosen is not None else ""
-        await self._put_into(room, name)
-        self._app.say(project_words(self.project))
-
-    async def _put_into(self, room: "RoomServices", name: str) -> None:
-        from memory.errors import ProjectNotFound
-        from memory.organising.entities import MarksPatch
-
-        shown = self._view.current
-        if shown.session is not None:
-            await room.organising.apply([shown.session.id], MarksPatch(project=name))
-            await self.changed([shown.session.id])
-            return
-        if name:
-            try:
-                name = (await room.projects.get(name)).name
-            except ProjectNotFound:
-                await room.projects.create(name)
-        shown.project = name or None
-        self._view.refresh()
 
     # --- changes ----------------------------------------------------------------------------------
 

@@ -100,9 +100,11 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         Binding("down,pagedown", "documents_list", _("To the list"), priority=True, show=False, system=True),
     ]
 
-    def __init__(self, app: "BaseApp") -> None:
+    def __init__(self, app: "BaseApp", *, marked: str = "") -> None:
+        """The cursor starts at the document `marked` (an id)."""
         super().__init__(app.size.width)
         self.atlas = app
+        self._wanted = marked
         self._room = app.room
         self._library = Library()
         self._loaded = False
@@ -225,6 +227,8 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         self._rows = rows_of(self._library, self._words, self._hits)
         ids = [row.id for row in self._rows]
         to = ids.index(kept.id) if kept is not None and kept.id in ids else min(at, len(ids) - 1)
+        if self._wanted in ids:
+            to, self._wanted = ids.index(self._wanted), ""
         with self.app.batch_update():
             self._list.clear_options()
             self._shown = 0

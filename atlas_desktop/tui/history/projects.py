@@ -7,6 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from atlas_desktop.locale import _, ngettext
+from atlas_desktop.phrases.projects import said_of_opening_up
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.dialogs.named_items import NamedItemsScreen
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 class ProjectsScreen(NamedItemsScreen[Project]):
     """Lists the projects of one room; `now` is the name of the conversation's project.
 
-    Dismissed with the chosen project, or None; then `out` says whether to leave the current project.
+    Dismissed with the chosen project, or None; then `out` says whether to leave the current project, and
+    `page` is the project whose page to show.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "archive", _("Archive")),
         Binding("n", "leave_project", _("No project")),
+        Binding("o", "page", _("Page")),
     ]
     heading = _("Projects")
     hint = _("Enter moves the current conversation to a project. Project memories are kept separate.")
@@ -37,11 +40,12 @@ class ProjectsScreen(NamedItemsScreen[Project]):
         super().__init__(app, room)
         self._now = now
         self.out = False
+        self.page: Project | None = None
 
     def on_mount(self) -> None:
         super().on_mount()
         self.query_one(".box", Vertical).border_subtitle = _(
-            "Enter choose · n none · a add · e rename · x archive · d remove · Esc"
+            "Enter use · o page · n none · a add · e rename · x archive · d remove"
         )
 
     async def things(self) -> Sequence[Project]:
@@ -53,6 +57,7 @@ class ProjectsScreen(NamedItemsScreen[Project]):
         facts = [
             *([_("this conversation")] if self.in_use(one) else []),
             *([_("archived")] if one.archived_at is not None else []),
+            *([_("keeps to itself")] if one.settings.isolated else []),
             ngettext("1 conversation", "{count} conversations", one.sessions),
             ngettext("1 memory", "{count} memories", one.memories),
         ]
@@ -76,6 +81,10 @@ class ProjectsScreen(NamedItemsScreen[Project]):
         await self._told()
         return changed
 
+    def said_of_removal(self, one: Project) -> str:
+        opens = [said_of_opening_up()] if one.settings.isolated else []
+        return "\n".join([super().said_of_removal(one), *opens])
+
     async def removed(self, one: Project) -> None:
         await self.room.projects.delete(one.id)
         await self._told()
@@ -88,6 +97,11 @@ class ProjectsScreen(NamedItemsScreen[Project]):
         service = self.room.projects
         await (service.archive(one.id) if one.archived_at is None else service.reopen(one.id))
         await self._show(one.id)
+
+    def action_page(self) -> None:
+        self.page = self.marked
+        if self.page is not None:
+            self.dismiss(None)
 
     def action_leave_project(self) -> None:
         self.out = True

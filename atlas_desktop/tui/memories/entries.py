@@ -39,7 +39,7 @@ _HALF_LIFE_COUNTS = {
         "If unused, its weight halves every {count} hours (its half-life).",
     ),
 }
-_TIER_TEXTS = {
+TIER_TEXTS = {
     "working": N_("Working memory"),
     "short_term": N_("Short-term"),
     "episodic": N_("Lasts as long as its project"),
@@ -65,6 +65,15 @@ KINDS = {
     "decisions": {MemoryKind.DECISION, MemoryKind.QUESTION},
     "how_to": {MemoryKind.PROCEDURE, MemoryKind.CODE},
 }
+
+
+def tab_of(memory: Memory) -> str:
+    """Returns the tab that lists a memory."""
+    if memory.state is MemoryState.INBOX:
+        return INBOX
+    return next((tab for tab, kinds in KINDS.items() if memory.kind in kinds), INBOX)
+
+
 _NOTHING = {
     INBOX: _("Nothing new. Memories learned from your messages wait here for your review."),
     "facts": _("Nothing yet. Atlas learns from your messages. Use /remember to add a memory now."),
@@ -229,7 +238,7 @@ def details(entry: Entry, now: datetime) -> Content:
     if memory is not None:
         until = memory.expires_at
         kept = _("until {time}", time=long(until, now)) if until else _("kept until you delete it")
-        held = _(_TIER_TEXTS[memory.tier]), _(STATE_TEXTS[memory.state]), kept
+        held = _(TIER_TEXTS[memory.tier]), _(STATE_TEXTS[memory.state]), kept
         about = [" · ".join(held), _half_life(entry, "fades")]
         about += [_subject(memory.subject)] if memory.subject else []
         about += [_("Project: {project}", project=clean_line(memory.project))] if memory.project else []

@@ -49,7 +49,7 @@ class MemoryList(OptionList):
 
 class MemoryScreen(View, SparingScreen[Chosen | None]):
     """Dismissed with what to open, or None. Without a `tab` it starts with the first one that is not
-    empty."""
+    empty. The cursor starts at the memory `marked` (an id)."""
 
     CSS_PATH = "memories.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
@@ -58,13 +58,14 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
     AUTO_FOCUS = "MemoryList"
     BINDINGS = [*bindings(Where.MEMORIES), *bindings(Where.VIEWS, hidden=True)]  # noqa: RUF012
 
-    def __init__(self, app: "BaseApp", *, tab: str = "") -> None:
+    def __init__(self, app: "BaseApp", *, tab: str = "", marked: str = "") -> None:
         super().__init__(app.size.width)
         self.atlas = app
         self._reader = EntryReader(app.room)
         self.changes = MemoryActions(app, marked=lambda: self.marked, refresh=self.refresh_memories)
         self._tab = tab or INBOX
         self._looks_for_tab = not tab
+        self._wanted = marked
         self._limit = PAGE
         self._entries: list[Entry] = []
         self._counts: dict[str, int] | None = None
@@ -147,6 +148,8 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
             ids = [entry.id for entry in found]
             if found:
                 same = ids.index(kept.id) if kept is not None and kept.id in ids else at
+                if self._wanted in ids:
+                    same, self._wanted = ids.index(self._wanted), ""
                 listing.highlighted = min(same, len(found) - 1)
             empty = self.query_one("#none", Static)
             empty.display = not found

@@ -376,11 +376,21 @@ def _placed(conn: Connection, row: Row) -> Row:
 
 
 def _project(conn: Connection, table: Table, row: Row) -> str:
-    """Returns the id in this room of the project of that name, ignoring case; made if there is none."""
+    """Returns the id in this room of the project of that name, ignoring case; made if there is none.
+
+    A project that came before and has been renamed here is the same. One without instructions gets those of
+    the project that arrives, whose room does not have it any more.
+    """
     found = projects.project_id(conn, row["name"])
+    if found is None and conn.execute("SELECT 1 FROM projects WHERE id = ?", (row["id"],)).fetchone():
+        found = str(row["id"])
     if found is None:
         _insert(conn, table, [row], {})
         return str(row["id"])
+    conn.execute(
+        "UPDATE projects SET instructions = ? WHERE id = ? AND instructions = ''",
+        (row.get("instructions", ""), found),
+    )
     return found
 
 

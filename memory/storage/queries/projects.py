@@ -17,7 +17,7 @@ from memory.organising.entities import (
     ProjectSettings,
 )
 from memory.storage.connection import Connection, fold
-from memory.storage.queries import last_change
+from memory.storage.queries import epochs, last_change
 from memory.storage.values import id_range, new_id, one_line, storable
 
 
@@ -57,7 +57,8 @@ def follow(conn: Connection, session_id: str, target: str | None, now: datetime)
     """Moves the memories of the session's project that are based on the session alone to another project.
 
     Removes the expiry that an archived project had given them. What an isolated project kept of facts about
-    the user belongs to no project again, and a session that enters one brings those based on it alone.
+    the user belongs to no project again, and a session that enters one brings those based on it alone. The
+    epochs of a session that enters or leaves one end: their profile is that of the other side.
     """
     known = {"target": target, "now": micros(now), "session": session_id}
     conn.execute(
@@ -88,6 +89,15 @@ def follow(conn: Connection, session_id: str, target: str | None, now: datetime)
             AND EXISTS (SELECT 1 FROM projects WHERE id = :target AND isolated)
             AND id IN (SELECT memory_id FROM memory_sources WHERE session_id = :session)
             AND id NOT IN (SELECT memory_id FROM memory_sources WHERE session_id <> :session)
+        """,
+        known,
+    )
+    conn.execute(
+        """
+        DELETE FROM epochs WHERE session_id = :session AND EXISTS (
+            SELECT 1 FROM projects WHERE isolated
+                AND id IN (:target, (SELECT project_id FROM sessions WHERE id = :session))
+        )
         """,
         known,
     )
@@ -212,6 +222,17 @@ def _keep_apart(conn: Connection, own_id: str, now: datetime, *, isolated: bool)
         """,
         known,
     )
+    _end_epochs(conn, own_id)
+
+
+def _end_epochs(conn: Connection, own_id: str) -> None:
+    """Ends the epochs on the one side of an isolated project whose profile has memories of the other side."""
+    sides: dict[bool, tuple[list[str], list[str]]] = {True: ([], []), False: ([], [])}
+    for at, table in enumerate(("sessions", "memories")):
+        for key, inside in conn.execute(f"SELECT id, project_id IS ? FROM {table}", (own_id,)):
+            sides[bool(inside)][at].append(key)
+    for inside in (True, False):
+        epochs.drop_holding(conn, sides[inside][0], sides[not inside][1])
 
 
 def isolated(conn: Connection) -> frozenset[str]:

@@ -104,6 +104,37 @@ async def test_nothing_passes_the_border_of_an_isolated_project() -> None:
         assert not any(word in outside for word in ("berth seven", "yellow"))
 
 
+async def test_the_profile_of_a_conversation_changes_sides_with_its_project() -> None:
+    scene = Scene()
+    await scene.say("Remember that I like granite.", options=BOAT)
+    await scene.say("Remember that I like marble.")
+    inside, _ = await scene.say("good morning", options=BOAT)
+    outside, _ = await scene.say("good morning")
+    assert ("granite" in head(scene), "marble" in head(scene)) == (True, True)
+    await scene.room.projects.change("Boat", ProjectPatch(isolated=True))
+    await scene.say("good evening", inside.session)
+    assert ("granite" in head(scene), "marble" in head(scene)) == (True, False)
+    await scene.say("good evening", outside.session)
+    assert ("granite" in head(scene), "marble" in head(scene)) == (False, True)
+
+
+async def test_a_conversation_that_enters_or_leaves_an_isolated_project_gets_the_profile_of_its_side() -> (
+    None
+):
+    scene = Scene()
+    await scene.room.projects.create("Boat")
+    await scene.room.projects.change("Boat", ProjectPatch(isolated=True))
+    await scene.say("Remember that I like marble.")
+    moved, _ = await scene.say("good morning")
+    assert "marble" in head(scene)
+    await scene.room.organising.apply([moved.session.id], MarksPatch(project="Boat"))
+    await scene.say("good evening", moved.session)
+    assert "marble" not in head(scene)
+    await scene.room.organising.apply([moved.session.id], MarksPatch(project=""))
+    await scene.say("good night", moved.session)
+    assert "marble" in head(scene)
+
+
 async def test_notes_of_the_project_come_before_others() -> None:
     scene = Scene()
     await scene.room.notes.new("Other", "The anchor chain has forty links.")

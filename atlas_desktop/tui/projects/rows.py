@@ -1,0 +1,200 @@
+"""The rows of a project's page: read from the room and formatted."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+
+from atlas_desktop.locale import N_, _, ngettext
+from atlas_desktop.phrases.projects import MODES, lifetime_lines, tiers_line
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.tui.calendar import long, short
+from atlas_desktop.tui.memories.entries import TIER_TEXTS
+from memory.memories.entities import Memory, MemoryFilter
+from memory.search.entities import Field, Named, Query
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.projects import ProjectPage
+    from atlas_desktop.services.room import RoomServices
+
+SETTINGS, SESSIONS, DOCUMENTS, NOTES, MEMORIES = "settings", "sessions", "documents", "notes", "memories"
+TABS = {
+    SETTINGS: _("Project"),
+    SESSIONS: _("Conversations"),
+    DOCUMENTS: _("Documents"),
+    NOTES: _("Notes"),
+    MEMORIES: _("Memories"),
+}
+_NOTHING_TEXTS = {
+    SESSIONS: N_("No conversations yet. Press n to start one in this project."),
+    DOCUMENTS: N_("No documents. `atlas docs add FILE --project NAME` adds one to the project."),
+    NOTES: N_("No notes. `atlas notes new TITLE --project NAME` writes one in the project."),
+    MEMORIES: N_("No memories. What you decide and plan in its conversations is remembered here."),
+}
+_MOST = 500
+"""Rows that are listed of each kind."""
+
+
+class Setting(StrEnum):
+    """What can be set on the page, in its order."""
+
+    INSTRUCTIONS = "instructions"
+    PERSONA = "persona"
+    MODEL = "model"
+    MEMORY = "memory"
+    ISOLATED = "isolated"
+    LIFETIME = "lifetime"
+
+
+_SETTING_TEXTS = {
+    Setting.INSTRUCTIONS: N_("Instructions"),
+    Setting.PERSONA: N_("Persona"),
+    Setting.MODEL: N_("Model"),
+    Setting.MEMORY: N_("Memory mode"),
+    Setting.ISOLATED: N_("Keeps to itself"),
+    Setting.LIFETIME: N_("Lifetime"),
+}
+_HELP_TEXTS = {
+    Setting.INSTRUCTIONS: N_(
+        "The model reads these in all conversations of the project, after the usual instructions. A change "
+        "applies from the next message on."
+    ),
+    Setting.PERSONA: N_("New conversations of the project begin with this persona. Others stay as they are."),
+    Setting.MODEL: N_("New conversations of the project begin with this model. Others stay as they are."),
+    Setting.MEMORY: N_("New conversations of the project begin in this mode. Others stay as they are."),
+    Setting.ISOLATED: N_(
+        "If it keeps to itself, nothing of the project is recalled in other conversations, and nothing from "
+        "outside in its own: no messages, memories or notes. Your own searches still find everything."
+    ),
+    Setting.LIFETIME: N_("Enter archives the project, or reopens it. You see first what would expire."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row: its `id`, what it says on one line, what is below that, and what the details add."""
+
+    id: str
+    text: str
+    below: str
+    details: str = ""
+
+
+async def rows_of(tab: str, page: "ProjectPage", room: "RoomServices", now: datetime) -> list[Row]:
+    """Returns the rows of a tab, the latest used first; of the settings in their order."""
+    name = page.project.name
+    if tab == SESSIONS:
+        found = await room.store.find.sessions(Query(Named(Field.PROJECT, name)), limit=_MOST, snippets=False)
+        return [
+            Row(
+                one.id,
+                clean_line(one.title) or _("Untitled"),
+                " · ".join(
+                    [
+                        ngettext("{count} message", "{count} messages", one.message_count),
+                        long(one.updated_at, now),
+                        *([_("archived")] if one.archived_at is not None else []),
+                    ]
+                ),
+            )
+            for one in (hit.session for hit in found.hits)
+        ]
+    if tab == DOCUMENTS:
+        documents = await room.documents.list(project=name)
+        return [
+            Row(
+                one.id,
+                clean_line(one.title),
+                clean_line(one.path),
+                "" if one.summary is None else one.summary.text,
+            )
+            for one in documents[:_MOST]
+        ]
+    if tab == NOTES:
+        notes = await room.notes.list(project=name)
+        return [
+            Row(one.id, clean_line(one.title), long(one.updated_at, now), one.words) for one in notes[:_MOST]
+        ]
+    if tab == MEMORIES:
+        ends = {one.memory.id: one.at for one in page.lifetime.ending}
+        known = await room.knowledge.select(MemoryFilter(project=name))
+        return [
+            Row(one.id, clean_line(one.text), _of_memory(one, ends.get(one.id), now), one.text)
+            for one in known
+            if one.project == name
+        ][:_MOST] + [
+            Row(one.id, clean_line(one.text), _("in the archive"), one.text)
+            for one in page.lifetime.returning[:_MOST]
+        ]
+    return []
+
+
+def settings_of(page: "ProjectPage", days: float) -> list[Row]:
+    """Returns what can be set, with its value; `days` is how long episodic memories outlast the project."""
+    settings = page.project.settings
+    first = settings.instructions.strip().partition("\n")[0]
+    as_usual = _("as usual")
+    mode = settings.memory_mode
+    lifetime = lifetime_lines(page.project, page.lifetime, days)
+    values = {
+        Setting.INSTRUCTIONS: clean_line(first) or _("none"),
+        Setting.PERSONA: clean_line(settings.persona_name or "") or as_usual,
+        Setting.MODEL: clean_line(settings.model or "") or as_usual,
+        Setting.MEMORY: as_usual if mode is None else f"{mode.value}: {_(MODES[mode.value])}",
+        Setting.ISOLATED: _("yes") if settings.isolated else _("no"),
+        Setting.LIFETIME: lifetime[0],
+    }
+    more = {
+        Setting.INSTRUCTIONS: clean(settings.instructions),
+        Setting.LIFETIME: "\n".join([*lifetime, *_memories_line(page)]),
+    }
+    return [
+        Row(
+            one.value,
+            _(_SETTING_TEXTS[one]),
+            values[one],
+            "\n\n".join(filter(None, (_(_HELP_TEXTS[one]), more.get(one, "")))),
+        )
+        for one in Setting
+    ]
+
+
+def nothing(tab: str) -> str:
+    """Returns what a tab says when it is empty."""
+    return _(_NOTHING_TEXTS[tab]) if tab in _NOTHING_TEXTS else ""
+
+
+def row_text(row: Row, width: int) -> Content:
+    """Returns a row on two lines, cut at `width` cells."""
+    return Content.assemble((_cut(row.text, width), ""), "\n", (_cut(f"  {row.below}", width), "$quiet"))
+
+
+def details_text(row: Row) -> Content:
+    """Returns all that is known about a row."""
+    parts: list[str | tuple[str, str]] = [(row.text, "bold"), (f"\n{row.below}", "$quiet")]
+    if row.details and row.details != row.text:
+        parts.append(f"\n\n{clean(row.details)}")
+    return Content.assemble(*parts)
+
+
+def _memories_line(page: "ProjectPage") -> list[str]:
+    told = tiers_line(page.contents.tiers)
+    return [_("Memories: {tiers}.", tiers=told)] if told else []
+
+
+def _of_memory(memory: Memory, ends: datetime | None, now: datetime) -> str:
+    parts = [_(TIER_TEXTS[memory.tier])]
+    parts += [_("pinned")] if memory.pinned else []
+    parts.append(
+        _("expires {when}", when=long(ends, now)) if ends is not None else short(memory.created_at, now)
+    )
+    return " · ".join(parts)
+
+
+def _cut(text: str, width: int) -> str:
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(width - 1, 0)).rstrip() + "…"
