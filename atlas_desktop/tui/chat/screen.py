@@ -125,7 +125,7 @@ class ChatScreen(Ground, ConversationScreen):
         self.navigation = NavigationController(app, view, self.sessions)
         self.memories = MemoriesController(app, view, self.sessions)
         self.citations = CitationReader()
-        self.transcript.cites(self.citations.known)
+        self.transcript.cites(self.citations.known, self.citations.skills)
         self.messages = MessagesController(
             app,
             view,
