@@ -29,6 +29,7 @@ from atlas_desktop.services.recall import QueryEmbedder, RecallService, WorkingE
 from atlas_desktop.services.related import RelatedService
 from atlas_desktop.services.retention import RetentionService
 from atlas_desktop.services.sessions import SessionService
+from atlas_desktop.services.skills.drafting import SkillDrafter
 from atlas_desktop.services.skills.folders import SkillFolders
 from atlas_desktop.services.skills.library import SkillService
 from atlas_desktop.services.summaries import SummaryService, Titler
@@ -182,6 +183,13 @@ class RoomFactory:
         notes = NoteService(store, self.clock, search, chunk_embedder.queue, documents.remove)
         NoteBin(store, self.clock, background, documents.erase, lambda: self.settings().retention)
         skills = SkillService(store)
+        SkillDrafter(
+            store,
+            background,
+            skills,
+            QueryEmbedder(lambda: self.model().embedder),
+            lambda: self.settings().memory,
+        )
         room = RoomServices(
             store=store,
             sessions=SessionService(store),
