@@ -117,7 +117,7 @@ class Entry:
         if self.memory is not None:
             return self.memory.id
         if self.skill is not None:
-            return self.skill.skill.id
+            return self.skill.id
         return self.summary.id if self.summary is not None else ""
 
     @property

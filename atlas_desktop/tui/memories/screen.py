@@ -153,6 +153,9 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
             if found:
                 same = ids.index(kept.id) if kept is not None and kept.id in ids else at
                 listing.highlighted = min(same, len(found) - 1)
+                if self.focused is None:
+                    # An empty tab hides the list, which then loses the focus.
+                    listing.focus()
             empty = self.query_one("#none", Static)
             empty.display = not found
             empty.update(Content(nothing(self._words, self._tab)))

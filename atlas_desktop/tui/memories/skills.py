@@ -49,6 +49,11 @@ class SkillView:
     message: Message | None = None
 
     @property
+    def id(self) -> str:
+        """The id of its row: a skill in use and a version of it that waits have one each."""
+        return f"{self.skill.id} {self.skill.version}" if self.waits else self.skill.id
+
+    @property
     def waits(self) -> bool:
         return self.skill.state is SkillState.DRAFT
 
