@@ -1,10 +1,12 @@
 """Measures which skill is chosen for a message: `python -m benchmarks.skills`.
 
-Fifty skills are approved. Some messages need one of them, others need none; which one is known, because each was
-written for it. `right` is the share of requests that get their skill, `wrong` the share of messages that get one
-that they do not need. The thresholds are fitted on four fifths of the skills and of the other messages and
-measured on the last fifth, five times; then, as they are set in the program, on all of them and on messages that
-were written after they were set (`held out`).
+Fifty-one skills are approved. Some messages need one of them, others need none; which one is known, because
+each was written for it. `right` is the share of requests that get their skill, `needless` the share of
+messages that need none and get one, `wrong` the share of all messages that get one that they do not need.
+
+The thresholds are fitted on four fifths of the skills and of the other messages and measured on the last
+fifth, five times; then, as they are set in the program, on all of these and on messages that were written
+after they were set (`held out`).
 """
 
 import asyncio

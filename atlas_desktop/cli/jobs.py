@@ -25,6 +25,7 @@ _STATES = {"queued": N_("queued"), "running": N_("running"), "failed": N_("faile
 
 _DUTIES = {
     "digests of important sessions": N_("digests of important sessions"),
+    "drafts of skills": N_("drafts of skills"),
     "categories and tags": N_("categories and tags"),
     "improve summaries": N_("improve summaries"),
     "promote memories": N_("promote memories"),

@@ -10,6 +10,7 @@ from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import N_, _, ngettext
 from atlas_desktop.phrases.provenance import hidden_text, outcome_text
+from atlas_desktop.phrases.skills import used_skill_text
 from atlas_desktop.services.cleaning import clean, clean_line
 
 if TYPE_CHECKING:
@@ -335,6 +336,7 @@ def as_json(why: "Why") -> dict[str, Any]:
             "recalled": [_item(item) for item in why.told],
             "considered": [_item(item) for item in why.left_out],
             "profile": [{"id": one.id, "kind": one.kind, "text": one.text} for one in why.profile],
+            "skills": [output.used_skill(one) for one in why.skills],
             "shown": why.shown,
         }
     return found | {
@@ -373,6 +375,7 @@ def described(why: "Why") -> str:
     lines += _part(_("Learned from this"), learned)
     if why.kind == "reply":
         lines += _part(_("From your profile"), [f"{_line(one.text)}  {one.id}" for one in why.profile])
+        lines += _part(_("Used skill"), [f"{used_skill_text(one)}  {one.skill}" for one in why.skills])
         lines += _part(_("Recalled for this reply"), list(map(_profile_told, why.told)))
         lines += _part(_("Considered but left out"), list(map(_profile_told, why.left_out)))
         lines.append(

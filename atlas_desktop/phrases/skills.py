@@ -1,6 +1,11 @@
 """Texts about skills that both interfaces share."""
 
+from typing import TYPE_CHECKING
+
 from atlas_desktop.locale import N_, _
+
+if TYPE_CHECKING:
+    from memory.skills.entities import UsedSkill
 
 _STATES = {"draft": N_("draft"), "approved": N_("approved"), "retired": N_("retired")}
 _AUTHORS = {"user": N_("written by you"), "atlas": N_("drafted by Atlas"), "import": N_("imported")}
@@ -25,3 +30,8 @@ def author_text(author: str) -> str:
 def fault_text(fault: str) -> str:
     """Returns why something cannot be a skill."""
     return _(_FAULTS[fault])
+
+
+def used_skill_text(used: "UsedSkill") -> str:
+    """Returns a skill in a reply, with its version."""
+    return _("{name}, version {version}", name=used.name, version=used.version)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _METER_TEXTS = {
     "system": N_("instructions"),
     "profile": N_("profile"),
+    "skill": N_("skills"),
     "pinned": N_("kept word for word"),
     "summary": N_("summaries"),
     "document": N_("documents"),
@@ -49,6 +50,7 @@ _METER_TEXTS = {
 }
 _METER_COUNT_COUNTS = {
     "profile": plural("1 memory", "{count} memories"),
+    "skill": plural("1 skill", "{count} skills"),
     "pinned": plural("1 message", "{count} messages"),
     "summary": plural("1 summary", "{count} summaries"),
     "document": plural("1 file", "{count} files"),

@@ -11,6 +11,7 @@ from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SummaryN
 from memory.memories.entities import Memory, MemorySource, MemoryState, MemoryTier, MemoryUse
 from memory.memories.lifetime import in_use
 from memory.recall.entities import Hit, RecallQuery
+from memory.skills.entities import UsedSkill
 from memory.storage.store import Store
 from models.messages import Role
 
@@ -51,8 +52,8 @@ class Why:
     the best passage of each other session about the same subject. `looked` are replies for which it was
     considered, `uses` those in which it was used. `told` and `left_out` are what a reply's prompt contained
     from memory, and what else was considered. `profile` are the memories of the profile that the prompt began
-    with, and `shown` is how many messages were in it verbatim. `hidden` says why a memory is not found any
-    more; empty when it is.
+    with, `skills` those that it used, and `shown` is how many messages were in it verbatim. `hidden` says why
+    a memory is not found any more; empty when it is.
     """
 
     id: str
@@ -68,6 +69,7 @@ class Why:
     told: tuple[Item, ...] = ()
     left_out: tuple[Item, ...] = ()
     profile: tuple[Memory, ...] = ()
+    skills: tuple[UsedSkill, ...] = ()
     shown: int = 0
     hidden: str = ""
 
@@ -147,6 +149,7 @@ class ProvenanceService:
             told=tuple(item for item in found if item.considered.outcome is Outcome.TOLD),
             left_out=tuple(item for item in found if item.considered.outcome is not Outcome.TOLD),
             profile=tuple(await self._store.memories.get_many(profile)),
+            skills=(await self._store.skills.used_in([message.id])).get(message.id, ()),
             shown=shown,
         )
 

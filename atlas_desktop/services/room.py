@@ -31,6 +31,7 @@ from atlas_desktop.services.recall import QueryEmbedder, RecallService, WorkingE
 from atlas_desktop.services.related import RelatedService
 from atlas_desktop.services.retention import RetentionService
 from atlas_desktop.services.sessions import SessionService
+from atlas_desktop.services.skills.drafting import SkillDrafter
 from atlas_desktop.services.skills.folders import SkillFolders
 from atlas_desktop.services.skills.library import SkillService
 from atlas_desktop.services.summaries import SummaryService, Titler
@@ -193,6 +194,13 @@ class RoomFactory:
         note_folders = NoteFolders(store, self.clock, notes, chunk_embedder.queue)
         NoteBin(store, self.clock, background, documents.erase, lambda: self.settings().retention)
         skills = SkillService(store)
+        SkillDrafter(
+            store,
+            background,
+            skills,
+            QueryEmbedder(lambda: self.model().embedder),
+            lambda: self.settings().memory,
+        )
         room = RoomServices(
             store=store,
             sessions=SessionService(store),

@@ -151,16 +151,24 @@ class SkillContext:
         stored = await self._store.skills.vectors(asked.model)
         found = {}
         for skill in known:
-            vector = stored.get((skill.id, skill.version))
+            vector = stored.get((skill.id, skill.version)) or await self._made(skill)
             if vector is None:
-                made = [await self._vectors.vector(text) for text in (head_of(skill), whole_of(skill))]
-                if made[0] is None or made[1] is None:
-                    return {}
-                # The mean: its product with the message is the mean of both cosines.
-                vector = [(a + b) / 2 for a, b in zip(made[0].numbers, made[1].numbers, strict=True)]
-                await self._store.skills.put_vector(skill.id, skill.version, asked.model, vector)
+                return {}
             found[skill.id] = _cosine(asked, vector)
         return found
+
+    async def _made(self, skill: Skill) -> tuple[float, ...] | None:
+        """Makes and stores the vector of a skill; None while no model works.
+
+        It is the mean of two, so its product with a message is the mean of two cosines.
+        """
+        head = await self._vectors.vector(head_of(skill))
+        whole = await self._vectors.vector(whole_of(skill))
+        if head is None or whole is None:
+            return None
+        vector = tuple((a + b) / 2 for a, b in zip(head.numbers, whole.numbers, strict=True))
+        await self._store.skills.put_vector(skill.id, skill.version, head.model, vector)
+        return vector
 
 
 def _cosine(asked: QueryVector, vector: Sequence[float]) -> float:

@@ -15,7 +15,7 @@ from tests.tui.test_snapshots import SIZES, THEMES, Snap, still, taken, unwritte
 
 __all__ = ["still", "unwritten"]
 HOME = Path("/home/ada/.local/share/atlas-desktop")
-TABS = ("inbox", "facts", "preferences", "decisions", "how_to", "fading", "summaries", "profile")
+TABS = ("inbox", "facts", "preferences", "decisions", "how_to", "skills", "fading", "summaries", "profile")
 
 
 def browser(theme: str) -> Stage:

@@ -77,6 +77,7 @@ NAMES["dialogs.py"] = {"*.md, papers/**"}
 NAMES["model_texts.py"] = {"atlas models tune --undo "}
 NAMES["jobs.py"] = {
     "digests of important sessions",
+    "drafts of skills",
     "categories and tags",
     "improve summaries",
 } | NAMES_IN_SERVICES

@@ -15,7 +15,7 @@ from atlas_desktop.services.documents.files import read_file
 from atlas_desktop.services.skills.library import SkillService
 from memory.documents.entities import DocumentError
 from memory.errors import SkillInvalid
-from memory.skills.entities import NewSkill, SkillAuthor, SkillState, SkillText
+from memory.skills.entities import NewSkill, Skill, SkillAuthor, SkillState, SkillText
 from memory.skills.markdown import FILE_NAME, read_skill, write_skill
 
 _LARGEST = 1_000_000
@@ -85,7 +85,7 @@ class SkillFolders:
         A file that exists and says something else is not overwritten.
         """
         if refs:
-            wanted = [await self._skills.get(ref) for ref in refs]
+            wanted: Sequence[Skill] = [await self._skills.get(ref) for ref in refs]
         else:
             wanted = await self._skills.list(SkillState.APPROVED)
         report = SkillExport()

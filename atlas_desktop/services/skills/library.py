@@ -89,7 +89,7 @@ class SkillService:
             write_skill(skill.name, known[one].text).splitlines() if one in known else [] for one in numbers
         )
         names = [f"{skill.name} {one}" if one else "/dev/null" for one in numbers]
-        return "\n".join(unified_diff(before, after, *names, lineterm=""))
+        return "\n".join(unified_diff(before, after, names[0], names[1], lineterm=""))
 
     # --- writing ----------------------------------------------------------------------------------
 

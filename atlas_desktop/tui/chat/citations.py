@@ -16,6 +16,7 @@ from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.documents.texts import citation_text
 from memory.documents.entities import CitedReply, StoredCitation
 from memory.entities import Message
+from memory.skills.entities import UsedSkill
 from models.messages import Role
 
 if TYPE_CHECKING:
@@ -140,26 +141,42 @@ def support_text(message: Message, cited: CitedReply) -> Content:
 
 
 class CitationReader:
-    """Reads what replies cite, before their messages are shown: so nothing moves afterwards."""
+    """Reads what replies cite and which skills they used, before their messages are shown.
+
+    So nothing moves afterwards.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, CitedReply] = {}
+        self._skills: dict[str, tuple[UsedSkill, ...]] = {}
 
     @property
     def known(self) -> Mapping[str, CitedReply]:
         """What replies cite, by the ids of the replies; without those that have no sources."""
         return self._known
 
+    @property
+    def skills(self) -> Mapping[str, tuple[UsedSkill, ...]]:
+        """The skills that replies used, by the ids of the replies."""
+        return self._skills
+
     def forget(self) -> None:
         """Forgets the conversation that is left: its room may close."""
         self._known.clear()
+        self._skills.clear()
 
     async def read(self, room: "RoomServices", messages: Sequence[Message]) -> None:
         for message in messages:
             if message.role is Role.ASSISTANT:
                 self.learn(message.id, await room.store.documents.cited(message.id))
+        self._skills.update(await room.store.skills.used_in([one.id for one in messages]))
 
-    def learn(self, reply_id: str, cited: CitedReply | None) -> None:
+    def learn(
+        self, reply_id: str, cited: CitedReply | None, skills: tuple[UsedSkill, ...] | None = None
+    ) -> None:
+        """Remembers what a reply cites, and, if given, the skills that it used."""
+        if skills is not None:
+            self._skills[reply_id] = skills
         if cited is not None and has_sources(cited):
             self._known[reply_id] = cited
         else:

@@ -125,7 +125,7 @@ class DocumentsController:
         """Opens a note in the reader."""
         from atlas_desktop.tui.documents.reader import ReaderScreen
 
-        self._app.push_screen(ReaderScreen(self._app, self._view.room, note_id), self._left)
+        self._app.push_screen(ReaderScreen(self._app, self._view.room, note_id), self.left)
 
     def open_citation(self, citation: "StoredCitation") -> None:
         """Opens the reader at the passage of a citation."""

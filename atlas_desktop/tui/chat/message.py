@@ -25,6 +25,7 @@ from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.textual_workarounds import forget_painted
 from memory.documents.entities import CitedReply, StoredCitation
 from memory.entities import Message, MessageStatus
+from memory.skills.entities import UsedSkill
 from models.messages import Role, StopReason
 
 _STATE_TEXTS = {
@@ -203,14 +204,16 @@ class MessageBlock(Vertical):
         now: datetime,
         place: tuple[int, int] | None = None,
         cited: CitedReply | None = None,
+        skills: tuple[UsedSkill, ...] = (),
     ) -> None:
         """`place` is the number of the message among its variants, counted from 1, and the number of
-        variants. `cited` is what a reply cites."""
+        variants. `cited` is what a reply cites, `skills` are those that it used."""
         super().__init__(classes="mine" if message.role is Role.USER else "theirs")
         self.message = message
         self._now = now
         self._cited = cited
         self._noted = False
+        self._skills = skills
         self._stream: PacedStream | None = None
         self._activity = ""
         self._early = ""
@@ -238,6 +241,9 @@ class MessageBlock(Vertical):
             yield Static(Content(words), classes="end")
         if words := ending(self.message):
             yield Static(Content(words), classes="end")
+        if self._skills:
+            names = ", ".join(one.name for one in self._skills)
+            yield Static(Content(_("Used skill: {name}", name=names)), classes="end", markup=False)
         if self._cited is not None and has_sources(self._cited):
             yield CitationLinks(self._cited)
 
@@ -365,10 +371,16 @@ class MessageBlock(Vertical):
         text, self._early = self._early, ""
         self._stream.write(text)
 
-    async def finish(self, message: Message, cited: CitedReply | None = None) -> None:
-        """Ends a reply: replaces the streamed text by Markdown widgets, and shows what it cites."""
+    async def finish(
+        self,
+        message: Message,
+        cited: CitedReply | None = None,
+        skills: tuple[UsedSkill, ...] = (),
+    ) -> None:
+        """Ends a reply: replaces the streamed text by Markdown widgets, and shows what it cites and used."""
         self.message = message
         self._cited = cited
+        self._skills = skills
         if self._stream is not None:
             self._stream.end()
             self._stream = None

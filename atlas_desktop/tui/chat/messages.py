@@ -342,7 +342,10 @@ class MessagesController:
                 self._view.current.session = await sessions.show_variant(session_id, variants[to].id)
                 self._view.transcript.replaced(block.message.id, variants[to].id)
                 await self._citations.read(self._view.room, [variants[to]])
-                await block.finish(variants[to], self._citations.known.get(variants[to].id))
+                shown = variants[to].id
+                await block.finish(
+                    variants[to], self._citations.known.get(shown), self._citations.skills.get(shown, ())
+                )
                 self._view.current.shows(variants[to].id)
                 self._view.refresh()
             if len(variants) > 1 and block.is_mounted:

@@ -168,10 +168,19 @@ class ReplyController:
         if event.reply is not None:
             if self._live is not None:
                 self._draw(event.partial_text)
-            self._citations.learn(event.reply.id, None if event.replied is None else event.replied.cited)
+            replied = event.replied
+            self._citations.learn(
+                event.reply.id,
+                None if replied is None else replied.cited,
+                () if replied is None else replied.skills,
+            )
             live, self._live = self._live or self._view.transcript.find(event.reply.id), None
             if live is not None:
-                await live.finish(_ended(event, event.reply), self._citations.known.get(event.reply.id))
+                await live.finish(
+                    _ended(event, event.reply),
+                    self._citations.known.get(event.reply.id),
+                    self._citations.skills.get(event.reply.id, ()),
+                )
         if event.error is not None:
             self._view.show_transcript()
             await self._view.transcript.note(ErrorNote(explain(event.error)))

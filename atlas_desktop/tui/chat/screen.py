@@ -129,7 +129,7 @@ class ChatScreen(Ground, ConversationScreen):
         )
         self.memories = MemoriesController(app, view, self.sessions)
         self.citations = CitationReader()
-        self.transcript.cites(self.citations.known)
+        self.transcript.cites(self.citations.known, self.citations.skills)
         self.messages = MessagesController(
             app,
             view,

@@ -22,6 +22,7 @@ from atlas_desktop.tui.chat.virtual_transcript import PAGE, Load, VirtualTranscr
 from atlas_desktop.tui.textual_workarounds import Ground
 from memory.documents.entities import CitedReply
 from memory.entities import Message
+from memory.skills.entities import UsedSkill
 from models.messages import Role
 
 FIRST = 2
@@ -72,9 +73,11 @@ class Transcript(Ground, VirtualTranscript):
             yield self._top
         yield self._bottom
 
-    def cites(self, cited: Mapping[str, CitedReply]) -> None:
-        """Sets where it looks up what replies cite when it mounts them, by the ids of the replies."""
+    def cites(self, cited: Mapping[str, CitedReply], skills: Mapping[str, tuple[UsedSkill, ...]]) -> None:
+        """Sets where it looks up what replies cite and which skills they used when it mounts them, by the ids
+        of the replies."""
         self._cited = cited
+        self._skills = skills
 
     # --- content ----------------------------------------------------------------------------------
 
@@ -114,7 +117,9 @@ class Transcript(Ground, VirtualTranscript):
         """Mounts a message at the end; if the end is not mounted, it is mounted first."""
         if not self.at_the_newest:
             await self._to_the_newest()
-        block = MessageBlock(message, self._now(), cited=self._cited.get(message.id))
+        block = MessageBlock(
+            message, self._now(), cited=self._cited.get(message.id), skills=self._skills.get(message.id, ())
+        )
         await self._messages.mount(block)
         self._window.add(message.id)
         return block

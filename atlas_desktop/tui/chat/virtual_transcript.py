@@ -24,6 +24,7 @@ from atlas_desktop.tui.chat.message import MessageBlock
 from atlas_desktop.tui.textual_workarounds import arrange_anew, forget_what_is_gone
 from memory.documents.entities import CitedReply
 from memory.entities import Message
+from memory.skills.entities import UsedSkill
 from models.messages import Role
 
 PAGE = 20
@@ -143,6 +144,7 @@ class VirtualTranscript(VerticalScroll):
         self._places: dict[str, tuple[int, int]] = {}
         self._known: list[Message] = []
         self._cited: Mapping[str, CitedReply] = {}
+        self._skills: Mapping[str, tuple[UsedSkill, ...]] = {}
         self._changing = asyncio.Lock()
         self._asked_for = 0
         self._layout = asyncio.Event()
@@ -177,7 +179,10 @@ class VirtualTranscript(VerticalScroll):
 
     def _made(self, messages: Sequence[Message]) -> list[MessageBlock]:
         now = self._now()
-        return [MessageBlock(m, now, self._places.get(m.id), self._cited.get(m.id)) for m in messages]
+        return [
+            MessageBlock(m, now, self._places.get(m.id), self._cited.get(m.id), self._skills.get(m.id, ()))
+            for m in messages
+        ]
 
     def _count(self) -> None:
         self._top.count(self._window.older)

@@ -7,7 +7,8 @@ from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.memories.entries import FADING, INBOX, Entry
+from atlas_desktop.tui.memories.entries import FADING, INBOX, SKILLS, Entry
+from atlas_desktop.tui.memories.skills import SkillView
 from memory.forgetting import Target
 from memory.memories.entities import Memory, MemoryPatch, MemoryState
 
@@ -19,13 +20,31 @@ _OF_MEMORIES = frozenset(
     {"memory_edit", "memory_pin", "memory_reject", "memory_forget", "memory_why", "memory_note"}
 )
 
+_OF_SKILLS: dict[str, Callable[[SkillView], bool]] = {
+    "memory_accept": lambda view: view.waits,
+    "memory_reject": lambda view: view.waits,
+    "memory_edit": lambda _view: True,
+    "memory_forget": lambda view: not view.waits,
+    "memory_open": lambda view: view.message is not None,
+    "memory_roll_back": lambda view: (
+        not view.waits and sum(one.approved_at is not None for one in view.versions) > 1
+    ),
+    "memory_retire": lambda view: not view.waits,
+}
+
 _LEFT = _("Forgotten, but traces may remain. Run `atlas vault verify` to check.")
 
 
 def allowed(action: str, tab: str, entry: Entry | None) -> bool | None:
     """Whether an action is available now; None for actions that are not about memories."""
     memory = None if entry is None else entry.memory
+    if entry is not None and entry.skill is not None and action in _OF_SKILLS:
+        return _OF_SKILLS[action](entry.skill)
     match action:
+        case "memory_new_skill":
+            return tab == SKILLS
+        case "memory_roll_back" | "memory_retire":
+            return False
         case "memory_accept":
             return memory is not None and memory.state is MemoryState.INBOX
         case "memory_accept_all":

@@ -11,6 +11,7 @@ from textual.content import Content
 from atlas_desktop.locale import N_, _, formats, ngettext, plural
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long, short
+from atlas_desktop.tui.memories.skills import SkillReader, SkillView, skill_details, skill_row
 from atlas_desktop.tui.provenance.sources import STATE_TEXTS, Origins, source_text
 from memory.context.entities import Summary
 from memory.entities import Message
@@ -48,13 +49,14 @@ TIER_TEXTS = {
 }
 
 
-INBOX, FADING, SUMMARIES, PROFILE = "inbox", "fading", "summaries", "profile"
+INBOX, SKILLS, FADING, SUMMARIES, PROFILE = "inbox", "skills", "fading", "summaries", "profile"
 TABS = {
     INBOX: _("Inbox"),
     "facts": _("Facts"),
     "preferences": _("Preferences"),
     "decisions": _("Decisions"),
     "how_to": _("How-to"),
+    SKILLS: _("Skills"),
     FADING: _("Fading"),
     SUMMARIES: _("Summaries"),
     PROFILE: _("Profile"),
@@ -80,6 +82,7 @@ _NOTHING = {
     "preferences": _("No preferences yet. Say what you like and Atlas will remember it."),
     "decisions": _("No decisions yet."),
     "how_to": _("Nothing yet. A how-to is used once you accept it in the inbox."),
+    SKILLS: _("No skills yet. A skill tells Atlas how you want something done. Press N to write one."),
     FADING: _("Nothing is fading."),
     SUMMARIES: _("No conversation has been summarised yet."),
     PROFILE: _(
@@ -118,17 +121,22 @@ class Entry:
     half_life_days: float = 0.0
     why: str = ""
     notes: tuple[str, ...] = ()
+    skill: SkillView | None = None
 
     @property
     def id(self) -> str:
         if self.memory is not None:
             return self.memory.id
+        if self.skill is not None:
+            return self.skill.id
         return self.summary.id if self.summary is not None else ""
 
     @property
     def text(self) -> str:
         if self.memory is not None:
             return self.memory.text
+        if self.skill is not None:
+            return self.skill.skill.body
         return self.summary.text if self.summary is not None else ""
 
 
@@ -163,6 +171,8 @@ def row(entry: Entry, width: int, now: datetime, tab: str = "") -> Content:
     These are side by side, or on two lines if there is not enough space. Facts that the tab implies for all
     its rows are left out. All lines are cut at `width`.
     """
+    if entry.skill is not None:
+        return skill_row(entry.skill, width)
     lines = [_facts(entry, now, tab, width)]
     free = width - cell_len(lines[0]) - 3
     if source := _source(entry, now, width):
@@ -228,6 +238,8 @@ def _cut(text: str, width: int) -> str:
 
 def details(entry: Entry, now: datetime) -> Content:
     """Returns everything about an entry: its text, its source, and how long it lasts."""
+    if entry.skill is not None:
+        return skill_details(entry.skill, now)
     parts: list[str | Content | tuple[str, str]] = [clean(entry.text)]
     if entry.quote:
         when = "" if entry.message is None else f" ({long(entry.message.created_at, now)})"
@@ -266,11 +278,14 @@ class EntryReader:
     def __init__(self, room: "RoomServices") -> None:
         self._room = room
         self._origins = Origins(room)
+        self._skills = SkillReader(room, self._origins)
 
     async def entries(self, tab: str, containing: str, limit: int) -> list[Entry]:
         """Returns at most `limit` rows of a tab that contain these words."""
         if tab == SUMMARIES:
             return await self._summaries(containing, limit)
+        if tab == SKILLS:
+            return [Entry(skill=one) for one in await self._skills.views(containing)][:limit]
         if tab == FADING:
             expiries = await self._room.upkeep.fading()
             expiries = [expiry for expiry in expiries if _holds(expiry.memory.text, containing)][:limit]
@@ -282,7 +297,8 @@ class EntryReader:
             told = [one for one in told if _holds(one.text, containing)][:limit]
             return await self._described(told, [""] * len(told))
         found = await self._room.knowledge.select(wanted(tab, containing), limit=limit)
-        return await self._described(found, [""] * len(found))
+        drafts = await self._skills.views(containing, drafts=True) if tab == INBOX else []
+        return [*(Entry(skill=one) for one in drafts), *await self._described(found, [""] * len(found))]
 
     async def counts(self) -> dict[str, int]:
         """Returns how many are in use, in the inbox, fading, and in each tab of a kind."""
@@ -290,7 +306,8 @@ class EntryReader:
         return {
             "all": sum(counts.by_kind.values()),
             **{tab: sum(counts.by_kind.get(kind, 0) for kind in kinds) for tab, kinds in KINDS.items()},
-            INBOX: counts.by_state.get("inbox", 0),
+            SKILLS: len(await self._room.skills.list()),
+            INBOX: counts.by_state.get("inbox", 0) + len(await self._room.skills.drafts()),
             FADING: len(await self._room.upkeep.fading()),
         }
 

@@ -1,4 +1,4 @@
-"""The memory browser: memories by kind, with their sources; accept, correct, pin and forget them."""
+"""The memory browser: memories by kind, with their sources, and skills; accept, correct and forget them."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from atlas_desktop.tui.memories.entries import (
     INBOX,
     KINDS,
     PAGE,
+    SKILLS,
     TABS,
     Entry,
     EntryReader,
@@ -26,6 +27,7 @@ from atlas_desktop.tui.memories.entries import (
     nothing,
     row,
 )
+from atlas_desktop.tui.memories.skills import SkillActions, SkillView
 from atlas_desktop.tui.notes.adding import add_to_note, choose_linking, of_memory
 from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.screen import WhyScreen
@@ -63,6 +65,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         self.atlas = app
         self._reader = EntryReader(app.room)
         self.changes = MemoryActions(app, marked=lambda: self.marked, refresh=self.refresh_memories)
+        self.skills = SkillActions(app, marked=lambda: self.marked_skill, refresh=self.refresh_memories)
         self._tab = tab or INBOX
         self._looks_for_tab = not tab
         self._wanted = marked
@@ -96,6 +99,11 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         """The entry under the cursor."""
         at = self._list.highlighted
         return None if at is None or at >= len(self._entries) else self._entries[at]
+
+    @property
+    def marked_skill(self) -> SkillView | None:
+        """The skill under the cursor."""
+        return None if (entry := self.marked) is None else entry.skill
 
     @property
     def _words(self) -> str:
@@ -151,12 +159,15 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
                 if self._wanted in ids:
                     same, self._wanted = ids.index(self._wanted), ""
                 listing.highlighted = min(same, len(found) - 1)
+                if self.focused is None:
+                    # An empty tab hides the list, which then loses the focus.
+                    listing.focus()
             empty = self.query_one("#none", Static)
             empty.display = not found
             empty.update(Content(nothing(self._words, self._tab)))
             # The box keeps its space, so that the rows have their width when there are some again.
             self.query_one("#details-box").set_class(not found, "-empty")
-            for key in (INBOX, FADING):
+            for key in (INBOX, SKILLS, FADING):
                 label = f"{TABS[key]} {counts[key]}" if counts[key] else TABS[key]
                 self.query_one(f"#{key}", Tab).label = Content(label)
         self.query_one("#title", Static).update(
@@ -237,7 +248,10 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
     def action_memory_open(self) -> None:
         if (entry := self.marked) is None:
             return
-        if entry.message is not None:
+        if entry.skill is not None and entry.skill.message is not None:
+            message = entry.skill.message
+            self.dismiss(Chosen(message.session_id, message.id))
+        elif entry.message is not None:
             self.dismiss(Chosen(entry.message.session_id, entry.message.id))
         elif entry.summary is not None:
             self.dismiss(Chosen(entry.summary.session_id, None))
@@ -282,10 +296,25 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
     # --- changes ---------------------------------------------------------------------------------
 
     def action_memory_accept(self) -> None:
-        self.changes.accept()
+        if self.marked_skill is None:
+            self.changes.accept()
+        else:
+            self.skills.approve()
 
     def action_memory_reject(self) -> None:
-        self.changes.reject()
+        if self.marked_skill is None:
+            self.changes.reject()
+        else:
+            self.skills.reject()
+
+    def action_memory_new_skill(self) -> None:
+        self.skills.new()
+
+    def action_memory_roll_back(self) -> None:
+        self.skills.roll_back()
+
+    def action_memory_retire(self) -> None:
+        self.skills.retire()
 
     def action_memory_rescue(self) -> None:
         self.changes.rescue()
@@ -300,10 +329,16 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         self.changes.undo()
 
     def action_memory_edit(self) -> None:
-        self.changes.edit()
+        if self.marked_skill is None:
+            self.changes.edit()
+        else:
+            self.skills.edit()
 
     def action_memory_forget(self) -> None:
-        self.changes.forget()
+        if self.marked_skill is None:
+            self.changes.forget()
+        else:
+            self.skills.remove()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         can = allowed(action, self._tab, self.marked)

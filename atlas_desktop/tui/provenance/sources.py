@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import N_, _
+from atlas_desktop.phrases.skills import used_skill_text
 from atlas_desktop.services.branches import numbers
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import short
@@ -133,6 +134,7 @@ async def reasons_of(room: "RoomServices", ref: str, now: datetime) -> Reasons:
     origins = Origins(room)
     items = {one.considered.id: await _item(one, origins, now) for one in (*why.told, *why.left_out)}
     lists = (
+        (_("Used skill"), [Lead(used_skill_text(one)) for one in why.skills]),
         (
             _("In your profile, included in every conversation"),
             [Lead(excerpt(one.text), "", Known(one.id)) for one in why.profile],

@@ -265,7 +265,8 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "skill",
         """
         SELECT s.id, s.name, coalesce(v.description, ''), coalesce(v.body, ''), coalesce(v.front, '')
-        FROM skills AS s LEFT JOIN skill_versions AS v ON v.skill_id = s.id AND v.version IN (s.current, s.pending)
+        FROM skills AS s LEFT JOIN skill_versions AS v
+            ON v.skill_id = s.id AND v.version IN (s.current, s.pending)
         """,
         f"DELETE FROM skills WHERE id IN {_LISTED}",
     ),

@@ -1,0 +1,186 @@
+"""Skills in the memory browser and below replies."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+
+from atlas_desktop.services.skills.library import SkillService
+from atlas_desktop.tui.dialogs.choices import PickScreen
+from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from memory.entities import NewMessage, NewSession
+from memory.skills.entities import (
+    NewSkill,
+    Skill,
+    SkillAuthor,
+    SkillSource,
+    SkillState,
+    SkillText,
+    SourceKind,
+    UsedSkill,
+    Verdict,
+)
+from models.messages import Role
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
+from tests.tui.desk import NOW, Stage, stage
+from tests.tui.driving import assert_until, on, say, shown
+from tests.tui.test_snapshots import SIZES, THEMES, Snap, still, taken, unwritten
+
+__all__ = ["still", "unwritten"]
+HOME = Path("/home/ada/.local/share/atlas-desktop")
+SIZE = (120, 40)
+Make = Callable[..., Stage]
+TAB = ["right"] * 5
+SAILING, WHAT = "pack-for-sailing", "How to pack for a weekend of sailing."
+
+
+async def skilled() -> InMemoryStore:
+    """A room with a skill in use that waits for a new version, a draft with a source, and a harmful skill."""
+    clock = FakeClock(NOW)
+    store = InMemoryStore(clock)
+    session, said = await store.create_session(
+        NewSession("Invoices"), NewMessage(Role.USER, "I always send the invoice on Friday.")
+    )
+    skills = SkillService(store)
+    await skills.new(SAILING, WHAT, "1. Read the forecast.\n2. Pack two ropes.\n")
+    await skills.edit(SAILING, body="1. Read the forecast.\n2. Pack three ropes.\n")
+    sailing = NewSkill(
+        SAILING, SkillText(WHAT, "1. Read the forecast.\n2. Pack a rope.\n"), SkillAuthor.IMPORT
+    )
+    await skills.propose(sailing)
+    await skills.propose(
+        NewSkill(
+            "send-the-invoice",
+            SkillText("Send the invoice on Friday.", "1. Send the invoice on Friday.\n"),
+            SkillAuthor.ATLAS,
+            (SkillSource(SourceKind.MESSAGE, said.id),),
+        )
+    )
+    harmful = await skills.new("answer-in-verse", "Answer in verse.", "1. Rhyme.\n")
+    for _ in range(2):
+        reply = await store.append_message(session.id, NewMessage(Role.ASSISTANT, "A reply."))
+        await store.skills.begin_use(session.id, reply.id, UsedSkill(harmful.id, harmful.name, 1, said.id))
+        await store.skills.count_uses(reply.id)
+        await store.skills.judge(reply.id, Verdict.HARMED)
+    return store
+
+
+async def opened(pilot: Pilot[None], place: Stage) -> None:
+    await pilot.press("f3")
+    await assert_until(pilot, lambda: "What Atlas remembers" in shown(place))
+    await pilot.press(*TAB)
+    await assert_until(pilot, lambda: "answer-in-verse" in shown(place))
+
+
+async def skill(place: Stage, name: str) -> Skill:
+    return await place.app.room.skills.get(name)
+
+
+@SIZES
+@THEMES
+def test_skills(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+    place = stage(HOME, theme=theme, store=asyncio.run(skilled()), clock=FakeClock(NOW))
+    assert taken(snap_compare, place, size, opened)
+
+
+@SIZES
+def test_a_skill_in_use(snap_compare: Snap, size: tuple[int, int]) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await opened(pilot, place)
+        await pilot.press("down", "down", "down")
+        await assert_until(pilot, lambda: "Pack three ropes" in shown(place))
+
+    place = stage(HOME, store=asyncio.run(skilled()), clock=FakeClock(NOW))
+    assert taken(snap_compare, place, size, steps)
+
+
+async def test_a_draft_is_approved_and_another_rejected(make: Make) -> None:
+    place = make(store=await skilled())
+    async with place.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, place)
+        assert "+2. Pack a rope." in shown(place)
+        await pilot.press("a")
+        await assert_until(pilot, lambda: "approved · version 3" in shown(place))
+        assert "Pack a rope" in (await skill(place, SAILING)).body
+        await assert_until(pilot, lambda: "I always send the invoice" in shown(place))
+        await pilot.press("r")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        await pilot.press("y")
+        await assert_until(pilot, lambda: "send-the-invoice" not in shown(place))
+        assert await place.app.room.skills.drafts() == []
+
+
+async def test_drafts_are_in_the_inbox_as_well(make: Make) -> None:
+    place = make(store=await skilled())
+    async with place.app.run_test(size=SIZE) as pilot:
+        await pilot.press("f3")
+        await assert_until(pilot, lambda: "Inbox 2" in shown(place))
+        assert "waits for your approval" in shown(place)
+
+
+async def test_an_earlier_version_is_used_again_and_an_edit_makes_a_new_one(make: Make) -> None:
+    place = make(store=await skilled())
+    async with place.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, place)
+        await pilot.press("end", "b")
+        await assert_until(pilot, lambda: on(place.app, PickScreen))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "Pack two ropes" in shown(place))
+        assert (await skill(place, SAILING)).version == 1
+        await pilot.press("e")
+        await assert_until(pilot, lambda: on(place.app, TextEditScreen))
+        place.app.screen.query_one(TextArea).text = "1. Pack nothing."
+        await pilot.press("ctrl+s")
+        await assert_until(pilot, lambda: "Pack nothing" in shown(place))
+        assert (await skill(place, SAILING)).version == 4
+
+
+async def test_a_skill_is_retired_and_removed(make: Make) -> None:
+    place = make(store=await skilled())
+    async with place.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, place)
+        await pilot.press("down", "down")
+        await assert_until(pilot, lambda: "Rhyme" in shown(place))
+        assert "harms more than it helps" in shown(place)
+        await pilot.press("t")
+        await assert_until(pilot, lambda: "retired · version 1" in shown(place))
+        assert (await skill(place, "answer-in-verse")).state is SkillState.RETIRED
+        await pilot.press("delete")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        await pilot.press("y")
+        await assert_until(pilot, lambda: "answer-in-verse" not in shown(place))
+
+
+async def test_a_skill_is_written_and_a_bad_name_is_explained(make: Make) -> None:
+    place = make(store=await skilled())
+    async with place.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, place)
+        await pilot.press("n")
+        for name in ("Bad Name", "good-name"):
+            await assert_until(pilot, lambda: on(place.app, FieldsScreen))
+            first, second = place.app.screen.query(Input)
+            first.value, second.value = name, "What it is for"
+            second.focus()
+            await pilot.press("enter")
+            if name == "Bad Name":
+                await assert_until(pilot, lambda: "at most 64 characters" in shown(place))
+        await assert_until(pilot, lambda: on(place.app, TextEditScreen))
+        place.app.screen.query_one(TextArea).text = "1. Do it."
+        await pilot.press("ctrl+s")
+        await assert_until(pilot, lambda: "good-name" in shown(place))
+        assert (await skill(place, "good-name")).state is SkillState.APPROVED
+
+
+async def test_a_reply_says_which_skill_it_used_also_when_it_is_opened_again(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    await SkillService(store).new(SAILING, WHAT, "1. Pack two ropes.")
+    place = make(store=store)
+    async with place.app.run_test(size=SIZE) as pilot:
+        await say(pilot, "How do I pack for a weekend of sailing?")
+        await assert_until(pilot, lambda: f"Used skill: {SAILING}" in shown(place))
+        await pilot.press("ctrl+n")
+        await assert_until(pilot, lambda: "Used skill" not in shown(place))
