@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from atlas_desktop.services.notes.reading import read_note
 from benchmarks.documents import context_of, embed
 from memory.notes.markup import title_of
-from memory.notes.suggesting import PARTS, LinkSuggester, NoteText, SuggestionWeights
+from memory.notes.names import NoteText
+from memory.notes.suggesting import PARTS, LinkSuggester, SuggestionWeights
 
 K = 10
 FOLDS = 5

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from atlas_desktop.services.recall import QueryEmbedder
 from memory.notes.entities import LinkKind, Note
 from memory.notes.markup import read_markup
-from memory.notes.suggesting import LinkSuggester, LinkSuggestion, Mention, NoteText
+from memory.notes.names import Mention, NoteText
+from memory.notes.suggesting import LinkSuggester, LinkSuggestion
 from memory.storage.store import Store
 from memory.vectors.entities import StoredVector
 from models.ports import Embedder

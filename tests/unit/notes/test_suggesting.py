@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memory.notes.suggesting import PARTS, LinkSuggester, Mention, NoteText, Reason, Why
+from memory.notes.names import Mention, NoteText
+from memory.notes.suggesting import PARTS, LinkSuggester, Reason, Why
 
 WORDS = ("tea", "garden", "kettle", "water", "violin", "train")
 DIMENSIONS = 4
