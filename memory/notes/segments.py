@@ -25,6 +25,7 @@ class Segments:
         self._columns: list[NDArray[Any]] = [np.zeros((0, *self._shape), kind) for kind in kinds]
         self._owner = np.zeros(0, np.int32)
         self._places: dict[int, tuple[int, int]] = {}
+        self._begins: list[int] = []
         self._used = 0
         self._replaced = 0
 
@@ -41,6 +42,18 @@ class Segments:
         begin, end = self._places.get(row, (0, 0))
         return self._columns[number][begin:end]
 
+    def reduced(self, how: "np.ufunc", values: "NDArray[Any]", rows: int) -> "NDArray[np.float64]":
+        """Returns the sum (`how` is `np.add`) or the like over the values of each of so many rows, where
+        `values` has one for each in a column; 0 for rows that have none."""
+        import numpy as np
+
+        found = np.zeros(rows)
+        if self._begins:
+            begins = np.array(self._begins)
+            found[self._owner[begins]] = how.reduceat(values, begins)
+            found[NOBODY] = 0.0
+        return found
+
     def put(self, row: int, *values: "NDArray[Any]") -> None:
         """Replaces the values of a row, one array for each column."""
         self.drop(row)
@@ -54,6 +67,7 @@ class Segments:
             column[begin:end] = one
         self._owner[begin:end] = row
         self._places[row] = (begin, end)
+        self._begins.append(begin)
         self._used = end
 
     def drop(self, row: int) -> None:
@@ -66,14 +80,15 @@ class Segments:
     def _make_room(self, size: int) -> None:
         import numpy as np
 
+        kept = np.ones(self._used, np.bool_)
         if self._replaced * 2 > self._used:
             kept = self.owner != NOBODY
             moved = np.cumsum(kept) - kept
             self._places = {
-                row: (int(moved[a]), int(moved[a]) + b - a) for row, (a, b) in self._places.items()
+                row: (int(moved[begin]), int(moved[begin]) + end - begin)
+                for row, (begin, end) in self._places.items()
             }
-        else:
-            kept = np.ones(self._used, np.bool_)
+            self._begins = sorted(begin for begin, _ in self._places.values())
         used = int(kept.sum())
         room = max(1024, int((used + size) * _GROWTH))
         owner = np.zeros(room, np.int32)

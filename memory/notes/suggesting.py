@@ -5,13 +5,13 @@ Evidence is gathered first and weighed then, so that other weights can be tried 
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from memory.notes.names import LONGEST_NAME, Mention, NameIndex, NoteText, first_place, names_of, places
-from memory.notes.segments import NOBODY, Segments
+from memory.notes.segments import Segments
 from memory.notes.vocabulary import WORD, Vocabulary, terms_of, words_of
 from memory.recall.rows import K1, B
 from memory.search.terms import is_unspaced
@@ -28,7 +28,9 @@ _SHOWN_WORDS = 3
 _SHOWN_NOTES = 3
 _TITLE_COUNTS = 2
 _LEAST_SPREAD = 0.03
-_MANY_MEANS = 100
+_NOISE = 1e-5
+"""Differences of cosines, and variances, that rounding makes."""
+_MANY_MEANS = 50
 """So many changed means are compared with all by comparing all anew, fewer one by one."""
 
 
@@ -275,8 +277,10 @@ class _Columns:
         self._id_of: dict[int, str] = {}
         self._free: list[int] = []
         self._settled = False
-        # For each term: how often it occurs, ln(1 + that), and whether it is in the text.
-        self._terms = Segments(np.int32, np.float32, np.float32, np.bool_)
+        # For each term of a note: how often it occurs, ln(1 + that), and whether it is in the text.
+        self._terms = Segments(np.int32, np.float32, np.float64, np.bool_)
+        # How many notes have each term, and how many terms each note has.
+        self._held, self._length = np.zeros(0), np.zeros(1)
         # For each word of a name: whether it is the first of one.
         self._name_words = Segments(np.int32, np.bool_)
         self._names = NameIndex()
@@ -294,15 +298,19 @@ class _Columns:
         if row is None:
             row = self.rows[note.id] = self._free.pop() if self._free else len(self.rows) + 1
             self._id_of[row] = note.id
-            self._folder = _with_room(self._folder, row + 1)
+            self._folder, self._length = _with_room(self._folder, row + 1), _with_room(self._length, row + 1)
             self.ids = ()
         words, own = self._vocabulary.text(note.text, note.quiet)
         counted = Counter(own)
         in_text = len(counted)
         counted.update(dict.fromkeys(self._vocabulary.terms(note.title), _TITLE_COUNTS))
-        counts = np.array(list(counted.values()), np.float32)
+        counts = np.array(list(counted.values()), np.float64)
         is_own = np.arange(len(counts)) < in_text
+        self._held = _with_room(self._held, len(self._vocabulary))
+        self._held[self._terms.of(row)] -= 1
         self._terms.put(row, np.array(list(counted), np.int32), counts, np.log1p(counts), is_own)
+        self._held[self._terms.of(row)] += 1
+        self._length[row] = counts.sum()
         names: dict[tuple[int, ...], list[int]] = {}
         for name in names_of(note):
             phrase = self._vocabulary.phrase(name)
@@ -325,8 +333,9 @@ class _Columns:
     def remove(self, note_id: str) -> None:
         row = self.rows.pop(note_id)
         self._forget_places(note_id, row)
-        for one in (self._terms, self._name_words):
-            one.drop(row)
+        self._held[self._terms.of(row)] -= 1
+        self._terms.drop(row)
+        self._name_words.drop(row)
         self._names.remove(row)
         self._means.put(row, None)
         del self._id_of[row]
@@ -348,16 +357,15 @@ class _Columns:
         if not self.ids:
             self.ids = tuple(sorted(self.rows))
             self._order = np.array([self.rows[one] for one in self.ids], np.int64)
-        n, most = len(self.ids), len(self._folder)
-        owner, term, count = self._terms.owner, self._terms.column(0), self._terms.column(1)
-        held = _summed(term, owner != NOBODY, len(self._vocabulary))
-        self.rarity = _rarity(n, held)
-        length = _summed(owner, count, most)
-        usual = float(length[self._order].mean()) if n else 1.0
-        norm = (K1 * (1 - B + B * length / max(usual, 1.0))).astype(np.float32)
-        self._bm25 = count * np.float32(K1 + 1) / (count + norm[owner])
-        strength = self._terms.column(2) * self.rarity[term]
-        self._norm = np.sqrt(np.maximum(_summed(owner, strength**2, most), 1e-12))
+        n = len(self.ids)
+        self._held = _with_room(self._held, len(self._vocabulary))
+        self.rarity = _rarity(n, self._held)
+        usual = float(self._length[self._order].mean()) if n else 1.0
+        norm = K1 * (1 - B + B * self._length / max(usual, 1.0))
+        term, count, strength = (self._terms.column(number) for number in range(3))
+        self._bm25 = count * (K1 + 1) / (count + norm[self._terms.owner])
+        squares = self._terms.reduced(np.add, (strength * self.rarity[term]) ** 2, len(norm))
+        self._norm = np.sqrt(np.maximum(squares, 1e-12))
         self._names.settle()
         self._worth = self._names.worth(n)
         self._means.settle()
@@ -421,20 +429,17 @@ class _Columns:
     def _of_words(self, row: int) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
         import numpy as np
 
-        own, asked = self._terms.of(row), self._terms.of(row, 2).astype(float)
+        own, asked = self._terms.of(row), self._terms.of(row, 2)
         chosen = np.argsort(-asked * self.rarity[own], kind="stable")[:MOST_TERMS]
         weight = np.zeros(len(self.rarity))
         weight[own[chosen]] = asked[chosen] * self.rarity[own[chosen]]
-        owner, term = self._terms.owner, self._terms.column(0)
-        met = np.flatnonzero((weight > 0)[term])
-        owner, term = owner[met], term[met]
-        bm25 = _summed(owner, weight[term] * self._bm25[met], len(self._folder))
-        strength = self._terms.column(2)[met]
-        overlap = _summed(owner, (weight * self.rarity)[term] * strength, len(self._folder))
+        # Going through the terms of all notes in order is faster than looking up which notes have these.
+        term, strength = self._terms.column(0), self._terms.column(2)
+        words = self._terms.reduced(np.add, weight[term] * self._bm25, len(self._folder))
+        overlap = self._terms.reduced(np.add, (weight * self.rarity)[term] * strength, len(self._folder))
         overlap /= self._norm * self._norm[row]
-        for values in (bm25, overlap):
-            values[[NOBODY, row]] = 0.0
-        return _scaled(bm25), _scaled(overlap)
+        words[row] = overlap[row] = 0.0
+        return _scaled(words), _scaled(overlap)
 
     def _of_tags(self, row: int, into: "NDArray[np.float64]") -> None:
         import numpy as np
@@ -465,11 +470,11 @@ class _Means:
         import numpy as np
 
         self._chunks: Segments | None = None
-        self._mean = np.zeros((1, 0))
+        self._mean = np.zeros((1, 0), np.float32)
         self._has = np.zeros(1, np.bool_)
         # Sums over the cosines of a note's mean with those of all notes, and over their squares.
         self._sum, self._square = np.zeros(1), np.zeros(1)
-        self._before: dict[int, NDArray[np.float64]] = {}
+        self._before: dict[int, NDArray[np.float32]] = {}
 
     def put(self, row: int, vectors: "NDArray[np.float32] | None") -> None:
         """Replaces the vectors of a row."""
@@ -477,16 +482,16 @@ class _Means:
 
         if vectors is None or not len(vectors):
             if self._chunks is not None and self.has(row):
-                self._set(row, np.zeros(self._mean.shape[1]), known=False)
+                self._set(row, np.zeros_like(self._mean[row]), known=False)
                 self._chunks.drop(row)
             return
         if self._chunks is None:
             self._chunks = Segments(np.float32, width=vectors.shape[1])
-            self._mean = np.zeros((len(self._has), vectors.shape[1]))
+            self._mean = np.zeros((len(self._has), vectors.shape[1]), np.float32)
         vectors = np.asarray(vectors, np.float32)
         vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         self._chunks.put(row, vectors)
-        mean = vectors.mean(0, dtype=np.float64)
+        mean = vectors.mean(0)
         self._set(row, mean / max(float(np.linalg.norm(mean)), 1e-9), known=True)
 
     def has(self, row: int) -> bool:
@@ -494,26 +499,18 @@ class _Means:
 
     def settle(self) -> None:
         """Brings the sums up to date: of few notes by what they add and take away, otherwise of all."""
-        import numpy as np
-
-        changed = np.array(sorted(self._before), np.int64)
-        if not len(changed):
-            return
-        known = np.flatnonzero(self._has)
-        mean = self._mean[known]
+        changed = sorted(self._before)
         if len(changed) > _MANY_MEANS:
-            self._sum[known] = mean @ mean.sum(0)
-            self._square[known] = ((mean @ (mean.T @ mean)) * mean).sum(1)
-        else:
-            for sign, others in (
-                (-1, np.array([self._before[row] for row in changed.tolist()])),
-                (1, self._mean[changed]),
-            ):
-                cosine = mean @ others.T
-                self._sum[known] += sign * cosine.sum(1)
-                self._square[known] += sign * (cosine**2).sum(1)
-            # `cosine` is now that of all notes with the changed ones.
-            self._sum[changed], self._square[changed] = cosine.sum(0), (cosine**2).sum(0)
+            self._sum = (self._mean @ self._mean.sum(0)).astype(float)
+            squares = (self._mean @ (self._mean.T @ self._mean)) * self._mean
+            self._square = squares.sum(1).astype(float)
+        elif changed:
+            # Notes without vectors have a mean of zeros, which adds nothing.
+            before = self._cosines([self._before[row] for row in changed])
+            now = self._cosines([self._mean[row] for row in changed])
+            self._sum += (now - before).sum(1)
+            self._square += (now**2 - before**2).sum(1)
+            self._sum[changed], self._square[changed] = now.sum(0), (now**2).sum(0)
         self._before = {}
 
     def compare(self, row: int, parts: "Mapping[str, NDArray[np.float64]]") -> None:
@@ -525,19 +522,24 @@ class _Means:
         own = self._chunks.of(row)
         chosen = np.unique(np.linspace(0, len(own) - 1, min(len(own), MOST_CHUNKS)).astype(int))
         nearest = (own[chosen] @ self._chunks.column(0).T).max(0)
-        owner = self._chunks.owner
-        begins = np.flatnonzero(np.diff(owner, prepend=-1))
-        best = np.zeros(len(self._has))
-        best[owner[begins]] = np.maximum.reduceat(nearest, begins)
+        best = self._chunks.reduced(np.maximum, nearest, len(self._has))
         known = np.flatnonzero(self._has)
         usual = self._sum[known] / len(known)
-        spread = np.sqrt(np.maximum(self._square[known] / len(known) - usual**2, 0.0)) + _LEAST_SPREAD
-        apart = (self._mean[known] @ self._mean[row] - usual) / spread
+        variance = self._square[known] / len(known) - usual**2
+        spread = np.sqrt(np.maximum(variance - _NOISE, 0.0)) + _LEAST_SPREAD
+        apart = ((self._mean @ self._mean[row])[known] - usual) / spread
         others = known != row
         for name, values in (("chunk", best[known]), ("meaning", apart)):
             parts[name][known[others]] = _between(values[others])
 
-    def _set(self, row: int, mean: "NDArray[np.float64]", *, known: bool) -> None:
+    def _cosines(self, means: "Sequence[NDArray[np.float32]]") -> "NDArray[np.float64]":
+        """Returns those of all means with these, a column for each."""
+        import numpy as np
+
+        # Multiplying by a few vectors at once takes several times as long.
+        return np.stack([self._mean @ one for one in means], axis=1).astype(float)
+
+    def _set(self, row: int, mean: "NDArray[np.float32]", *, known: bool) -> None:
         self._mean, self._has = _with_room(self._mean, row + 1), _with_room(self._has, row + 1)
         self._sum, self._square = _with_room(self._sum, row + 1), _with_room(self._square, row + 1)
         self._before.setdefault(row, self._mean[row].copy())
@@ -561,13 +563,6 @@ def _with_room(values: "NDArray[Any]", size: int) -> "NDArray[Any]":
     return larger
 
 
-def _summed(places: "NDArray[Any]", values: "NDArray[Any]", size: int) -> "NDArray[np.float64]":
-    """Returns the sum of the values at each of `size` places."""
-    import numpy as np
-
-    return np.bincount(places, values, size).astype(float, copy=False)
-
-
 def _rarity(n: int, holders: "NDArray[np.float64]") -> "NDArray[np.float64]":
     import numpy as np
 
@@ -586,4 +581,4 @@ def _between(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
     if not len(values):
         return values
     low, high = float(values.min()), float(values.max())
-    return (values - low) / (high - low) if high > low else np.ones(len(values))
+    return (values - low) / (high - low) if high - low > _NOISE else np.ones(len(values))

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memory.recall.words import carries_meaning
 from memory.search.terms import is_unspaced, pieces
@@ -17,8 +17,7 @@ Ranges = Sequence[tuple[int, int]]
 _Read = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word without case and accents, and its place in a text."""
 
     folded: str
@@ -29,8 +28,8 @@ class Word:
 def words_of(text: str) -> Iterator[Word]:
     """Yields the words of a text; of scripts without spaces, each letter."""
     for found in WORD.finditer(text):
-        if not is_unspaced(found[0]):
-            yield Word(_folded(found[0]), found.start(), found.end())
+        if found[0].isascii() or not is_unspaced(found[0]):
+            yield Word(_folded(found[0]), *found.span())
             continue
         begin = found.start()
         for at, letter in enumerate(found[0], found.start()):
