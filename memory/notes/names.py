@@ -2,14 +2,14 @@
 
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from memory.notes.markup import title_of
 from memory.notes.segments import NOBODY, Segments
-from memory.notes.vocabulary import BREAK, Ranges, Word, words_of
+from memory.notes.vocabulary import BREAK, Word, words_of
 from memory.summaries.evidence import stem
 
 if TYPE_CHECKING:
@@ -62,64 +62,56 @@ def names_of(note: NoteText) -> list[str]:
 # --- places in one text ----------------------------------------------------------------------------
 
 
-def places(source: NoteText, target: NoteText, *, stems: bool = False) -> list[tuple[int, int]]:
-    """Returns where a name of `target` stands as words in the text of `source`, in order and disjoint; the
-    longest name first. With `stems`, endings of words do not count."""
-    by_first: dict[str, list[list[str]]] = {}
-    for name in names_of(target):
-        wanted = [stem(word.folded) if stems else word.folded for word in words_of(name)]
-        if wanted:
-            by_first.setdefault(wanted[0], []).append(wanted)
-    for alike in by_first.values():
-        alike.sort(key=len, reverse=True)
-    words = _loud(words_of(source.text), source.quiet)
-    said = ["" if word is None else stem(word.folded) if stems else word.folded for word in words]
-    found: list[tuple[int, int]] = []
-    at = 0
-    while at < len(words):
-        step = 1
-        for wanted in by_first.get(said[at], ()):
-            meant = words[at : at + len(wanted)]
-            if said[at : at + len(wanted)] == wanted and _together(source.text, meant):
-                first, last = meant[0], meant[-1]
-                if first is not None and last is not None:
-                    found.append((first.begin, last.end))
-                    step = len(wanted)
-                    break
-        at += step
-    return found
+def mentions(sources: Iterable[NoteText], target: NoteText) -> list[Mention]:
+    """Returns where the names of a note stand as words in the texts of others, in their order."""
+    names = _by_first(target)
+    return [Mention(source.id, at) for source in sources for at in _places(source, names)]
 
 
 def first_place(source: NoteText, target: NoteText) -> tuple[int, int] | None:
     """Returns where a text first has a name of another note, as it is written if it has that."""
-    return next(iter(places(source, target) or places(source, target, stems=True)), None)
+    found = _places(source, _by_first(target)) or _places(source, _by_first(target, stems=True), stems=True)
+    return found[0] if found else None
 
 
-def _loud(words: Iterable[Word], quiet: Ranges) -> list[Word | None]:
-    """Returns the words outside of `quiet` ranges; None where some were left out."""
-    ranges = sorted(quiet)
-    found: list[Word | None] = []
-    at = 0
-    for word in words:
-        while at < len(ranges) and ranges[at][1] <= word.begin:
-            at += 1
-        if at < len(ranges) and ranges[at][0] < word.end:
-            if found and found[-1] is not None:
-                found.append(None)
-        else:
-            found.append(word)
+def _by_first(note: NoteText, *, stems: bool = False) -> dict[str, list[list[str]]]:
+    """Returns the words of the names of a note by their first, the longest names first."""
+    found: dict[str, list[list[str]]] = {}
+    for name in names_of(note):
+        words = [stem(word.folded) if stems else word.folded for word in words_of(name)]
+        if words:
+            found.setdefault(words[0], []).append(words)
+    for alike in found.values():
+        alike.sort(key=len, reverse=True)
     return found
 
 
-def _together(text: str, words: Sequence[Word | None]) -> bool:
-    """Returns whether the words stand on one line, with little between them."""
-    for one, other in pairwise(words):
-        if one is None or other is None:
-            return False
-        between = text[one.end : other.begin]
-        if len(between) > _WIDEST_GAP or "\n" in between:
-            return False
-    return True
+def _places(
+    source: NoteText, names: Mapping[str, Sequence[list[str]]], *, stems: bool = False
+) -> list[tuple[int, int]]:
+    words = list(words_of(source.text))
+    said = [stem(word.folded) if stems else word.folded for word in words]
+    found: list[tuple[int, int]] = []
+    free = 0
+    for at, word in enumerate(said):
+        if at < free or word not in names:
+            continue
+        for name in names[word]:
+            meant = words[at : at + len(name)]
+            if said[at : at + len(name)] == name and _is_mention(source, meant):
+                found.append((meant[0].begin, meant[-1].end))
+                free = at + len(name)
+                break
+    return found
+
+
+def _is_mention(source: NoteText, words: Sequence[Word]) -> bool:
+    """Returns whether the words stand on one line, little apart, and outside of `quiet` ranges."""
+    begin, end = words[0].begin, words[-1].end
+    between = [source.text[one.end : other.begin] for one, other in pairwise(words)]
+    return all(len(gap) <= _WIDEST_GAP and "\n" not in gap for gap in between) and not any(
+        first < end and begin < last for first, last in source.quiet
+    )
 
 
 # --- index -----------------------------------------------------------------------------------------

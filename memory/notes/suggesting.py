@@ -5,12 +5,12 @@ Evidence is gathered first and weighed then, so that other weights can be tried 
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from memory.notes.names import LONGEST_NAME, Mention, NameIndex, NoteText, first_place, names_of, places
+from memory.notes.names import LONGEST_NAME, Mention, NameIndex, NoteText, first_place, mentions, names_of
 from memory.notes.segments import Segments
 from memory.notes.vocabulary import WORD, Vocabulary, terms_of, words_of
 from memory.recall.rows import K1, B
@@ -191,11 +191,7 @@ class LinkSuggester:
         """
         note = self._notes[note_id]
         self._columns.settle()
-        return [
-            Mention(other, at)
-            for other in self._columns.sources(note_id)
-            for at in places(self._notes[other], note)
-        ]
+        return mentions((self._notes[other] for other in self._columns.sources(note_id)), note)
 
     def _reason(
         self, note: str, other: str, parts: Mapping[str, float], weights: Mapping[str, float]
@@ -499,6 +495,8 @@ class _Means:
 
     def settle(self) -> None:
         """Brings the sums up to date: of few notes by what they add and take away, otherwise of all."""
+        import numpy as np
+
         changed = sorted(self._before)
         if len(changed) > _MANY_MEANS:
             self._sum = (self._mean @ self._mean.sum(0)).astype(float)
@@ -506,8 +504,8 @@ class _Means:
             self._square = squares.sum(1).astype(float)
         elif changed:
             # Notes without vectors have a mean of zeros, which adds nothing.
-            before = self._cosines([self._before[row] for row in changed])
-            now = self._cosines([self._mean[row] for row in changed])
+            before = _cosines(self._mean, np.array([self._before[row] for row in changed]))
+            now = _cosines(self._mean, self._mean[changed])
             self._sum += (now - before).sum(1)
             self._square += (now**2 - before**2).sum(1)
             self._sum[changed], self._square[changed] = now.sum(0), (now**2).sum(0)
@@ -521,23 +519,16 @@ class _Means:
             return
         own = self._chunks.of(row)
         chosen = np.unique(np.linspace(0, len(own) - 1, min(len(own), MOST_CHUNKS)).astype(int))
-        nearest = (own[chosen] @ self._chunks.column(0).T).max(0)
+        nearest = _cosines(self._chunks.column(0), own[chosen]).max(1)
         best = self._chunks.reduced(np.maximum, nearest, len(self._has))
         known = np.flatnonzero(self._has)
         usual = self._sum[known] / len(known)
         variance = self._square[known] / len(known) - usual**2
         spread = np.sqrt(np.maximum(variance - _NOISE, 0.0)) + _LEAST_SPREAD
-        apart = ((self._mean @ self._mean[row])[known] - usual) / spread
+        apart = (_cosines(self._mean, self._mean[[row]])[known, 0] - usual) / spread
         others = known != row
         for name, values in (("chunk", best[known]), ("meaning", apart)):
             parts[name][known[others]] = _between(values[others])
-
-    def _cosines(self, means: "Sequence[NDArray[np.float32]]") -> "NDArray[np.float64]":
-        """Returns those of all means with these, a column for each."""
-        import numpy as np
-
-        # Multiplying by a few vectors at once takes several times as long.
-        return np.stack([self._mean @ one for one in means], axis=1).astype(float)
 
     def _set(self, row: int, mean: "NDArray[np.float32]", *, known: bool) -> None:
         self._mean, self._has = _with_room(self._mean, row + 1), _with_room(self._has, row + 1)
@@ -550,6 +541,17 @@ def _folder(note: NoteText) -> str:
     """Returns the folder of a note, or else the namespace of its title."""
     place = note.path if "/" in note.path else note.title
     return place.rpartition("/")[0]
+
+
+def _cosines(many: "NDArray[np.float32]", few: "NDArray[np.float32]") -> "NDArray[np.float64]":
+    """Returns the products of vectors, a row for each of `many`.
+
+    BLAS takes longer for so few: several times as long while other processes use the cores, because its
+    threads wait for each other.
+    """
+    import numpy as np
+
+    return np.stack([np.einsum("ij,j->i", many, one) for one in few], axis=1).astype(float)
 
 
 def _with_room(values: "NDArray[Any]", size: int) -> "NDArray[Any]":
