@@ -99,3 +99,14 @@ class Segments:
             self._columns[number] = larger
         self._replaced -= self._used - used
         self._owner, self._used = owner, used
+
+
+def with_room(values: "NDArray[Any]", size: int) -> "NDArray[Any]":
+    """Returns the array with zeros added at its end, if it is shorter than `size`."""
+    import numpy as np
+
+    if len(values) >= size:
+        return values
+    larger = np.zeros((size + size // 2, *values.shape[1:]), values.dtype)
+    larger[: len(values)] = values
+    return larger

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memory.notes.names import LONGEST_NAME, Mention, NameIndex, NoteText, first_place, mentions, names_of
-from memory.notes.segments import Segments
+from memory.notes.nearness import NoteVectors
+from memory.notes.segments import Segments, with_room
 from memory.notes.vocabulary import WORD, Vocabulary, terms_of, words_of
 from memory.recall.rows import K1, B
 from memory.search.terms import is_unspaced
@@ -22,16 +23,9 @@ if TYPE_CHECKING:
 
 MOST_TERMS = 200
 """Words of a note that are looked for in others: the ones that distinguish it most."""
-MOST_CHUNKS = 16
-"""Chunks of a note that are compared with those of others: a long note has them from all its parts."""
 _SHOWN_WORDS = 3
 _SHOWN_NOTES = 3
 _TITLE_COUNTS = 2
-_LEAST_SPREAD = 0.03
-_NOISE = 1e-5
-"""Differences of cosines, and variances, that rounding makes."""
-_MANY_MEANS = 50
-"""So many changed means are compared with all by comparing all anew, fewer one by one."""
 
 
 # --- values ----------------------------------------------------------------------------------------
@@ -119,8 +113,8 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for a link to each note, by the names in `SuggestionWeights`: one element per row of the
-    index, each 0 … 1. `vectors`: whether this note has any."""
+    """What speaks for a link to each note, by the names in `SuggestionWeights`: one element per note, each
+    0 … 1. `vectors`: whether this note has any."""
 
     parts: "Mapping[str, NDArray[np.float64]]"
     vectors: bool
@@ -280,7 +274,7 @@ class _Columns:
         # For each word of a name: whether it is the first of one.
         self._name_words = Segments(np.int32, np.bool_)
         self._names = NameIndex()
-        self._means = _Means()
+        self._vectors = NoteVectors()
         self._folders: dict[str, int] = {"": 0}
         self._folder = np.zeros(1, np.int32)
         self._tags: dict[int, frozenset[str]] = {}
@@ -294,7 +288,7 @@ class _Columns:
         if row is None:
             row = self.rows[note.id] = self._free.pop() if self._free else len(self.rows) + 1
             self._id_of[row] = note.id
-            self._folder, self._length = _with_room(self._folder, row + 1), _with_room(self._length, row + 1)
+            self._folder, self._length = with_room(self._folder, row + 1), with_room(self._length, row + 1)
             self.ids = ()
         words, own = self._vocabulary.text(note.text, note.quiet)
         counted = Counter(own)
@@ -302,7 +296,7 @@ class _Columns:
         counted.update(dict.fromkeys(self._vocabulary.terms(note.title), _TITLE_COUNTS))
         counts = np.array(list(counted.values()), np.float64)
         is_own = np.arange(len(counts)) < in_text
-        self._held = _with_room(self._held, len(self._vocabulary))
+        self._held = with_room(self._held, len(self._vocabulary))
         self._held[self._terms.of(row)] -= 1
         self._terms.put(row, np.array(list(counted), np.int32), counts, np.log1p(counts), is_own)
         self._held[self._terms.of(row)] += 1
@@ -315,7 +309,7 @@ class _Columns:
         self._names.put(row, np.array(words, np.int32), names)
         of_names = [(term, not at) for terms in names.values() for at, term in enumerate(terms)]
         self._name_words.put(row, *np.array(of_names, np.int32).reshape(-1, 2).T)
-        self._means.put(row, vectors)
+        self._vectors.put(row, vectors)
         self._folder[row] = self._folders.setdefault(_folder(note), len(self._folders))
         self._forget_places(note.id, row)
         self._tags[row] = frozenset(tag.casefold() for tag in note.tags)
@@ -333,7 +327,7 @@ class _Columns:
         self._terms.drop(row)
         self._name_words.drop(row)
         self._names.remove(row)
-        self._means.put(row, None)
+        self._vectors.put(row, None)
         del self._id_of[row]
         self._free.append(row)
         self.ids = ()
@@ -354,7 +348,7 @@ class _Columns:
             self.ids = tuple(sorted(self.rows))
             self._order = np.array([self.rows[one] for one in self.ids], np.int64)
         n = len(self.ids)
-        self._held = _with_room(self._held, len(self._vocabulary))
+        self._held = with_room(self._held, len(self._vocabulary))
         self.rarity = _rarity(n, self._held)
         usual = float(self._length[self._order].mean()) if n else 1.0
         norm = K1 * (1 - B + B * self._length / max(usual, 1.0))
@@ -364,7 +358,7 @@ class _Columns:
         self._norm = np.sqrt(np.maximum(squares, 1e-12))
         self._names.settle()
         self._worth = self._names.worth(n)
-        self._means.settle()
+        self._vectors.settle()
         self._settled = True
 
     # --- evidence
@@ -397,7 +391,7 @@ class _Columns:
                 parts[part][rows] = np.maximum(parts[part][rows], self._worth[name])
         parts["title"] = self._of_names(row)
         parts["words"], parts["overlap"] = self._of_words(row)
-        self._means.compare(row, parts)
+        self._of_vectors(row, parts)
         if self._folder[row]:
             parts["folder"] = (self._folder == self._folder[row]).astype(float)
         self._of_tags(row, parts["tags"])
@@ -405,7 +399,7 @@ class _Columns:
         for values in parts.values():
             values[row] = 0.0
         ordered = {name: values[self._order] for name, values in parts.items()}
-        return Evidence(ordered, self._means.has(row))
+        return Evidence(ordered, self._vectors.has(row))
 
     def _of_names(self, row: int) -> "NDArray[np.float64]":
         """Returns the share of the words of each note's best name that are in the text of this one."""
@@ -437,6 +431,11 @@ class _Columns:
         words[row] = overlap[row] = 0.0
         return _scaled(words), _scaled(overlap)
 
+    def _of_vectors(self, row: int, parts: "Mapping[str, NDArray[np.float64]]") -> None:
+        if self._vectors.has(row):
+            found = self._vectors.compare(row)
+            parts["chunk"][found.rows], parts["meaning"][found.rows] = found.chunk, found.mean
+
     def _of_tags(self, row: int, into: "NDArray[np.float64]") -> None:
         import numpy as np
 
@@ -459,110 +458,10 @@ class _Columns:
         return {one for one in linked if one in self.rows}
 
 
-class _Means:
-    """The vectors of all notes, and how near the mean of each usually is to those of others."""
-
-    def __init__(self) -> None:
-        import numpy as np
-
-        self._chunks: Segments | None = None
-        self._mean = np.zeros((1, 0), np.float32)
-        self._has = np.zeros(1, np.bool_)
-        # Sums over the cosines of a note's mean with those of all notes, and over their squares.
-        self._sum, self._square = np.zeros(1), np.zeros(1)
-        self._before: dict[int, NDArray[np.float32]] = {}
-
-    def put(self, row: int, vectors: "NDArray[np.float32] | None") -> None:
-        """Replaces the vectors of a row."""
-        import numpy as np
-
-        if vectors is None or not len(vectors):
-            if self._chunks is not None and self.has(row):
-                self._set(row, np.zeros_like(self._mean[row]), known=False)
-                self._chunks.drop(row)
-            return
-        if self._chunks is None:
-            self._chunks = Segments(np.float32, width=vectors.shape[1])
-            self._mean = np.zeros((len(self._has), vectors.shape[1]), np.float32)
-        vectors = np.asarray(vectors, np.float32)
-        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-        self._chunks.put(row, vectors)
-        mean = vectors.mean(0)
-        self._set(row, mean / max(float(np.linalg.norm(mean)), 1e-9), known=True)
-
-    def has(self, row: int) -> bool:
-        return row < len(self._has) and bool(self._has[row])
-
-    def settle(self) -> None:
-        """Brings the sums up to date: of few notes by what they add and take away, otherwise of all."""
-        import numpy as np
-
-        changed = sorted(self._before)
-        if len(changed) > _MANY_MEANS:
-            self._sum = (self._mean @ self._mean.sum(0)).astype(float)
-            squares = (self._mean @ (self._mean.T @ self._mean)) * self._mean
-            self._square = squares.sum(1).astype(float)
-        elif changed:
-            # Notes without vectors have a mean of zeros, which adds nothing.
-            before = _cosines(self._mean, np.array([self._before[row] for row in changed]))
-            now = _cosines(self._mean, self._mean[changed])
-            self._sum += (now - before).sum(1)
-            self._square += (now**2 - before**2).sum(1)
-            self._sum[changed], self._square[changed] = now.sum(0), (now**2).sum(0)
-        self._before = {}
-
-    def compare(self, row: int, parts: "Mapping[str, NDArray[np.float64]]") -> None:
-        """Fills in the parts `chunk` and `meaning` for the notes that have vectors, if this one has."""
-        import numpy as np
-
-        if self._chunks is None or not self.has(row):
-            return
-        own = self._chunks.of(row)
-        chosen = np.unique(np.linspace(0, len(own) - 1, min(len(own), MOST_CHUNKS)).astype(int))
-        nearest = _cosines(self._chunks.column(0), own[chosen]).max(1)
-        best = self._chunks.reduced(np.maximum, nearest, len(self._has))
-        known = np.flatnonzero(self._has)
-        usual = self._sum[known] / len(known)
-        variance = self._square[known] / len(known) - usual**2
-        spread = np.sqrt(np.maximum(variance - _NOISE, 0.0)) + _LEAST_SPREAD
-        apart = (_cosines(self._mean, self._mean[[row]])[known, 0] - usual) / spread
-        others = known != row
-        for name, values in (("chunk", best[known]), ("meaning", apart)):
-            parts[name][known[others]] = _between(values[others])
-
-    def _set(self, row: int, mean: "NDArray[np.float32]", *, known: bool) -> None:
-        self._mean, self._has = _with_room(self._mean, row + 1), _with_room(self._has, row + 1)
-        self._sum, self._square = _with_room(self._sum, row + 1), _with_room(self._square, row + 1)
-        self._before.setdefault(row, self._mean[row].copy())
-        self._mean[row], self._has[row] = mean, known
-
-
 def _folder(note: NoteText) -> str:
     """Returns the folder of a note, or else the namespace of its title."""
     place = note.path if "/" in note.path else note.title
     return place.rpartition("/")[0]
-
-
-def _cosines(many: "NDArray[np.float32]", few: "NDArray[np.float32]") -> "NDArray[np.float64]":
-    """Returns the products of vectors, a row for each of `many`.
-
-    BLAS takes longer for so few: several times as long while other processes use the cores, because its
-    threads wait for each other.
-    """
-    import numpy as np
-
-    return np.stack([np.einsum("ij,j->i", many, one) for one in few], axis=1).astype(float)
-
-
-def _with_room(values: "NDArray[Any]", size: int) -> "NDArray[Any]":
-    """Returns the array with zeros added at its end, if it is shorter than `size`."""
-    import numpy as np
-
-    if len(values) >= size:
-        return values
-    larger = np.zeros((size + size // 2, *values.shape[1:]), values.dtype)
-    larger[: len(values)] = values
-    return larger
 
 
 def _rarity(n: int, holders: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -574,13 +473,3 @@ def _rarity(n: int, holders: "NDArray[np.float64]") -> "NDArray[np.float64]":
 def _scaled(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
     most = float(values.max(initial=0.0))
     return values / most if most > 0 else values
-
-
-def _between(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Scales to between 0 and 1."""
-    import numpy as np
-
-    if not len(values):
-        return values
-    low, high = float(values.min()), float(values.max())
-    return (values - low) / (high - low) if high - low > _NOISE else np.ones(len(values))
