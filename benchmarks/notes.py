@@ -7,7 +7,7 @@ then without each part in turn.
 
 With `--check`, the weights are fitted: on all notes, without a fifth of them in turn and measured on it, and
 without each vault in turn if there are several. `--vectors FOLDER` keeps the vectors there for the next time.
-`--scale N` measures the time for N made-up notes instead.
+`--scale N` measures the time for N made-up notes instead, `--import N` that to import them from a folder.
 """
 
 import argparse
@@ -15,20 +15,34 @@ import asyncio
 import json
 import random
 import resource
+import sqlite3
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from atlas_desktop.services.loaded_model import Model
 from atlas_desktop.services.notes.reading import read_note
+from atlas_desktop.services.room import RoomFactory
+from atlas_desktop.settings.schema import Settings
 from benchmarks.documents import context_of, embed
+from memory.clock import SystemClock
+from memory.entities import RoomKind
+from memory.jobs.foreground_gate import ForegroundGate
 from memory.notes.markup import title_of
-from memory.notes.suggesting import PARTS, WITH_PROPERTIES, LinkSuggester, NoteText, SuggestionWeights
+from memory.notes.names import NoteText
+from memory.notes.suggesting import PARTS, WITH_PROPERTIES, LinkSuggester, SuggestionWeights
+from memory.storage.room import open_room
+from memory.vault.keys import RoomKey
+from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
+from tests.fakes.vector_index import BruteForceVectorIndex
 
 K = 10
 FOLDS = 5
@@ -37,7 +51,7 @@ RATE = 0.15
 RIDGE = 0.01
 FITTED = tuple(name for name in PARTS if name not in {"linked", "tags"})
 """The parts that a vault without links can fit; tags are too seldom there."""
-WORDS_IN_A_NOTE = 250
+WORDS_IN_A_NOTE = 150
 CHUNKS_IN_A_NOTE = 3
 DIMENSIONS = 384
 Values = NDArray[np.float64]
@@ -245,44 +259,152 @@ def _shown(figures: Sequence[float] | Values) -> str:
 # --- speed -----------------------------------------------------------------------------------------
 
 
-def scale(n: int) -> None:
-    """Prints the time to build an index of made-up notes, to change it and to ask it."""
-    chance = random.Random(1)
-    numbers = np.random.default_rng(1)
+def words_at_random(seed: int) -> Callable[[int], list[str]]:
+    """Returns a function that makes so many words. As in real texts, the word of rank r is used as often as
+    1/r says; a negative number makes words that are equally frequent."""
+    chance = random.Random(seed)
     syllables = ["ba", "do", "ke", "li", "mu", "ra", "si", "to", "vu", "ne", "ga", "pi"]
     words = ["".join(chance.choices(syllables, k=chance.randint(2, 4))) for _ in range(20_000)]
-    # As in real texts, the word of rank r is used as often as 1/r says.
-    often = np.cumsum(1 / np.arange(1, len(words) + 1))
+    often = list(np.cumsum(1 / np.arange(1, len(words) + 1)))
+    return lambda count: (
+        chance.choices(words, k=-count) if count < 0 else chance.choices(words, cum_weights=often, k=count)
+    )
+
+
+def peak() -> float:
+    """Returns the peak resident memory of this process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+class Timer:
+    """Wall clock and processor time, in seconds."""
+
+    def __enter__(self) -> Self:
+        self._began = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.wall = time.perf_counter() - self._began[0]
+        self.used = time.process_time() - self._began[1]
+
+    def __str__(self) -> str:
+        return f"{self.wall:.1f} s, {self.used:.1f} s of processor time"
+
+
+def shown(timers: Sequence[Timer]) -> str:
+    walls, used = (
+        [1000 * value for value in found] for found in zip(*((t.wall, t.used) for t in timers), strict=True)
+    )
+    return (
+        f"p50 {np.median(walls):>4.0f} ms, p95 {np.percentile(walls, 95):>4.0f} ms, "
+        f"processor time {np.median(used):>4.0f} ms"
+    )
+
+
+def scale(n: int) -> None:
+    """Prints the time to build an index of made-up notes, to change it and to ask it."""
+    words = words_at_random(1)
+    numbers = np.random.default_rng(1)
     notes = []
     for number in range(n):
-        title = " ".join(chance.choices(words, k=chance.randint(1, 3)))
-        text = " ".join(chance.choices(words, cum_weights=list(often), k=WORDS_IN_A_NOTE))
+        title = " ".join(words(-(1 + number % 3)))
+        text = " ".join(words(WORDS_IN_A_NOTE))
         notes.append(NoteText(str(number), title, text, path=f"{number % 50}/{title}.md"))
     vectors = numbers.normal(size=(n, CHUNKS_IN_A_NOTE, DIMENSIONS)).astype(np.float32)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak()
     suggester = LinkSuggester()
-    began = time.perf_counter()
-    for note, own in zip(notes, vectors, strict=True):
-        suggester.put(note, own)
-    read_in = time.perf_counter() - began
-    suggester.suggest("0")
-    built = time.perf_counter() - began
-    took = []
-    for number in range(0, n, max(1, n // 200)):
-        began = time.perf_counter()
-        suggester.suggest(str(number))
-        took.append(1000 * (time.perf_counter() - began))
-    suggester.put(notes[0], vectors[0])
-    began = time.perf_counter()
-    suggester.suggest("0")
-    again = time.perf_counter() - began
-    began = time.perf_counter()
-    suggester.mentions("1")
-    mentioned = time.perf_counter() - began
-    used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(f"{n:,} notes: read {read_in:.1f} s, first suggestions after {built:.1f} s, {used:,.0f} MB")
-    print(f"  suggestions {np.median(took):.0f} ms, p95 {np.percentile(took, 95):.0f} ms")
-    print(f"  suggestions after a change {1000 * again:.0f} ms, mentions {1000 * mentioned:.0f} ms")
+    with Timer() as first:
+        for note, own in zip(notes, vectors, strict=True):
+            suggester.put(note, own)
+        suggester.suggest("0")
+    print(f"{n:,} notes of {WORDS_IN_A_NOTE} words: first suggestions after {first}")
+
+    def asked(change: Callable[[int], None], question: Callable[[str], object] = suggester.suggest) -> str:
+        timers = []
+        for number in range(0, n, max(1, n // 100)):
+            with Timer() as timer:
+                change(number)
+                question(str(number))
+            timers.append(timer)
+        return shown(timers)
+
+    def put(number: int, **changes: Any) -> None:
+        links = [str((number + 7) % n)] if changes.pop("linked", False) else []
+        suggester.put(replace(notes[number], **changes), vectors[(number + 1) % n], links)
+
+    print(f"  suggestions             {asked(lambda _number: None)}")
+    print(f"  after a changed text    {asked(lambda at: put(at, text=notes[(at + 1) % n].text))}")
+    print(f"  after a changed title   {asked(lambda at: put(at, title=' '.join(words(-2))))}")
+    print(f"  after a tag and a link  {asked(lambda at: put(at, tags=('a',), linked=True))}")
+    print(f"  mentions                {asked(lambda _number: None, suggester.mentions)}")
+    print(f"  {peak() - before:,.0f} MB of memory, {vectors.nbytes / 1e6:,.0f} of them vectors")
+
+
+async def in_a_room(n: int) -> None:
+    """Prints the time to import a made-up folder into an encrypted room, and to suggest links there."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "vault"
+        write_vault(folder, n)
+        with Timer() as bare:
+            store_plainly(folder, Path(place) / "plain.db")
+        store = await open_room(
+            Path(place) / "rooms" / "open.db", RoomKey.generate(), RoomKind.OPEN, SystemClock(), create=True
+        )
+        model = Model(ScriptedChatModel(), WordCounter(), nothing, embedder=HashEmbedder())
+        room = RoomFactory(
+            clock=SystemClock(),
+            gate=ForegroundGate(),
+            power=None,
+            model=lambda: model,
+            settings=Settings,
+            vector_index=lambda _passages: BruteForceVectorIndex(),
+        ).room(store, None)
+        with Timer() as taken:
+            report = await room.note_folders.take(folder)
+        print(f"{report.notes:,} notes, {report.links:,} links imported: {taken}")
+        print(
+            f"  {n / taken.wall:,.0f} notes/s to searchable by words, {n / taken.used:,.0f} a second of "
+            f"processor time; {taken.wall / bare.wall:.1f} times as long as into a plain table of words"
+        )
+        hits = await room.notes.search((folder / "0").glob("*.md").__next__().stem, 1)
+        print(f"  found by its words: {bool(hits.hits)}")
+        before = peak()
+        one, other, *_ = await room.notes.list()
+        with Timer() as first:
+            await room.notes.suggest(one.id)
+        print(f"first suggestions, without vectors: {first}; {peak() - before:,.0f} MB")
+        timers = []
+        for number in range(20):
+            await room.notes.edit(other.id, f"Rewritten {number} times, beside {one.title}.")
+            with Timer() as timer:
+                await room.notes.suggest(one.id)
+            timers.append(timer)
+        print(f"  after a changed note    {shown(timers)}")
+        await store.close()
+
+
+async def nothing() -> None:
+    """Does nothing: no model is loaded that could be given back."""
+
+
+def write_vault(folder: Path, n: int) -> None:
+    """Writes made-up Markdown files, each with a heading, a tag and three links."""
+    words = words_at_random(2)
+    titles = [f"{' '.join(words(-2))} {number}" for number in range(n)]
+    for number, title in enumerate(titles):
+        linked = " ".join(f"[[{titles[(number * step + 1) % n]}]]" for step in (3, 5, 7))
+        file = folder / str(number % 50) / f"{title}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# {title}\n\n{' '.join(words(WORDS_IN_A_NOTE))}\n\n{linked} #{words(1)[0]}\n")
+
+
+def store_plainly(folder: Path, database: Path) -> None:
+    """Reads the files into a table of words, without encryption, structure or links."""
+    with closing(sqlite3.connect(database)) as conn:
+        conn.execute("CREATE VIRTUAL TABLE notes USING fts5 (title, text)")
+        for path in sorted(folder.rglob("*.md")):
+            conn.execute("INSERT INTO notes VALUES (?, ?)", (path.stem, path.read_text()))
+        conn.commit()
 
 
 async def main(read_in: Sequence[tuple[str, Any]], folder: Path | None, *, fit: bool) -> None:
@@ -299,6 +421,9 @@ if __name__ == "__main__":
     parser.add_argument("--vectors", metavar="FOLDER", type=Path, help="where vectors are kept")
     parser.add_argument("--check", action="store_true", help="also fit the weights, and leave parts out")
     parser.add_argument("--scale", metavar="N", type=int, help="measure the time for so many made-up notes")
+    parser.add_argument(
+        "--import", dest="imported", metavar="N", type=int, help="import so many made-up notes"
+    )
     given = parser.parse_args()
     for file in given.paths:
         if not file.is_file():
@@ -307,8 +432,10 @@ if __name__ == "__main__":
         sys.exit(f"{given.vectors} is not a folder")
     if given.scale:
         scale(given.scale)
+    elif given.imported:
+        asyncio.run(in_a_room(given.imported))
     elif not given.paths:
-        parser.error("give a vault, or --scale")
+        parser.error("give a vault, --scale or --import")
     else:
         data = [(file.stem, json.loads(file.read_text("utf-8"))) for file in given.paths]
         asyncio.run(main(data, given.vectors, fit=given.check))

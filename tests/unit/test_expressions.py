@@ -143,8 +143,10 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.organising.suggestions": {
         "_WORD": ("a_", "_"),
     },
-    "memory.notes.suggesting": {
-        "_WORD": ("a", "a_", "é "),
+    "memory.notes.vocabulary": {
+        "WORD": ("a", "a_", "é "),
+    },
+    "memory.notes.names": {
         "_CAMEL": ("a", "aA", "A"),
     },
     "memory.notes.markup": {

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from atlas_desktop.services.recall import QueryEmbedder
 from memory.notes.entities import LinkKind, Note
 from memory.notes.markup import read_markup
-from memory.notes.suggesting import LinkSuggester, LinkSuggestion, Mention, NoteText
+from memory.notes.names import Mention, NoteText
+from memory.notes.suggesting import LinkSuggester, LinkSuggestion
 from memory.storage.store import Store
 from memory.vectors.entities import StoredVector
 from models.ports import Embedder
@@ -20,14 +21,15 @@ _PAGE = 500
 
 
 class NoteSuggestions:
-    """The notes of one room as they are compared. The first question reads all of them; later ones read what
-    has changed. Without an embedding model, words and titles decide alone."""
+    """The notes of one room as they are compared. The first question reads all of them, also with a new
+    embedding model; later ones read what has changed. Without such a model, words and titles decide alone."""
 
     def __init__(self, store: Store, embedder: Callable[[], Embedder | None]) -> None:
         self._store = store
         self._model = QueryEmbedder(embedder).model
         self._suggester = LinkSuggester()
         self._known: set[str] = set()
+        self._vectors_of: str | None = None
         self._notes: int | None = None
         self._vectors: int | None = None
         self._lock = asyncio.Lock()
@@ -51,7 +53,9 @@ class NoteSuggestions:
     async def _follow(self) -> None:
         """Applies what was written since the last call."""
         model = await self._model()
-        if self._notes is None or self._vectors is None:
+        is_new_model = model is not None and model != self._vectors_of
+        if self._notes is None or self._vectors is None or is_new_model:
+            self._suggester, self._known, self._vectors_of = LinkSuggester(), set(), model
             self._notes, _ = await self._store.notes.changes(None)
             self._vectors = (await self._store.documents.vectors.changes(None)).version
             changed = {one.id for one in await self._store.notes.list()}

@@ -15,7 +15,8 @@ from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.notes.editor import KINDS
 from memory.notes.entities import LinkKind
 from memory.notes.markup import snippet
-from memory.notes.suggesting import LinkSuggestion, Mention
+from memory.notes.names import Mention
+from memory.notes.suggesting import LinkSuggestion
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices

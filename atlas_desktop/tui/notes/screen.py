@@ -54,7 +54,8 @@ from memory.entities import RoomKind
 from memory.errors import NoteNotFound, RoomClosed
 from memory.notes.entities import LinkKind, LinkTarget, Note, NoteEntry, NoteLink
 from memory.notes.markup import folded
-from memory.notes.suggesting import LinkSuggestion, Mention, Why
+from memory.notes.names import Mention
+from memory.notes.suggesting import LinkSuggestion, Why
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memory.notes.suggesting import PARTS, LinkSuggester, Mention, NoteText, Reason, Why
+from memory.notes.names import Mention, NoteText
+from memory.notes.suggesting import PARTS, LinkSuggester, Reason, Why
 
 WORDS = ("tea", "garden", "kettle", "water", "violin", "train")
 DIMENSIONS = 4
@@ -181,6 +182,35 @@ def test_mentions_are_found_within_scripts_without_spaces() -> None:
 def test_the_longest_name_is_taken() -> None:
     suggester = held(NoteText("a", "Tea", "", ("Tea house",)), NoteText("b", "Other", "a tea house"))
     assert suggester.mentions("a") == [Mention("b", (2, 11))]
+
+
+def test_a_new_title_is_found_in_older_notes_and_the_former_one_no_more() -> None:
+    suggester = held(BREWING, KETTLE, MUSIC)
+    assert [one.note for one in suggester.mentions("music")] == []
+    suggester.put(NoteText("music", "The water", MUSIC.text))
+    assert suggester.mentions("music") == [Mention("brewing", (5, 14))]
+    suggester.put(MUSIC)
+    assert suggester.mentions("music") == []
+
+
+def test_many_changes_at_once_equal_one_after_another() -> None:
+    """So many that all texts are read for new names, and all means are compared anew."""
+    chance = np.random.default_rng(1)
+    at_once, in_turn = LinkSuggester(), LinkSuggester()
+    for number in range(150):
+        words = [f"word{one}" for one in chance.integers(0, 60, 12)]
+        note = NoteText(f"n{number:03}", " ".join(words[:2]), " ".join(words[2:]), path=f"word{number}.md")
+        vectors = chance.normal(size=(2, DIMENSIONS)).astype(np.float32)
+        for suggester in (at_once, in_turn):
+            suggester.put(note, vectors)
+        in_turn.suggest(note.id)
+    for name in ("n000", "n077", "n149"):
+        (ids, one), (_, other) = at_once.evidence(name), in_turn.evidence(name)
+        assert len(ids) == 150
+        assert one.parts["mention"].any()
+        for part in PARTS:
+            assert one.parts[part] == pytest.approx(other.parts[part], abs=1e-4)
+        assert at_once.mentions(name) == in_turn.mentions(name)
 
 
 # --- properties ------------------------------------------------------------------------------------

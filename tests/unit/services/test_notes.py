@@ -19,7 +19,7 @@ from memory.forgetting import Target
 from memory.memories.entities import MemoryFilter
 from memory.notes.entities import LinkKind
 from memory.notes.suggesting import Why
-from tests.fakes.models import ScriptedChatModel
+from tests.fakes.models import HashEmbedder, ScriptedChatModel
 from tests.unit.services.scene import Scene
 
 
@@ -589,3 +589,18 @@ async def test_suggestions_follow_changes_without_an_embedding_model() -> None:
     await scene.room.notes.delete(["Rudder"])
     assert await scene.room.notes.suggest(boat.id) == []
     assert await scene.room.notes.suggest(rudder.id) == []
+
+
+async def test_suggestions_compare_the_vectors_of_a_new_embedding_model() -> None:
+    scene = Scene()
+    boat = await scene.room.notes.new("Boat", "Mast and sail.")
+    await scene.room.notes.new("Raft", "Sail and mast.")
+    await scene.room.background.run()
+    assert [one.parts["chunk"] for one in await scene.room.notes.suggest(boat.id)] == [1.0]
+    scene.embedder = HashEmbedder("other")
+    scene.embedder.dimension = 32
+    assert [one.parts["chunk"] for one in await scene.room.notes.suggest(boat.id)] == [0.0]
+    await scene.room.notes.edit("Raft", "Mast, sail and rope.")
+    await scene.room.notes.edit(boat.id, "Mast, sail and tiller.")
+    await scene.room.background.run()
+    assert [one.parts["chunk"] for one in await scene.room.notes.suggest(boat.id)] == [1.0]
