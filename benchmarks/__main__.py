@@ -19,6 +19,12 @@ NAMES = (
     "forget",
     "parsing",
     "citations",
+    "documents_speed",
+    "documents_rescan",
+    "documents_embedding",
+    "documents_turns",
+    "skills",
+    "writing",
 )
 
 for name in NAMES:
