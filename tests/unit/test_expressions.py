@@ -152,6 +152,15 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ATLAS": ("atlas://note/", "atlas://note/0"),
         "_SCHEME": ("a", "a+", "a:"),
     },
+    "memory.skills.drafting": {
+        "_WORD": ("a", "a ", "_"),
+        "_FENCED": ("``", "~", "\n", "`"),
+        "_SENTENCE_END": (". ", " ", ".", "!\n"),
+    },
+    "memory.skills.requests": {
+        "_WHY": ("why", "por qu", "w"),
+        "_WANTS": ("what a ", "i am a ", "how the a", "my ", "was a ", "wie e", "mi a ", ". then ", "i a"),
+    },
     "memory.skills.markdown": {
         "_NAME": ("a", "a-", "a--"),
         "_OTHER": ("-", "a-", "é"),
