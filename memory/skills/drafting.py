@@ -20,6 +20,7 @@ SAME_WORDS = 0.6
 _LEAST_WORDS = 5
 _LONGEST = 600
 _TITLE_WORDS = 6
+_WORD = re.compile(r"\w+")
 _FENCED = re.compile(r"```|~~~|^>", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
@@ -125,7 +126,7 @@ def _described(text: str) -> str:
 
 def _free_name(text: str, known: Collection[str]) -> str:
     """Returns a name that is not taken, made of the first words; "" if there are no usable letters."""
-    name = name_from(" ".join(re.findall(r"\w+", text)[:_TITLE_WORDS]))
+    name = name_from(" ".join(_WORD.findall(text)[:_TITLE_WORDS]))
     if not name:
         return ""
     number, free = 2, name

@@ -112,6 +112,7 @@ async def test_f3_lists_what_is_remembered_by_kind(make: Make) -> None:
             ("preferences", "Prefers trains"),
             ("decisions", "two copies"),
             ("how_to", "Feeds the sourdough"),
+            ("skills", "No skills yet"),
             ("fading", "The parcel comes tomorrow"),
             ("summaries", "They planned three days"),
             ("profile", "Prefers trains"),
@@ -232,7 +233,7 @@ async def test_pin_rescue_and_forget(make: Make) -> None:
         await settle(pilot)
         assert "Tinsel" not in shown(place)
         assert not [one for one in await store.memories.select() if "Tinsel" in one.text]
-        for _unused in range(4):
+        for _unused in range(5):
             await pilot.press("right")
         await assert_until(pilot, lambda: "The parcel comes tomorrow" in shown(place))
         await settle(pilot)

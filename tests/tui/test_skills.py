@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
@@ -28,11 +29,12 @@ from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, on, say, shown
-from tests.tui.test_snapshots import SIZES, THEMES, Snap, still, taken, unwritten
+from tests.tui.test_snapshots import THEMES, Snap, still, taken, unwritten
 
 __all__ = ["still", "unwritten"]
 HOME = Path("/home/ada/.local/share/atlas-desktop")
 SIZE = (120, 40)
+OWN_SIZES = pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=["80x24", "200x60"])
 Make = Callable[..., Stage]
 TAB = ["right"] * 5
 SAILING, WHAT = "pack-for-sailing", "How to pack for a weekend of sailing."
@@ -80,14 +82,14 @@ async def skill(place: Stage, name: str) -> Skill:
     return await place.app.room.skills.get(name)
 
 
-@SIZES
+@OWN_SIZES
 @THEMES
 def test_skills(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
     place = stage(HOME, theme=theme, store=asyncio.run(skilled()), clock=FakeClock(NOW))
     assert taken(snap_compare, place, size, opened)
 
 
-@SIZES
+@OWN_SIZES
 def test_a_skill_in_use(snap_compare: Snap, size: tuple[int, int]) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await opened(pilot, place)
@@ -109,7 +111,7 @@ async def test_a_draft_is_approved_and_another_rejected(make: Make) -> None:
         await assert_until(pilot, lambda: "I always send the invoice" in shown(place))
         await pilot.press("r")
         await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
-        await pilot.press("y")
+        await pilot.click("#yes")
         await assert_until(pilot, lambda: "send-the-invoice" not in shown(place))
         assert await place.app.room.skills.drafts() == []
 
@@ -151,7 +153,7 @@ async def test_a_skill_is_retired_and_removed(make: Make) -> None:
         assert (await skill(place, "answer-in-verse")).state is SkillState.RETIRED
         await pilot.press("delete")
         await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
-        await pilot.press("y")
+        await pilot.click("#yes")
         await assert_until(pilot, lambda: "answer-in-verse" not in shown(place))
 
 

@@ -167,6 +167,15 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_PARAGRAPH": ("\n", "\n ", "\n1", "\n#"),
         "_MARK": (" ", "- ", "- [ ", "1", "#"),
     },
+    "memory.skills.drafting": {
+        "_WORD": ("a", "a ", "_"),
+        "_FENCED": ("``", "~", "\n", "`"),
+        "_SENTENCE_END": (". ", " ", ".", "!\n"),
+    },
+    "memory.skills.requests": {
+        "_WHY": ("why", "por qu", "w"),
+        "_WANTS": ("what a ", "i am a ", "how the a", "my ", "was a ", "wie e", "mi a ", ". then ", "i a"),
+    },
     "memory.skills.markdown": {
         "_NAME": ("a", "a-", "a--"),
         "_OTHER": ("-", "a-", "é"),
