@@ -18,7 +18,7 @@ from memory.errors import DocumentNotFound, SessionNotFound
 from memory.kinds import MovedKind
 from memory.room_moves import KEY_BYTES, Move
 from memory.storage.connection import Connection
-from memory.storage.queries import documents, erasure, projects
+from memory.storage.queries import documents, erasure, project_names
 from memory.storage.queries.epochs import pack_parts, unpack_parts
 from memory.storage.queries.forgetting import combined
 from memory.storage.queries.table_ownership import ForeignKey, Lineage, Table, tables
@@ -381,7 +381,7 @@ def _project(conn: Connection, table: Table, row: Row) -> str:
     A project that came before and has been renamed here is the same. One without instructions gets those of
     the project that arrives, whose room does not have it any more.
     """
-    found = projects.project_id(conn, row["name"])
+    found = project_names.project_id(conn, row["name"])
     if found is None and conn.execute("SELECT 1 FROM projects WHERE id = ?", (row["id"],)).fetchone():
         found = str(row["id"])
     if found is None:

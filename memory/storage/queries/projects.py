@@ -18,18 +18,8 @@ from memory.organising.entities import (
 )
 from memory.storage.connection import Connection, fold
 from memory.storage.queries import epochs, last_change
+from memory.storage.queries.project_names import project_id
 from memory.storage.values import id_range, new_id, one_line, storable
-
-
-def project_id(conn: Connection, name: str) -> str | None:
-    """Returns the id of the project of that name, ignoring case; None if there is none."""
-    wanted = one_line(name)
-    row = conn.execute("SELECT id FROM projects WHERE name = ?", (wanted,)).fetchone()
-    if row is None:
-        row = conn.execute(
-            "SELECT id FROM projects WHERE fold(name) = ? ORDER BY id LIMIT 1", (fold(wanted),)
-        ).fetchone()
-    return None if row is None else str(row[0])
 
 
 def resolve(conn: Connection, ref: str) -> str:

@@ -17,7 +17,8 @@ from memory.entities import (
 )
 from memory.errors import AmbiguousId, SessionNotFound
 from memory.storage.connection import Connection, fold, in_folded
-from memory.storage.queries.projects import project_id as known_project
+from memory.storage.queries.project_names import project_id as known_project
+from memory.storage.queries.project_names import project_named
 from memory.storage.values import id_range, new_id, one_line, storable
 from memory.storage.words import beginnings, prefix_expression
 
@@ -124,19 +125,6 @@ def insert(conn: Connection, new: NewSession, now: datetime) -> str:
         ),
     )
     return session_id
-
-
-def project_named(conn: Connection, name: str, now: datetime) -> str:
-    """Returns the id of the project of that name; creates it if there is none."""
-    name = one_line(name)
-    row = conn.execute("SELECT id FROM projects WHERE name = ?", (name,)).fetchone()
-    if row is not None:
-        return str(row[0])
-    project_id = new_id()
-    conn.execute(
-        "INSERT INTO projects (id, name, created_at) VALUES (?, ?, ?)", (project_id, name, micros(now))
-    )
-    return project_id
 
 
 def select(

@@ -18,7 +18,7 @@ from memory.storage.queries import (
     full_text,
     memories,
     merging,
-    projects,
+    project_names,
     sessions,
 )
 from memory.storage.values import new_id, one_line, storable
@@ -351,7 +351,7 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
     own, external = _identity(conn, "sessions", session.id)
     project = None
     if session.project is not None:
-        project = projects.project_id(conn, session.project) or sessions.project_named(
+        project = project_names.project_id(conn, session.project) or project_names.project_named(
             conn, session.project, session.created_at
         )
     conn.execute(
