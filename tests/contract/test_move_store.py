@@ -22,6 +22,7 @@ from memory.errors import ParcelUnreadable, SessionNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.organising.entities import ProjectPatch
 from memory.room_moves import RoomSealer
+from memory.skills.entities import UsedSkill
 from memory.storage.room import open_off_record, open_room
 from memory.storage.store import Store
 from memory.vault.keys import RoomKey
@@ -135,6 +136,17 @@ async def test_a_session_arrives_whole_and_is_gone_where_it_was(pair: Pair) -> N
     assert await source.moves.waiting() == []
     assert (await source.verify()).problems == ()
     assert (await target.verify()).problems == ()
+
+
+async def test_a_reply_says_which_skill_it_used_after_its_session_has_moved(pair: Pair) -> None:
+    opened, private = pair
+    session, said = await opened.create_session(NewSession("Boats"), NewMessage(Role.USER, "Pack, please"))
+    reply = await opened.append_message(session.id, NewMessage(Role.ASSISTANT, "Two ropes."))
+    used = UsedSkill("0192", "pack-for-sailing", 2, said.id, 12)
+    await opened.skills.begin_use(session.id, reply.id, used)
+    await move(opened, private, session.id)
+    assert await private.skills.used_in([reply.id]) == {reply.id: (used,)}
+    assert await opened.skills.used_in([reply.id]) == {}
 
 
 @KEPT

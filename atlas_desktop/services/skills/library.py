@@ -126,6 +126,15 @@ class SkillService:
             return skill
         return await self._store.skills.write(skill.id, NewSkill(skill.name, text), in_effect=True)
 
+    async def edit_draft(self, ref: str, body: str) -> Skill:
+        """Changes the instructions of the version that waits, and still waits. Raises `SkillHasNoDraft`."""
+        skill = await self.get(ref)
+        old = (await self.waiting(skill)).text
+        text = checked_text(SkillText(old.description, clean(body), old.front))
+        if text == old:
+            return skill
+        return await self._store.skills.write(skill.id, NewSkill(skill.name, text), in_effect=False)
+
     async def propose(self, new: NewSkill) -> Skill | None:
         """Stores what others wrote, to be approved: a new skill, or a new version of that of the same name.
 

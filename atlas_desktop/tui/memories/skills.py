@@ -229,9 +229,13 @@ class SkillActions:
             else _("Saving makes a new version, which is used from then on.")
         )
         text = await self._app.push_screen_wait(TextEditScreen(skill.name, skill.body, hint=hint))
-        if text is not None:
+        if text is None:
+            return
+        if skill.state is SkillState.DRAFT:
+            await self._skills.edit_draft(skill.id, text)
+        else:
             await self._skills.edit(skill.id, body=text)
-            self._refresh()
+        self._refresh()
 
     async def _new(self) -> None:
         labels = [_("Name (lower-case letters, digits, hyphens)"), _("What it is for, and when to use it")]

@@ -317,7 +317,7 @@ def drafted_from(conn: Connection) -> frozenset[str]:
 
 
 def forget_sources(conn: Connection, source_ids: Collection[str]) -> tuple[str, ...]:
-    """Deletes the versions by Atlas that rest on nothing but these messages and memories.
+    """Deletes the versions by Atlas that rest on one of these messages and memories: they quote each source.
 
     A skill that then has no approved version and none that waits is deleted. What the user wrote stays.
     Returns the sessions whose prompts contained such a skill.
@@ -331,10 +331,7 @@ def forget_sources(conn: Connection, source_ids: Collection[str]) -> tuple[str, 
     conn.execute(f"DELETE FROM skill_sources WHERE source_id IN {_LISTED}", (ids,))
     for skill_id, version in affected:
         conn.execute(
-            """
-            DELETE FROM skill_versions WHERE skill_id = ?1 AND version = ?2 AND author = 'atlas'
-                AND NOT EXISTS (SELECT 1 FROM skill_sources WHERE skill_id = ?1 AND version = ?2)
-            """,
+            "DELETE FROM skill_versions WHERE skill_id = ? AND version = ? AND author = 'atlas'",
             (skill_id, version),
         )
     return _repaired(conn, sorted({skill_id for skill_id, _ in affected}))

@@ -97,6 +97,19 @@ async def test_a_version_by_others_waits_beside_the_one_in_use() -> None:
         await scene.room.skills.approve(skill)
 
 
+async def test_editing_a_draft_leaves_the_version_in_use_alone() -> None:
+    scene = Scene()
+    await scene.room.skills.new(NAME, WHAT, BODY)
+    skill = await proposed(scene, "1. Pack nothing.\n")
+    edited = await scene.room.skills.edit_draft(skill, "1. Pack little.")
+    assert (edited.state, edited.version, edited.body) == (SkillState.APPROVED, 1, BODY)
+    (waits,) = await scene.room.skills.drafts()
+    assert waits.body == "1. Pack little.\n"
+    assert (await scene.room.skills.approve(skill)).body == "1. Pack little.\n"
+    with pytest.raises(SkillHasNoDraft):
+        await scene.room.skills.edit_draft(skill, "x")
+
+
 async def test_ten_versions_are_kept_and_an_earlier_one_can_be_used_again() -> None:
     scene = Scene()
     await scene.room.skills.new(NAME, WHAT, "1. Begin.")
@@ -327,6 +340,19 @@ async def test_a_version_that_the_user_wrote_stays_when_the_source_of_an_earlier
     (left,) = await scene.room.skills.list()
     assert (left.body, left.version) == ("1. Do it by hand.\n", 2)
     assert [one.version for one in await scene.room.skills.versions(left.id)] == [2]
+
+
+async def test_a_draft_goes_with_any_of_its_sources() -> None:
+    scene = Scene()
+    sessions = []
+    for month in ("May", "June", "July"):
+        first, _ = await scene.say(f"Write the monthly report for the sailing club for {month}, please")
+        sessions.append(first.session.id)
+    await scene.room.background.run()
+    (draft,) = await scene.room.skills.drafts()
+    await scene.room.skills.approve(draft.id)
+    assert (await scene.store.erase_session(sessions[0])).verified
+    assert await scene.room.skills.list() == []
 
 
 async def test_forgetting_by_words_removes_the_skills_that_have_them() -> None:
