@@ -41,9 +41,12 @@ class NoteStore:
         """Returns a note, also one in the bin if `ref` is an id."""
         return await self._database.read(lambda conn: notes.get(conn, notes.resolve(conn, ref)))
 
-    async def get_many(self, ids: Sequence[str]) -> list[Note]:
-        """Returns notes by id, in the order asked for; those that do not exist are left out."""
-        return await self._database.read(lambda conn: notes.get_many(conn, ids))
+    async def get_many(self, ids: Sequence[str], *, with_backlinks: bool = True) -> list[Note]:
+        """Returns notes by id, in the order asked for; those that do not exist are left out. Looking up the
+        notes that link to them takes as long as all else."""
+        return await self._database.read(
+            lambda conn: notes.get_many(conn, ids, with_backlinks=with_backlinks)
+        )
 
     async def any(self) -> bool:
         """Whether there is a note outside the bin."""

@@ -72,7 +72,8 @@ class NoteSuggestions:
             await self._read(waiting[at : at + _PAGE], model)
 
     async def _read(self, ids: Sequence[str], model: str | None) -> None:
-        notes = {one.id: one for one in await self._store.notes.get_many(ids)}
+        found = await self._store.notes.get_many(ids, with_backlinks=False)
+        notes = {one.id: one for one in found}
         made = [] if model is None else await self._store.documents.vectors.of(model, sessions=ids)
         await asyncio.to_thread(self._put, ids, notes, made)
 

@@ -439,7 +439,7 @@ def get(conn: Connection, note_id: str) -> Note:
     return found[0]
 
 
-def get_many(conn: Connection, ids: Sequence[str]) -> list[Note]:
+def get_many(conn: Connection, ids: Sequence[str], *, with_backlinks: bool = True) -> list[Note]:
     """Returns notes in the order asked for; those that do not exist are left out."""
     listed = json.dumps(list(ids))
     rows = conn.execute(f"{_NOTES} WHERE n.document_id IN {_LISTED}", (listed,)).fetchall()
@@ -458,7 +458,7 @@ def get_many(conn: Connection, ids: Sequence[str]) -> list[Note]:
         )
     )
     links = links_of(conn, ids)
-    back = backlinks(conn, ids)
+    back = backlinks(conn, ids) if with_backlinks else {}
     notes = {
         row[0]: Note(
             id=row[0],

@@ -1,6 +1,7 @@
 """Notes of a room: written, linked, renamed, imported, exported, recalled, removed."""
 
 import hashlib
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -604,3 +605,13 @@ async def test_suggestions_compare_the_vectors_of_a_new_embedding_model() -> Non
     await scene.room.notes.edit(boat.id, "Mast, sail and tiller.")
     await scene.room.background.run()
     assert [one.parts["chunk"] for one in await scene.room.notes.suggest(boat.id)] == [1.0]
+
+
+async def test_notes_are_read_without_what_links_to_them_if_that_is_not_needed() -> None:
+    scene = Scene()
+    harbour = await scene.room.notes.new("Harbour")
+    boat = await scene.room.notes.new("Boat", "In the [[Harbour]].")
+    (whole,) = await scene.store.notes.get_many([harbour.id])
+    (part,) = await scene.store.notes.get_many([harbour.id], with_backlinks=False)
+    assert [one.note for one in whole.backlinks] == [boat.id]
+    assert part == replace(whole, backlinks=())
