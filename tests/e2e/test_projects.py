@@ -60,3 +60,19 @@ def test_a_new_session_begins_with_the_defaults_of_its_project(program: Program)
     assert program.json(*ask, "--memory", "normal")["memory_mode"] == "normal"
     told = program.run("ask", "Hello", "--max-tokens", "2", "--project", "Boat")
     assert "persona Sailor, memory blank" in told.stderr
+
+
+def test_an_isolated_project_is_recalled_in_itself_alone(program: Program) -> None:
+    program.json("ask", "My locker code is 7319.", "--max-tokens", "2", "--project", "Boat")
+    program.json("ask", "My bicycle lock opens with 4082.", "--max-tokens", "2")
+    program.json("project", "set", "Boat", "--isolated", "on")
+    program.run("jobs", "run")
+
+    def recalled(question: str, *options: str) -> str:
+        hits = program.json("ask", question, "--max-tokens", "2", *options)["recalled"]
+        return " ".join(one["text"] for one in hits)
+
+    assert "7319" in recalled("What is my locker code?", "--project", "Boat")
+    assert "7319" not in recalled("What is my locker code?")
+    assert "4082" in recalled("What opens my bicycle lock?")
+    assert "4082" not in recalled("What opens my bicycle lock?", "--project", "Boat")

@@ -17,7 +17,7 @@ from memory.organising.entities import (
     ProjectSettings,
 )
 from memory.storage.connection import Connection, fold
-from memory.storage.queries import epochs, last_change
+from memory.storage.queries import last_change
 from memory.storage.queries.project_names import project_id
 from memory.storage.values import id_range, new_id, one_line, storable
 
@@ -216,13 +216,19 @@ def _keep_apart(conn: Connection, own_id: str, now: datetime, *, isolated: bool)
 
 
 def _end_epochs(conn: Connection, own_id: str) -> None:
-    """Ends the epochs on the one side of an isolated project whose profile has memories of the other side."""
-    sides: dict[bool, tuple[list[str], list[str]]] = {True: ([], []), False: ([], [])}
-    for at, table in enumerate(("sessions", "memories")):
-        for key, inside in conn.execute(f"SELECT id, project_id IS ? FROM {table}", (own_id,)):
-            sides[bool(inside)][at].append(key)
-    for inside in (True, False):
-        epochs.drop_holding(conn, sides[inside][0], sides[not inside][1])
+    """Ends the epochs on the one side of an isolated project whose head has memories of the other side."""
+    conn.execute(
+        """
+        DELETE FROM epochs WHERE EXISTS (
+            SELECT 1 FROM json_each(parts) AS part, json_each(part.value, '$.ids') AS held
+            JOIN memories AS m ON m.id = held.value
+            WHERE (m.project_id IS :project) <> (
+                SELECT s.project_id IS :project FROM sessions AS s WHERE s.id = epochs.session_id
+            )
+        )
+        """,
+        {"project": own_id},
+    )
 
 
 def isolated(conn: Connection) -> frozenset[str]:
