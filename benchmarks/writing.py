@@ -36,7 +36,7 @@ def long_note(size: int) -> str:
     return "\n\n".join(parts)
 
 
-async def opening(pilot: Pilot[None], place: Stage, screen: NotesScreen, rounds: int) -> None:
+async def opening(pilot: Pilot[None], screen: NotesScreen, rounds: int) -> None:
     """Measures from choosing a note in the list to its text on the screen."""
     took = []
     for number in range(2 * rounds):
@@ -87,7 +87,7 @@ async def measure(size: tuple[int, int], keys: int, rounds: int, length: int) ->
             screen = cast("NotesScreen", place.app.screen)
             await until(lambda: screen._rows)
             print(f"{size[0]}×{size[1]}")
-            await opening(pilot, place, screen, rounds)
+            await opening(pilot, screen, rounds)
             index = next(i for i, row in enumerate(screen._rows) if row.note and row.note.title == "Tides")
             screen._list.highlighted = index
             await until(lambda: screen._note is not None and screen._note.title == "Tides")

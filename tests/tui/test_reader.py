@@ -33,7 +33,7 @@ async def read(
     room = place.desk.room
     assert room is not None
     screen = ReaderScreen(place.app, room, document_id, passage=passage)
-    place.app.push_screen(screen, chat(place.app).documents._left)
+    place.app.push_screen(screen, chat(place.app).documents.left)
     await settle(pilot)
     return screen
 
