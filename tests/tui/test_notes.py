@@ -149,6 +149,22 @@ async def test_a_link_is_followed_and_esc_leads_back_the_way(make: Make) -> None
         await assert_until(pilot, lambda: on(place.app, ChatScreen))
 
 
+async def test_the_view_opens_again_at_the_note_that_was_shown(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Harbours"])
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
+        screen = await look(pilot, place, "Summer")
+        assert "# Harbours" in screen.editor.text
+        row = screen.marked
+        assert row is not None
+        assert row.note is not None
+        assert row.note.id == ids["Harbours"]
+
+
 async def test_what_is_typed_is_stored_by_itself_and_when_the_view_is_left(make: Make) -> None:
     store, ids = await notebook()
     place = make(store=store)

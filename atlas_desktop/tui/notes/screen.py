@@ -351,6 +351,9 @@ class NotesScreen(View, SparingScreen[Result | None]):
             return
         if event.option_index >= self._shown - 1 and self._shown < len(self._rows):
             self._show_more()
+        if event.option_index != self._list.highlighted:
+            # The cursor has moved on since.
+            return
         row = self._rows[event.option_index]
         if row.room is not None and row.note is not None and not self._is_shown(row.room, row.note.id):
             if self._opening is not None and self._opening[0] == row.note.id:
