@@ -87,7 +87,7 @@ def test_help(snap_compare: Snap) -> None:
     assert taken(snap_compare, furnished(), SIZE, steps)
 
 
-def test_notes(snap_compare: Snap) -> None:
+def test_no_notes(snap_compare: Snap) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await pilot.press("f8")
         await assert_until(pilot, lambda: "Noch keine Notizen" in shown(place))
