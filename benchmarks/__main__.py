@@ -10,6 +10,7 @@ NAMES = (
     "program",
     "desk",
     "desk_history",
+    "writing",
     "context",
     "states",
     "tuning",

@@ -54,20 +54,22 @@ async def opening(pilot: Pilot[None], screen: NotesScreen, rounds: int) -> None:
 
 async def typing(pilot: Pilot[None], place: Stage, screen: NotesScreen, keys: int) -> None:
     """Measures from a key press to its picture, in the middle of the note."""
-    editor, took = screen.editor, []
+    editor, took, work = screen.editor, [], []
     editor.go_to(len(editor.text) // 2)
     await painted(pilot)
     async with watched() as dog:
         for number in range(keys):
-            began = time.perf_counter()
+            began, worked = time.perf_counter(), time.thread_time()
             before = editor.cursor_location
             # As the terminal sends it: Pilot's own `press` waits until nothing happens any more.
             place.app.post_message(Key("space", " ") if number % 6 == 5 else Key("x", "x"))
             await until(lambda before=before: editor.cursor_location != before)
             await painted(pilot)
             took.append(time.perf_counter() - began)
+            work.append(time.thread_time() - worked)
             await asyncio.sleep(0.08)
     said("key press to picture", took)
+    said("  processor time of it", work)
     said("  gaps of the loop meanwhile", dog.late)
 
 

@@ -94,3 +94,11 @@ def test_help(snap_compare: Snap) -> None:
         await assert_until(pilot, lambda: "Shift+Enter" in shown(place))
 
     assert taken(snap_compare, furnished(), SIZE, steps)
+
+
+def test_no_notes(snap_compare: Snap) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await pilot.press("f8")
+        await assert_until(pilot, lambda: "Noch keine Notizen" in shown(place))
+
+    assert taken(snap_compare, stage(HOME, clock=FakeClock(NOW)), SIZE, steps)

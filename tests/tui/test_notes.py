@@ -16,7 +16,7 @@ from atlas_desktop.tui.notes.screen import NotesScreen
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, talk
-from tests.tui.driving import assert_until, on, open_private, settle, shown, type_text
+from tests.tui.driving import assert_until, chat, on, open_private, settle, shown, type_text
 from tests.tui.shelves import library
 from tests.tui.test_memory import remembered
 
@@ -147,6 +147,22 @@ async def test_a_link_is_followed_and_esc_leads_back_the_way(make: Make) -> None
         await settle(pilot)
         await pilot.press("escape", "escape")
         await assert_until(pilot, lambda: on(place.app, ChatScreen))
+
+
+async def test_the_view_opens_again_at_the_note_that_was_shown(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Harbours"])
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
+        screen = await look(pilot, place, "Summer")
+        assert "# Harbours" in screen.editor.text
+        row = screen.marked
+        assert row is not None
+        assert row.note is not None
+        assert row.note.id == ids["Harbours"]
 
 
 async def test_what_is_typed_is_stored_by_itself_and_when_the_view_is_left(make: Make) -> None:
@@ -489,6 +505,17 @@ async def test_a_passage_of_a_document_is_noted_with_its_page(make: Make) -> Non
         assert f"[[document:{ids['tides']}|" in note.text
         assert "page 1" in note.text
         assert [one.note for one in await store.notes.backlinks(ids["tides"])] == [note.id]
+
+
+async def test_the_details_of_a_conversation_name_the_notes_that_link_to_it(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    session = await talk(store, "The bread", [("How long?", "An hour.")])
+    await store.notes.put([read_note("Baking", "As said in [[The bread]].")])
+    place = make(store=store, resume=session.id)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        chat(place.app).action_toggle_aside()
+        await assert_until(pilot, lambda: "• Baking" in shown(place))
 
 
 async def test_a_memory_is_noted_and_says_in_which_notes_it_is(make: Make) -> None:

@@ -127,7 +127,8 @@ class Details:
 
     Tokens `used` of `limit` (0: unknown) and those of each tier by name. The memories that were `told` to the
     model for the newest reply, and the number of other passages. Those that were `learned` in the
-    conversation. The titles of the `documents` that the conversation is about.
+    conversation. The titles of the `documents` that the conversation is about, and of the `notes` that link
+    to it.
     """
 
     used: int = 0
@@ -137,6 +138,7 @@ class Details:
     passages: int = 0
     learned: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class DetailsPane(VerticalScroll, can_focus=False):
@@ -182,6 +184,8 @@ def words_of(known: Details, keymap: Keymap) -> Content:
         parts += [(f"{_('No messages yet.')}\n", "$quiet")]
     if known.documents:
         parts += _listed(N_("Documents"), known.documents)
+    if known.notes:
+        parts += _listed(N_("Notes"), known.notes)
     told = list(known.told)
     if known.passages:
         told.append(
@@ -272,4 +276,5 @@ class DetailsController:
             sum(one.kind != "memory" for one in told),
             tuple(one.text for one in learned),
             tuple(title_text(one) for one in await room.store.documents.bound(session_id)),
+            tuple(one.title for one in await room.store.notes.backlinks(session_id)),
         )

@@ -1,7 +1,9 @@
 """Stores what is typed in notes, soon after it is typed."""
 
 import asyncio
-from collections.abc import Callable
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +19,25 @@ PAUSE_S = 0.5
 """How long nobody types before the text is stored."""
 LATEST_S = 0.9
 """How long a typed character waits at most until storing begins."""
+_SWITCH_S = 0.0005
 AGAIN_S = 5.0
 """When storing is tried again after it failed."""
 
 Attempt = Callable[..., "Worker[Any]"]
 Place = tuple[str, str]
 """The kind of a room, and the id of a note in it."""
+
+
+@asynccontextmanager
+async def _gently() -> AsyncIterator[None]:
+    """Lets keys interrupt the thread that reads a text: by default each of them waits 5 ms for it, several
+    times."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _nobody(_room: "RoomServices", _note: "Note") -> None:
@@ -138,7 +153,7 @@ class NoteKeeping:
             self._soon.cancel()
             self._soon = None
         errors: list[MemoryFault | OSError] = []
-        async with self._writing:
+        async with self._writing, _gently():
             for place in list(self._typed):
                 one = self._typed.pop(place)
                 text = one.read()

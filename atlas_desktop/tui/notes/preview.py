@@ -1,6 +1,7 @@
 """The preview of a note: its Markdown, drawn line by line."""
 
 import asyncio
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
@@ -19,8 +20,8 @@ from atlas_desktop.tui.notes.links import has_links, link_spans, marked
 from memory.notes.entities import NoteLink
 from memory.notes.markup import front_matter
 
-AT_A_TIME = 40
-"""Rows that are drawn before keys are looked at again."""
+_AT_A_TIME_S = 0.004
+"""How long rows are drawn before keys are looked at again."""
 _LINK = "note_link"
 
 Run = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
@@ -65,9 +66,13 @@ class NotePreview(Growing):
         if self._rows is None:
             self._rows = await asyncio.to_thread(_rows_of, text, links)
         strips: list[Strip] = []
-        for at in range(0, len(self._rows), AT_A_TIME):
-            strips += self._paint(self._rows[at : at + AT_A_TIME])
+        since = time.perf_counter()
+        for row in self._rows:
+            strips += self._lines_of(row)
+            if time.perf_counter() - since < _AT_A_TIME_S:
+                continue
             await asyncio.sleep(0)
+            since = time.perf_counter()
             if text is not self._text or width != self._width or not self.is_attached:
                 return
         self._strips = strips

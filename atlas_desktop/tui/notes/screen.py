@@ -65,6 +65,9 @@ PAGE = 100
 """Rows that are added to the list at a time."""
 _HITS = 40
 _OFFERED = 12
+_LONG = 20_000
+"""Characters of a note above which its preview is drawn only in pauses."""
+_PREVIEW_S = 1.5
 _PROPOSING_S = 0.3
 """How long a note is looked at before links are suggested for it."""
 _PAUSE_S = 0.35
@@ -154,6 +157,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._connections: list[Connection] = []
         self._connected: object = None
         self._timer: Timer | None = None
+        self._preview_timer: Timer | None = None
         self._title = Static("", id="title", markup=False)
         self._name_line = Static("", id="name", markup=False)
         self._state = ""
@@ -348,6 +352,9 @@ class NotesScreen(View, SparingScreen[Result | None]):
             return
         if event.option_index >= self._shown - 1 and self._shown < len(self._rows):
             self._show_more()
+        if event.option_index != self._list.highlighted:
+            # The cursor has moved on since.
+            return
         row = self._rows[event.option_index]
         if row.room is not None and row.note is not None and not self._is_shown(row.room, row.note.id):
             if self._opening is not None and self._opening[0] == row.note.id:
@@ -490,10 +497,18 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self.remove_class("-preview")
         self._open(room, note_id, write=True)
 
-    def _tell_note(self) -> None:
-        """Shows what is known of the note: its name, its preview, its connections."""
+    def _tell_note(self, *, typing: bool = False) -> None:
+        """Shows what is known of the note: its name, its preview, its connections.
+
+        While somebody is `typing`, the preview of a long note waits for a pause.
+        """
         self._tell_name()
-        self._draw_preview()
+        if self._preview_timer is not None:
+            self._preview_timer.stop()
+        if typing and self._note is not None and len(self._note.text) > _LONG:
+            self._preview_timer = self.set_timer(_PREVIEW_S, self._draw_preview)
+        else:
+            self._draw_preview()
         if self._note is not None and self._room is not None:
             known = (self._note.id, self._note.links, self._note.backlinks)
             if known != self._connected:
@@ -548,7 +563,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._show_entry(room, entry_of(note))
         if self._is_shown(room, note.id):
             self._note, self._stored = note, note.text
-            self._tell_note()
+            self._tell_note(typing=True)
 
     def _show_entry(self, room: "RoomServices", entry: NoteEntry) -> None:
         """Brings the row of a note up to date; it keeps its place until the list is read again."""
