@@ -64,7 +64,7 @@ def test_keys_can_change_places_and_places_share_keys() -> None:
     for wanted in (
         {"session.new": "ctrl+o", "session.list": "ctrl+n"},
         {"memories.accept": "ctrl+n"},
-        {"chat.back": "f12"},
+        {"chat.back": "f11"},
         {"models.bench": "f3"},
     ):
         check(wanted)
@@ -98,14 +98,14 @@ def test_bad_keys_in_a_file_are_mended_one_by_one(tmp_path: Path) -> None:
     file.set("keys.session.nothing", None)
     with pytest.raises(KeyTaken):
         file.set("keys.app.help", "f9")
-    file.set("keys.app.help", "f12")
+    file.set("keys.app.help", "f11")
     file.set("keys.session.new", None)
-    assert SettingsFile(path, environ={}, check_keys=check).load().keys == {"app.help": "f12"}
+    assert SettingsFile(path, environ={}, check_keys=check).load().keys == {"app.help": "f11"}
 
 
 def test_the_default_is_not_taken_back_from_another(tmp_path: Path) -> None:
     file = SettingsFile(tmp_path / "config.toml", environ={}, check_keys=check)
-    file.set("keys.session.new", "f12")
+    file.set("keys.session.new", "f11")
     file.set("keys.session.list", "ctrl+n")
     with pytest.raises(KeyTaken) as caught:
         file.set("keys.session.new", None)
@@ -155,6 +155,7 @@ def test_an_action_is_named_by_its_keys_or_how_else_it_is_started() -> None:
 
 FIXED = {
     "Ctrl+S saves · Esc cancels",
+    "Linked to “{title}”. Ctrl+Z in the text takes it back.",
     "Try again, or use your recovery key (Ctrl+R).",
     "{stop} stops the reply, {quit} quits. Ctrl+C copies the selection.",
     "{quit} quits. Ctrl+C copies the selection.",

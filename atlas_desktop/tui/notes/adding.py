@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from atlas_desktop.locale import _, formats
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
+from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.notes.dialogs import AddToNoteScreen
 from atlas_desktop.tui.notes.links import Source, addition
 from memory.entities import RoomKind
@@ -53,12 +54,13 @@ async def add_to_note(app: "BaseApp", room: "RoomServices", source: Source) -> "
         return None
     await app.notes.keep_all()
     taken = await room.store.notes.titled(title)
+    key = how_to("notes.show", app.keys)
     if taken is None:
         note = await room.notes.new(title, addition(source))
-        app.say(_("Made the note “{title}”. F8 shows your notes.", title=clean_line(note.title)))
+        app.say(_("Made the note “{title}”. {key} shows your notes.", title=clean_line(note.title), key=key))
     else:
         note = await room.notes.extend(taken, addition(source))
-        app.say(_("Added to “{title}”. F8 shows your notes.", title=clean_line(note.title)))
+        app.say(_("Added to “{title}”. {key} shows your notes.", title=clean_line(note.title), key=key))
     return note
 
 
