@@ -49,6 +49,14 @@ async def opened(pilot: Pilot[None], place: Stage, note_id: str) -> None:
     listing.highlighted = listing.get_option_index(f"note {note_id}")
     await settle(pilot)
 
+    def proposed() -> bool:
+        shown_now = browser(place).visit
+        rows = browser(place)._connections
+        return shown_now is not None and shown_now.note == note_id and any(row.can_link for row in rows)
+
+    await assert_until(pilot, proposed)
+    await settle(pilot)
+
 
 @SIZES
 @THEMES
