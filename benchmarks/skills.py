@@ -71,7 +71,7 @@ async def matched(data: dict[str, Any], asked: Sequence[Asked], embedder: Embedd
         names = {one.id: one.name for one in await store.skills.list()}
         found = []
         for one in asked:
-            fits = await context.fits(one.text)
+            fits = await context.fits(one.text, await context.approved())
             best = fits[0] if fits else None
             name = "" if best is None else names[best.id]
             found.append(Asked(one.text, one.skill, one.fold, one.request, best, name))

@@ -1166,7 +1166,7 @@ _MEMORIES: tuple[Action, ...] = (
         "memories.new_skill",
         Where.MEMORIES,
         "memory_new_skill",
-        "n",
+        "c",
         in_palette=False,
         name=_("New skill"),
         label=_("New"),

@@ -212,7 +212,7 @@ class ContextEngine:
         passages = await self._passages(session, material, messages, epoch, budget, sizes, documents)
         used = epoch_tokens(epoch.parts) + sum(await sizes.of(sendable(messages)))
         used += documents.read().new + passages.tokens
-        skills = await self._told_skills(session, messages, budget, used)
+        skills = await self._told_skills(session, messages, budget, used) if material.skills else NO_SKILLS
         text = documents.text + passages.text + skills.text
         if (recalled.hits or text) and reply_id is not None:
             read = [*(use.id for use in documents.uses), *passages.documents]

@@ -79,7 +79,7 @@ class SkillContext:
 
     async def head(self, budget: Budget) -> list[WholeDocument]:
         """Returns name and description of the approved skills as far as they fit, most used first."""
-        known = await self._approved()
+        known = await self.approved()
         known.sort(key=lambda skill: (-skill.uses, skill.name))
         lines = [head_line(skill) for skill in known]
         counts = await self._counter.count([f"{line}\n" for line in lines]) if lines else []
@@ -121,12 +121,12 @@ class SkillContext:
 
     async def choose(self, text: str) -> Skill | None:
         """Returns the approved skill that fits a message; mostly none does."""
-        best = chosen(await self.fits(text), request=asks_for_work(text))
-        return next((one for one in await self._approved() if one.id == best), None)
+        known = await self.approved()
+        best = chosen(await self.fits(text, known), request=asks_for_work(text))
+        return next((one for one in known if one.id == best), None)
 
-    async def fits(self, text: str) -> list[Fit]:
-        """Returns how well the approved skills fit a message, best first; none for greetings and the like."""
-        known = await self._approved()
+    async def fits(self, text: str, known: Sequence[Skill]) -> list[Fit]:
+        """Returns how well skills fit a message, best first; none for greetings and the like."""
         if not known or needs_nothing(text):
             return []
         asked = text[:LONGEST_QUESTION]
@@ -140,7 +140,8 @@ class SkillContext:
         ]
         return fits(frozenset(content_words(stems)), candidates)
 
-    async def _approved(self) -> list[Skill]:
+    async def approved(self) -> list[Skill]:
+        """Returns the skills that messages can get."""
         return list(await self._store.skills.list([SkillState.APPROVED]))
 
     async def _cosines(self, text: str, known: Sequence[Skill]) -> dict[str, float]:

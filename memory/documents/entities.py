@@ -336,13 +336,14 @@ class StoredPassage:
 class Material:
     """What a session has to read: attachments, documents that it is about, and passages in its prompts.
 
-    `notes`: the room has notes, which every session can use.
+    `notes`, `skills`: the room has notes, or skills in use, which every session can use.
     """
 
     attachments: tuple[Attachment, ...] = ()
     documents: tuple[Document, ...] = ()
     passages: tuple[StoredPassage, ...] = ()
     notes: bool = False
+    skills: bool = False
 
 
 @dataclass(frozen=True, slots=True)

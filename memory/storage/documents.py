@@ -30,7 +30,7 @@ from memory.documents.question import Looked
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.database import Database
-from memory.storage.queries import attachments, chunks, documents, notes
+from memory.storage.queries import attachments, chunks, documents, notes, skills
 from memory.storage.reader import Reader
 from memory.vectors.entities import StoredVector, VectorChanges, VectorCounts, VectorPage
 
@@ -202,7 +202,9 @@ class DocumentStore:
             bound = documents.bound(conn, session_id)
             has_notes = notes.any_note(conn)
             passages = documents.passages_of(conn, session_id) if bound or has_notes else []
-            return Material(tuple(attached), tuple(bound), tuple(passages), has_notes)
+            return Material(
+                tuple(attached), tuple(bound), tuple(passages), has_notes, skills.any_in_use(conn, session_id)
+            )
 
         return await self._database.read(work)
 

@@ -1,4 +1,4 @@
-"""How eight screens look in German at 80×24; `test_german.py` runs this in a program of its own, because the
+"""How nine screens look in German at 80×24; `test_german.py` runs this in a program of its own, because the
 language is chosen before the screens are loaded. After a wanted change:
 `ATLAS_TEST_LANGUAGE=de_DE python -m pytest tests/tui/screens_in_german.py --snapshot-update`.
 """

@@ -161,7 +161,7 @@ async def test_a_skill_is_written_and_a_bad_name_is_explained(make: Make) -> Non
     place = make(store=await skilled())
     async with place.app.run_test(size=SIZE) as pilot:
         await opened(pilot, place)
-        await pilot.press("n")
+        await pilot.press("c")
         for name in ("Bad Name", "good-name"):
             await assert_until(pilot, lambda: on(place.app, FieldsScreen))
             first, second = place.app.screen.query(Input)

@@ -33,6 +33,8 @@ KIND = "draft_skills"
 _DAILY = timedelta(days=1)
 _SESSIONS = 100
 """The latest conversations that are looked at."""
+_MESSAGES = 200
+"""The latest messages of each that are read."""
 _REQUESTS = 300
 _HOW_TO = MemoryFilter(states=frozenset({MemoryState.KEPT}), kinds=frozenset({MemoryKind.PROCEDURE}))
 
@@ -60,6 +62,8 @@ class SkillDrafter:
 
     async def after_reply(self, replied: Replied) -> None:
         """Counts the skill of the reply before as helpful if the user agreed with it."""
+        if not any(part.tier == "skill" for part in replied.context):
+            return
         branch = await self._store.branch(replied.session.id, replied.message.id, newest=3)
         if len(branch) < 3 or not confirms(branch[1].content):
             return
@@ -103,7 +107,7 @@ class SkillDrafter:
         for session in await self._store.list_sessions(limit=_SESSIONS):
             await self._background.gate.checkpoint()
             if may_learn(session.memory_mode):
-                found += await self._of_session(await self._store.branch(session.id))
+                found += await self._of_session(await self._store.branch(session.id, newest=_MESSAGES))
         found.sort(key=lambda one: one.message)
         return found[-_REQUESTS:]
 

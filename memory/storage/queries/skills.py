@@ -44,6 +44,18 @@ _USED = "skill_id, name, version, message_id, tokens, verdict"
 _FROM = "skills AS s JOIN skill_versions AS v ON v.skill_id = s.id AND v.version = s.current"
 
 
+def any_in_use(conn: Connection, session_id: str) -> bool:
+    """Whether a skill is approved, or was used in the session."""
+    (found,) = conn.execute(
+        """
+        SELECT EXISTS (SELECT 1 FROM skills WHERE state = 'approved')
+            OR EXISTS (SELECT 1 FROM skill_uses WHERE session_id = ?)
+        """,
+        (session_id,),
+    ).fetchone()
+    return bool(found)
+
+
 def _skill(conn: Connection, row: Any) -> Skill:
     return Skill(
         id=row[0],
