@@ -27,6 +27,10 @@ class CountingStore(InMemoryStore):
 
     async def branch(self, *args: Any, **options: Any) -> list[Message]:
         found = await super().branch(*args, **options)
+        task = asyncio.current_task()
+        if task is not None and task.get_name() == "background work":
+            # A day's work, while nobody waits.
+            return found
         if options.get("since") is None:
             self.read += len(found)
         else:
@@ -36,8 +40,6 @@ class CountingStore(InMemoryStore):
 
 async def long_session(messages: int = LONG) -> tuple[CountingStore, list[str]]:
     store = CountingStore(FakeClock(NOW))
-    # What a day's work in the background reads is counted elsewhere.
-    await store.jobs.mark_duty("drafts of skills", NOW)
     session, first = await store.create_session(NewSession("Long"), NewMessage(Role.USER, "message 0"))
     ids = [first.id]
     for number in range(1, messages):
