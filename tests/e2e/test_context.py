@@ -184,6 +184,7 @@ def test_a_session_that_is_resumed_reads_only_what_is_new_until_its_state_goes(p
         "jobs",
         "documents",
         "chunks",
+        "notes",
     }
     for look in (("memory", "recall", "code word"), ("sessions", "search", secret), ("sessions", "list")):
         assert secret not in program.run(*look, "--json").stdout

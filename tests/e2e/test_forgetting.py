@@ -36,6 +36,7 @@ def test_all_that_speaks_of_something_is_forgotten_with_a_receipt(program: Progr
         "jobs",
         "documents",
         "chunks",
+        "notes",
     }
     assert (receipt["forgotten"]["messages"], receipt["forgotten"]["memories"]) == (3, 1)
     assert receipt["verified"] is True

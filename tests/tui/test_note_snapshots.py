@@ -115,7 +115,8 @@ def test_names_are_completed(snap_compare: Snap, size: tuple[int, int]) -> None:
         await opened(pilot, place, ids["Tides"])
         await pilot.press("enter", "[", "[")
         await type_text(pilot, "r")
-        await assert_until(pilot, lambda: browser(place)._menu.is_open)
+        # What is typed is saved a moment later, which the bar above the text says.
+        await assert_until(pilot, lambda: browser(place)._menu.is_open and "saved" in shown(place))
         await settle(pilot)
 
     assert taken(snap_compare, stage(HOME, store=store), size, steps)
