@@ -44,6 +44,10 @@ _LEAST_PREFIX = 2
 """Letters of the beginning of a word; a single one is searched for as a word: it would be in every chunk."""
 _LISTED = "(SELECT value FROM json_each(?))"
 _SEARCHED = ", ".join(f"'{state}'" for state in documents.SEARCHED)
+_SHOWN = (
+    f"d.state IN ({_SEARCHED}) AND d.id NOT IN (SELECT document_id FROM notes WHERE deleted_at IS NOT NULL)"
+)
+"""What is found: no document whose file is archived, no note in the bin."""
 _DATED = "coalesce(d.modified_ns / 1000, d.added_at)"
 
 
@@ -91,7 +95,7 @@ def among(conn: Connection, room: RoomKind, query: Query, chunk_ids: Collection[
 def _listed(conn: Connection, room: RoomKind, where: Condition | None) -> list[_Found]:
     allowed = TRUE if where is None else _Compiler(room).on_chunk(where)
     rows = conn.execute(
-        f"SELECT d.id, {_DATED} FROM documents AS d WHERE d.state IN ({_SEARCHED}) AND {allowed.text}",
+        f"SELECT d.id, {_DATED} FROM documents AS d WHERE {_SHOWN} AND {allowed.text}",
         allowed.parameters,
     )
     return [_Found(document, dated) for document, dated in rows.fetchall()]
@@ -105,7 +109,7 @@ def _chunks(
     rows = conn.execute(
         f"""
         SELECT c.seq, d.id, {_DATED} FROM chunks AS c JOIN documents AS d ON d.id = c.document_id
-        WHERE d.state IN ({_SEARCHED}) AND {allowed.text} ORDER BY c.seq DESC LIMIT ?
+        WHERE {_SHOWN} AND {allowed.text} ORDER BY c.seq DESC LIMIT ?
         """,
         (*allowed.parameters, EXAMINED + 1),
     ).fetchall()

@@ -20,6 +20,8 @@ from memory.forgetting import Target
 from memory.memories.entities import MemoryFilter
 from memory.notes.entities import LinkKind
 from memory.notes.suggesting import Why
+from memory.search.entities import Order
+from memory.search.language import parse
 from tests.fakes.models import HashEmbedder, ScriptedChatModel
 from tests.unit.services.scene import Scene
 
@@ -615,3 +617,12 @@ async def test_notes_are_read_without_what_links_to_them_if_that_is_not_needed()
     (part,) = await scene.store.notes.get_many([harbour.id], with_backlinks=False)
     assert [one.note for one in whole.backlinks] == [boat.id]
     assert part == replace(whole, backlinks=())
+
+
+async def test_the_history_finds_notes_but_none_in_the_bin() -> None:
+    scene = Scene()
+    await scene.room.notes.new("Owls", "The owl sleeps.")
+    await scene.room.notes.new("Gulls", "An owl in the bin.")
+    await scene.room.notes.delete(["Gulls"])
+    found = await scene.store.find.documents(parse("owl", scene.clock.now()), order=Order.RECENT, limit=9)
+    assert [one.title.text for one in found.hits] == ["Owls"]
