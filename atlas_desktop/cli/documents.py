@@ -468,10 +468,7 @@ async def make_private(ctx: Context, args: argparse.Namespace) -> int:
     from memory.entities import RoomKind
 
     moved = await _move(ctx, args.documents, RoomKind.PRIVATE)
-    lines = [
-        _("“{title}” is now in the private room. It is shown only with --private.", title=one.title)
-        for one in moved
-    ]
+    lines = output.moved([one.title for one in moved], RoomKind.PRIVATE)
     ctx.emit([output.library_document(one, RoomKind.PRIVATE) for one in moved], "\n".join(lines))
     return Exit.DONE
 
@@ -480,7 +477,7 @@ async def make_open(ctx: Context, args: argparse.Namespace) -> int:
     from memory.entities import RoomKind
 
     moved = await _move(ctx, args.documents, RoomKind.OPEN)
-    lines = [_("“{title}” is now in the open room.", title=one.title) for one in moved]
+    lines = output.moved([one.title for one in moved], RoomKind.OPEN)
     ctx.emit([output.library_document(one, RoomKind.OPEN) for one in moved], "\n".join(lines))
     return Exit.DONE
 

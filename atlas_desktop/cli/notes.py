@@ -528,10 +528,7 @@ async def make_private(ctx: Context, args: argparse.Namespace) -> int:
     from memory.entities import RoomKind
 
     moved = await _move(ctx, args.notes, RoomKind.PRIVATE)
-    lines = [
-        _("“{title}” is now in the private room. It is shown only with --private.", title=one.title)
-        for one in moved
-    ]
+    lines = output.moved([one.title for one in moved], RoomKind.PRIVATE)
     ctx.emit([output.note(one, RoomKind.PRIVATE) for one in moved], "\n".join(lines))
     return Exit.DONE
 
@@ -540,7 +537,7 @@ async def make_open(ctx: Context, args: argparse.Namespace) -> int:
     from memory.entities import RoomKind
 
     moved = await _move(ctx, args.notes, RoomKind.OPEN)
-    lines = [_("“{title}” is now in the open room.", title=one.title) for one in moved]
+    lines = output.moved([one.title for one in moved], RoomKind.OPEN)
     ctx.emit([output.note(one, RoomKind.OPEN) for one in moved], "\n".join(lines))
     return Exit.DONE
 

@@ -14,6 +14,7 @@ from atlas_desktop.phrases.provenance import part_text
 from atlas_desktop.phrases.skills import author_text, state_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
+from memory.entities import RoomKind
 from memory.forgetting import Affected
 
 if TYPE_CHECKING:
@@ -191,6 +192,16 @@ def erased_notes(*values: "ErasedDocuments") -> dict[str, Any]:
     found = erased_documents(*values)
     counts = found["forgotten"]
     return {**found, "forgotten": {"notes": counts.pop("documents"), **counts}}
+
+
+def moved(titles: Sequence[str], room: RoomKind) -> list[str]:
+    """Says in which room documents or notes are now, a line each."""
+    if room is RoomKind.PRIVATE:
+        return [
+            _("“{title}” is now in the private room. It is shown only with --private.", title=title)
+            for title in titles
+        ]
+    return [_("“{title}” is now in the open room.", title=title) for title in titles]
 
 
 def erased_documents(*values: "ErasedDocuments") -> dict[str, Any]:
