@@ -374,6 +374,29 @@ _MESSAGES: tuple[Action, ...] = (
         ),
     ),
     Action(
+        "message.helped",
+        Where.MESSAGES,
+        "message_helped",
+        "plus",
+        slash="/helped",
+        name=_("The skill helped"),
+        label=_("Helped"),
+        help=_("Record that the skill of a reply helped. Press again to take it back."),
+    ),
+    Action(
+        "message.harmed",
+        Where.MESSAGES,
+        "message_harmed",
+        "minus",
+        slash="/harmed",
+        name=_("The skill did not help"),
+        label=_("Harmed"),
+        help=_(
+            "Record that the skill of a reply made it worse; a skill that often does is offered for "
+            "retirement. Press again to take it back."
+        ),
+    ),
+    Action(
         "message.note",
         Where.MESSAGES,
         "message_note",

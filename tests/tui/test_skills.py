@@ -28,7 +28,7 @@ from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, stage
-from tests.tui.driving import assert_until, on, say, shown
+from tests.tui.driving import assert_until, on, say, shown, type_text
 from tests.tui.test_snapshots import THEMES, Snap, still, taken, unwritten
 
 __all__ = ["still", "unwritten"]
@@ -186,3 +186,33 @@ async def test_a_reply_says_which_skill_it_used_also_when_it_is_opened_again(mak
         await assert_until(pilot, lambda: f"Used skill: {SAILING}" in shown(place))
         await pilot.press("ctrl+n")
         await assert_until(pilot, lambda: "Used skill" not in shown(place))
+
+
+async def test_you_say_that_the_skill_of_a_reply_helped_and_take_it_back(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    await SkillService(store).new(SAILING, WHAT, "1. Pack two ropes.")
+    place = make(store=store)
+    async with place.app.run_test(size=SIZE) as pilot:
+        await say(pilot, "How do I pack for a weekend of sailing?")
+        await assert_until(pilot, lambda: f"Used skill: {SAILING}" in shown(place))
+        await pilot.press("escape", "shift+tab", "minus")
+        await assert_until(pilot, lambda: f"Used skill: {SAILING} · it did not help" in shown(place))
+        await pilot.press("plus")
+        await assert_until(pilot, lambda: f"Used skill: {SAILING} · it helped" in shown(place))
+        judged = await skill(place, SAILING)
+        assert (judged.helped, judged.harmed) == (1, 0)
+        await pilot.press("plus")
+        await assert_until(pilot, lambda: "it helped" not in shown(place))
+        assert (await skill(place, SAILING)).helped == 0
+
+
+async def test_a_reply_without_a_skill_has_none_to_judge(make: Make) -> None:
+    place = make(store=InMemoryStore(FakeClock(NOW)))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await say(pilot, "Hello.")
+        await type_text(pilot, "/helped")
+        await pilot.press("enter")
+        await assert_until(
+            pilot,
+            lambda: any("this reply used no skill" in one.message for one in place.app._notifications),
+        )

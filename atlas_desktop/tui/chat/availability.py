@@ -25,6 +25,7 @@ _WHY_NOT_TEXTS = {
     "forgotten": N_("your latest message was forgotten. Write a new one or replace it (/edit)."),
     "no_words": N_("this message has no stored text."),
     "nothing_of_yours": N_("there is no message of yours to edit."),
+    "no_skill": N_("this reply used no skill."),
     "nowhere_kept": N_("no room is open to save to."),
 }
 
@@ -137,6 +138,11 @@ def _has_message_of_user(state: ChatState) -> str | None:
     return None if state.messages.meant(Role.USER) is not None else "nothing_of_yours"
 
 
+def _used_a_skill(state: ChatState) -> str | None:
+    meant = state.messages.meant_unless_selected(Role.ASSISTANT)
+    return None if meant is not None and meant.id in state.messages.with_skills else "no_skill"
+
+
 def _has_words(*roles: Role) -> Rule:
     """Requires stored text in the selected message or, without a selection, the newest of these roles
     (any)."""
@@ -195,6 +201,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "message_copy_code": (*_MESSAGE, _has_words(Role.ASSISTANT)),
     "message_important": (*_MESSAGE, _has_words(Role.USER)),
     "message_why": (*_MESSAGE, _has_words(Role.ASSISTANT)),
+    **dict.fromkeys(("message_helped", "message_harmed"), (*_MESSAGE, _used_a_skill)),
     "message_support": (*_MESSAGE, _has_words(Role.ASSISTANT)),
 }
 _HIDDEN = frozenset(
@@ -208,6 +215,8 @@ _HIDDEN = frozenset(
         "page_up",
         "page_down",
         "select_message",
+        "message_helped",
+        "message_harmed",
     )
 )
 """Actions that the footer leaves out while they are not available; others are dimmed."""

@@ -25,7 +25,7 @@ from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.textual_workarounds import forget_painted
 from memory.documents.entities import CitedReply, StoredCitation
 from memory.entities import Message, MessageStatus
-from memory.skills.entities import UsedSkill
+from memory.skills.entities import UsedSkill, Verdict
 from models.messages import Role, StopReason
 
 _STATE_TEXTS = {
@@ -138,6 +138,10 @@ def _no_words() -> Content:
     return Content.styled(_("No text is stored here."), "italic $quiet")
 
 
+class SkillLine(Static):
+    """The line below a reply that names the skill it used, and what the user said of it."""
+
+
 class MessageBlock(Vertical):
     """A message: a head line with author and time, and the text."""
 
@@ -242,10 +246,26 @@ class MessageBlock(Vertical):
         if words := ending(self.message):
             yield Static(Content(words), classes="end")
         if self._skills:
-            names = ", ".join(one.name for one in self._skills)
-            yield Static(Content(_("Used skill: {name}", name=names)), classes="end", markup=False)
+            yield SkillLine(Content(self._skill_line()), classes="end", markup=False)
         if self._cited is not None and has_sources(self._cited):
             yield CitationLinks(self._cited)
+
+    def _skill_line(self) -> str:
+        verdicts = {Verdict.HELPED: _("it helped"), Verdict.HARMED: _("it did not help")}
+        line = _("Used skill: {name}", name=", ".join(one.name for one in self._skills))
+        return " · ".join(
+            [line, *dict.fromkeys(verdicts[one.verdict] for one in self._skills if one.verdict)]
+        )
+
+    @property
+    def used_skill(self) -> bool:
+        return bool(self._skills)
+
+    async def judged(self, skills: tuple[UsedSkill, ...]) -> None:
+        """Shows what the user said of the skills of the reply."""
+        self._skills = skills
+        for line in self.query(SkillLine):
+            line.update(Content(self._skill_line()))
 
     @property
     def sources(self) -> CitationLinks | None:

@@ -11,6 +11,7 @@ from atlas_desktop.tui.chat.message import SHOWN, MessageBlock
 from atlas_desktop.tui.clipboard import copy_out
 from atlas_desktop.tui.keymap import how_to
 from memory.entities import Message, MessageStatus
+from memory.skills.entities import Verdict
 from models.messages import Role, StopReason
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class MountedMessages:
     selected: Message | None = None
     at_the_newest: bool = True
     """Whether the newest message of the conversation is among them."""
+    with_skills: frozenset[str] = frozenset()
+    """The ids of the replies that used a skill."""
 
     @classmethod
     def of(cls, transcript: "Transcript") -> "MountedMessages":
@@ -49,7 +52,12 @@ class MountedMessages:
             return cls()
         block = transcript.selected_block
         messages = tuple(each.message for each in transcript.blocks)
-        return cls(messages, block.message if block is not None else None, transcript.at_the_newest)
+        return cls(
+            messages,
+            block.message if block is not None else None,
+            transcript.at_the_newest,
+            frozenset(each.message.id for each in transcript.blocks if each.used_skill),
+        )
 
     def meant(self, *roles: Role) -> Message | None:
         """Returns the selected message, or its neighbour in the same turn that has one of these roles (any).
@@ -224,6 +232,27 @@ class MessagesController:
         key = how_to("messages.select", self._app.keys)
         self._app.say(
             done if chosen else f"{done} {_('This is the latest one. {key} selects another.', key=key)}"
+        )
+
+    def judge_skill(self, verdict: Verdict) -> None:
+        """Records what the skill of a reply did; the same verdict again takes it back."""
+        if (message := self._mounted.meant_unless_selected(Role.ASSISTANT)) is not None:
+            self._app.attempt(self._judge(message, verdict), group=GROUP)
+
+    async def _judge(self, message: Message, verdict: Verdict) -> None:
+        room = self._view.room
+        used = self._citations.skills.get(message.id, ())
+        new = None if used and used[0].verdict is verdict else verdict
+        await room.skills.judge(message.id, new)
+        await self._citations.read(room, [message])
+        if (block := self._view.transcript.find(message.id)) is not None:
+            await block.judged(self._citations.skills.get(message.id, ()))
+        self._app.say(
+            {
+                Verdict.HELPED: _("Recorded: the skill helped."),
+                Verdict.HARMED: _("Recorded: the skill did not help."),
+                None: _("Taken back."),
+            }[new]
         )
 
     def show_why(self) -> None:

@@ -51,6 +51,7 @@ from atlas_desktop.tui.widgets.change_bar import UndoBar
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from memory.entities import Message, RoomKind
 from memory.errors import RoomClosed
+from memory.skills.entities import Verdict
 from models.messages import Role
 
 if TYPE_CHECKING:
@@ -657,6 +658,12 @@ class ChatScreen(Ground, ConversationScreen):
 
     def action_message_important(self) -> None:
         self.messages.mark_important()
+
+    def action_message_helped(self) -> None:
+        self.messages.judge_skill(Verdict.HELPED)
+
+    def action_message_harmed(self) -> None:
+        self.messages.judge_skill(Verdict.HARMED)
 
     def action_message_why(self) -> None:
         self.messages.show_why()
