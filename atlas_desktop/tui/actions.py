@@ -380,7 +380,6 @@ _MESSAGES: tuple[Action, ...] = (
         "plus",
         slash="/helped",
         name=_("The skill helped"),
-        label=_("Helped"),
         help=_("Record that the skill of a reply helped. Press again to take it back."),
     ),
     Action(
@@ -390,7 +389,6 @@ _MESSAGES: tuple[Action, ...] = (
         "minus",
         slash="/harmed",
         name=_("The skill did not help"),
-        label=_("Harmed"),
         help=_(
             "Record that the skill of a reply made it worse; a skill that often does is offered for "
             "retirement. Press again to take it back."

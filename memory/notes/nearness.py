@@ -21,11 +21,13 @@ _MANY_MEANS = 50
 @dataclass(frozen=True, slots=True)
 class Nearness:
     """How near the notes `rows` are to one: by their nearest chunks, and by their means, compared with how
-    near these usually are to others. Each from 0, the farthest, to 1, the nearest."""
+    near these usually are to others. Each from 0, the farthest, to 1, the nearest. `cosine` is that of the
+    nearest chunks as it is."""
 
     rows: "NDArray[np.int64]"
     chunk: "NDArray[np.float64]"
     mean: "NDArray[np.float64]"
+    cosine: "NDArray[np.float64]"
 
 
 class NoteVectors:
@@ -97,7 +99,8 @@ class NoteVectors:
         spread = np.sqrt(np.maximum(variance - _NOISE, 0.0)) + _LEAST_SPREAD
         others = np.flatnonzero(self._has)
         others = others[others != row]
-        return Nearness(others, _between(best[others]), _between(((cosine - usual) / spread)[others]))
+        nearest = best[others]
+        return Nearness(others, _between(nearest), _between(((cosine - usual) / spread)[others]), nearest)
 
     def _set(self, row: int, mean: "NDArray[np.float32]", *, known: bool) -> None:
         self._mean, self._has = with_room(self._mean, row + 1), with_room(self._has, row + 1)

@@ -63,12 +63,23 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class LinkSuggestion:
-    """A note to link to. `score` and each of `parts`, named as in `SuggestionWeights`, are 0 … 1."""
+    """A note to link to. `score` and each of `parts`, named as in `SuggestionWeights`, are 0 … 1.
+
+    Both compare the notes of a room with each other, so some note always comes first. `cosine` is that of the
+    nearest chunks of both, which does not depend on other notes; None without vectors.
+    """
 
     note: str
     score: float
     parts: Mapping[str, float]
     reason: Reason
+    cosine: float | None = None
+
+    @property
+    def likely(self) -> bool:
+        """Whether there is ground enough to suggest the link unasked: a fact, or else a similar passage."""
+        fact = self.reason.why not in {Why.WORDS, Why.MEANING}
+        return fact or self.cosine is None or self.cosine >= LEAST_COSINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +141,22 @@ _WHY = {
 }
 
 
+LEAST_COSINE = 0.2
+"""Notes about different things are below this; of the right suggestions of a vault, none was."""
+
 # --- index -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What speaks for a link to each note, by the names in `SuggestionWeights`: one element per note, each
-    0 … 1. `vectors`: whether this note has any. `properties`: whether it has any."""
+    0 … 1. `vectors`: whether this note has any. `properties`: whether it has any. `cosine`: of the nearest
+    chunks, -1 where there are none."""
 
     parts: "Mapping[str, NDArray[np.float64]]"
     vectors: bool
     properties: bool = False
+    cosine: "NDArray[np.float64] | None" = None
 
 
 class LinkSuggester:
@@ -198,7 +214,8 @@ class LinkSuggester:
             if (other := ids[place]) not in left_out:
                 parts = {name: float(values[place]) for name, values in evidence.parts.items()}
                 reason = self._reason(note_id, other, parts, weights)
-                found.append(LinkSuggestion(other, float(total[place]), parts, reason))
+                cosine = None if evidence.cosine is None else float(evidence.cosine[place])
+                found.append(LinkSuggestion(other, float(total[place]), parts, reason, cosine))
         return found
 
     def evidence(self, note_id: str) -> "tuple[tuple[str, ...], Evidence]":
@@ -431,7 +448,7 @@ class _Columns:
                 parts[part][rows] = np.maximum(parts[part][rows], self._worth[name])
         parts["title"] = self._of_names(self._terms.of(row)[self._terms.of(row, 3)])
         parts["words"], parts["overlap"] = self._of_words(row)
-        self._of_vectors(row, parts)
+        cosine = self._of_vectors(row, parts)
         if self._folder[row]:
             parts["folder"] = (self._folder == self._folder[row]).astype(float)
         self._of_tags(row, parts["tags"])
@@ -440,7 +457,12 @@ class _Columns:
         for values in parts.values():
             values[row] = 0.0
         ordered = {name: values[self._order] for name, values in parts.items()}
-        return Evidence(ordered, self._vectors.has(row), row in self._fields)
+        return Evidence(
+            ordered,
+            self._vectors.has(row),
+            row in self._fields,
+            None if cosine is None else cosine[self._order],
+        )
 
     def _of_names(self, own: "NDArray[np.int32]") -> "NDArray[np.float64]":
         """Returns the share of the words of each note's best name that are among these terms."""
@@ -487,10 +509,19 @@ class _Columns:
         words[row] = overlap[row] = 0.0
         return _scaled(words), _scaled(overlap)
 
-    def _of_vectors(self, row: int, parts: "Mapping[str, NDArray[np.float64]]") -> None:
-        if self._vectors.has(row):
-            found = self._vectors.compare(row)
-            parts["chunk"][found.rows], parts["meaning"][found.rows] = found.chunk, found.mean
+    def _of_vectors(
+        self, row: int, parts: "Mapping[str, NDArray[np.float64]]"
+    ) -> "NDArray[np.float64] | None":
+        """Fills in the parts; returns the cosines of the nearest chunks, None if the note has no vectors."""
+        import numpy as np
+
+        if not self._vectors.has(row):
+            return None
+        found = self._vectors.compare(row)
+        parts["chunk"][found.rows], parts["meaning"][found.rows] = found.chunk, found.mean
+        cosine = np.full(len(self._folder), -1.0)
+        cosine[found.rows] = found.cosine
+        return cosine
 
     def _of_tags(self, row: int, into: "NDArray[np.float64]") -> None:
         import numpy as np

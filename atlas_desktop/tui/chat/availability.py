@@ -215,8 +215,6 @@ _HIDDEN = frozenset(
         "page_up",
         "page_down",
         "select_message",
-        "message_helped",
-        "message_harmed",
     )
 )
 """Actions that the footer leaves out while they are not available; others are dimmed."""

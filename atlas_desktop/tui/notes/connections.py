@@ -115,7 +115,7 @@ def _links(note: "Note") -> Iterator[Connection]:
 
 async def proposals_of(note: "Note", room: "RoomServices") -> list[Connection]:
     """Reads what a note could be linked with: suggestions with their reasons, and places that mention it."""
-    suggested = await room.notes.suggest(note.id, SUGGESTED)
+    suggested = [one for one in await room.notes.suggest(note.id, SUGGESTED) if one.likely]
     mentioned = await room.notes.mentions(note.id)
     ids = [*(one.note for one in suggested), *(other for one in suggested for other in one.reason.notes)]
     ids += [one.note for one in mentioned]

@@ -93,6 +93,21 @@ def test_notes_without_common_words_are_near_by_meaning() -> None:
     assert (best.note, best.reason) == ("b", Reason(Why.MEANING))
 
 
+def test_a_note_about_something_else_is_not_likely_unless_a_fact_speaks_for_it() -> None:
+    suggester = LinkSuggester()
+    for name, text, vector in (
+        ("hull", "The hull needs cotton. Bread is for later.", [1.0, 0.0, 0.0]),
+        ("caulking", "Cotton for seams.", [0.8, 0.6, 0.0]),
+        ("bread", "It needs flour.", [0.0, 0.0, 1.0]),
+        ("taxes", "July needs receipts.", [0.1, 0.0, 1.0]),
+    ):
+        suggester.put(NoteText(name, name.title(), text), np.array([vector], np.float32))
+    found = {one.note: (one.likely, one.reason.why) for one in suggester.suggest("hull")}
+    assert found["bread"] == (True, Why.MENTION)
+    assert found["caulking"] == (True, Why.MEANING)
+    assert found["taxes"] == (False, Why.WORDS)
+
+
 def test_notes_linked_with_the_same_notes_are_suggested_for_that() -> None:
     suggester = LinkSuggester()
     suggester.put(NoteText("a", "Aaa", ""), links=("hub",))
