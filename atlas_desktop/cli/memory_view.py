@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.memories import KnowledgeService
     from atlas_desktop.services.room import RoomServices
     from memory.memories.entities import Memory, MemoryFilter
-    from memory.recall.entities import FoundNote
+    from memory.recall.entities import FoundItem
 
 
 Known = tuple["RoomServices", "Memory"]
@@ -293,7 +293,7 @@ async def search_words(ctx: Context, args: argparse.Namespace) -> int:
             for hit in said
         ]
     if notes := kinds - {"message"}:
-        found = await room.store.evidence.notes_matching(args.query, kinds=notes, limit=args.limit)
+        found = await room.store.evidence.items_matching(args.query, kinds=notes, limit=args.limit)
         best = max((one.score for one in found), default=0.0)
         told += [(_scaled(_shape(one), best), _line(one)) for one in found]
     # Messages and notes have separate score scales, so each score is relative to the best of its own.
@@ -309,8 +309,8 @@ def _scaled(shape: dict[str, Any], best: float) -> dict[str, Any]:
     return {**shape, "score": round(shape["parts"]["lexical"] / best, 6) if best > 0 else 1.0}
 
 
-def _shape(found: "FoundNote") -> dict[str, Any]:
-    note = found.note
+def _shape(found: "FoundItem") -> dict[str, Any]:
+    note = found.item
     return {
         "id": note.id,
         "kind": note.kind,
@@ -328,6 +328,6 @@ def _shape(found: "FoundNote") -> dict[str, Any]:
     }
 
 
-def _line(found: "FoundNote") -> str:
-    kind = output.word(output.NOTE_WORDS, found.note.kind)
-    return f"{found.note.id}  {kind}\n    {clean_line(found.note.text)}"
+def _line(found: "FoundItem") -> str:
+    kind = output.word(output.NOTE_WORDS, found.item.kind)
+    return f"{found.item.id}  {kind}\n    {clean_line(found.item.text)}"

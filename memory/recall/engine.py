@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from memory.clock import Clock, micros
 from memory.recall.catalogue import Catalogue
 from memory.recall.entities import (
-    NOTES,
+    ITEM_KINDS,
     Hit,
-    Note,
     QueryVectors,
     RawScores,
     Recalled,
+    RecallItem,
     RecallQuery,
     Source,
     Text,
 )
 from memory.recall.feature_builder import Question, gather, narrowed
+from memory.recall.item_index import Sought, findable
 from memory.recall.lexical import Places
-from memory.recall.note_index import Sought, findable
 from memory.recall.question import (
     QueryEmbedder,
     Wanted,
@@ -32,7 +32,7 @@ from memory.recall.question import (
     understood,
 )
 from memory.recall.room import RoomView
-from memory.recall.rows import POOL, NoteRows, Rows, best_of, in_turns, may_be_found
+from memory.recall.rows import POOL, ItemRows, Rows, best_of, in_turns, may_be_found
 from memory.recall.scoring import Evidence, Scores, Weights, score
 from memory.recall.searching import Search
 from memory.recall.semantic_scores import Nearest
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """The rows compared, their scores, and the places of the best, best first. Places count the messages
-    first, then the notes."""
+    first, then the items."""
 
     catalogue: Catalogue
     rows: Rows
-    notes: NoteRows
+    items: ItemRows
     evidence: Evidence
     scores: Scores
     best: "NDArray[np.int64]"
@@ -65,7 +65,7 @@ class Ranked:
         n, catalogue = len(self.rows.rows), self.catalogue
         found = [int(seq) for seq in catalogue.seq[self.rows.rows[self.best[self.best < n]]]]
         for at in self.best[self.best >= n]:
-            row = self._learned_from(self._note(int(at)))
+            row = self._learned_from(self._item(int(at)))
             found += [] if row is None else [int(catalogue.seq[row])]
         return found
 
@@ -75,7 +75,7 @@ class Ranked:
         n, found = len(self.rows.rows), []
         for at in map(int, self.best):
             if at >= n:
-                found.append(self._of_note(at, known))
+                found.append(self._of_item(at, known))
             elif (text := known.get(int(self.catalogue.seq[self.rows.rows[at]]))) is not None:
                 found.append(self._of_message(at, text, near))
         return found
@@ -95,32 +95,32 @@ class Ranked:
             grounds=self._grounds(at),
         )
 
-    def _of_note(self, at: int, texts: dict[int, Text]) -> Hit:
-        note = self._note(at)
-        row = self._learned_from(note)
+    def _of_item(self, at: int, texts: dict[int, Text]) -> Hit:
+        item = self._item(at)
+        row = self._learned_from(item)
         text = None if row is None else texts.get(int(self.catalogue.seq[row]))
-        session = note.sessions[0] if note.sessions else None
+        session = item.sessions[0] if item.sessions else None
         return Hit(
-            id=note.id,
-            kind=note.kind,
-            text=note.text,
-            passage=note.text,
+            id=item.id,
+            kind=item.kind,
+            text=item.text,
+            passage=item.text,
             score=float(self.scores.total[at]),
             parts=self.reasons(at),
-            source=Source(session, None, None, None, note.created, "") if text is None else text.source,
+            source=Source(session, None, None, None, item.created, "") if text is None else text.source,
             grounds=self._grounds(at),
-            sources=note.messages,
+            sources=item.messages,
         )
 
     def reasons(self, at: int) -> dict[str, float]:
         return {name: float(values[at]) for name, values in self.scores.parts.items()}
 
-    def _note(self, at: int) -> Note:
-        return self.notes.shelf.notes[int(self.notes.rows[at - len(self.rows.rows)])]
+    def _item(self, at: int) -> RecallItem:
+        return self.items.item_index.items[int(self.items.rows[at - len(self.rows.rows)])]
 
-    def _learned_from(self, note: Note) -> int | None:
+    def _learned_from(self, item: RecallItem) -> int | None:
         """Returns the row of the first known message that a memory was learned from."""
-        return next((row for one in note.messages if (row := self.catalogue.rows.get(one)) is not None), None)
+        return next((row for one in item.messages if (row := self.catalogue.rows.get(one)) is not None), None)
 
     def _grounds(self, at: int) -> RawScores:
         meaning = self.evidence.meaning
@@ -294,34 +294,34 @@ class RecallEngine:
     async def _ranked(
         self, wanted: Wanted, project: str | None, looked: Looked, rows: Rows, *, least: float = 0.0
     ) -> list[Hit]:
-        """Returns the best of these messages and of the notes. With `least`, returns nothing unless an
+        """Returns the best of these messages and of the items. With `least`, returns nothing unless an
         allowed message that does not only ask contains at least that share of the question's words."""
         import numpy as np
 
-        catalogue, shelf = self._room.catalogue, self._room.shelf
-        notes = NoteRows(shelf, findable(shelf, self._sought(wanted, project)), catalogue, rows)
-        if not len(rows.rows) + len(notes.rows):
+        catalogue, item_index = self._room.catalogue, self._room.item_index
+        items = ItemRows(item_index, findable(item_index, self._sought(wanted, project)), catalogue, rows)
+        if not len(rows.rows) + len(items.rows):
             return []
         search = self._search(wanted, project, looked.vector)
         near = None if search is None else await search.look()
         rows = narrowed(catalogue, rows, looked.places, near, looked.question.spans)
         if looked.question.asks_when or looked.question.asks_advice:
             await self._room.read_wordings(rows.rows)
-        evidence = gather(catalogue, rows, notes, looked.words, looked.places, near, looked.question)
-        allowed, times = self._allowed(wanted, rows, notes)
+        evidence = gather(catalogue, rows, items, looked.words, looked.places, near, looked.question)
+        allowed, times = self._allowed(wanted, rows, items)
         n = len(rows.rows)
         if least and not (evidence.held[:n] >= least)[allowed[:n] & ~evidence.asks[:n]].any():
             return []
         weights = self._weights if isinstance(self._weights, Weights) else self._weights()
         scores = self._scorer(evidence, weights)
         if self._refined and search and near:
-            found = await search.look_again(looked.question, rows, notes, near, evidence, scores.total)
+            found = await search.look_again(looked.question, rows, items, near, evidence, scores.total)
             scores = scores if found is evidence else self._scorer(found, weights)
         turns = looked.question.turns
         best = best_of(scores.total, allowed, times, wanted.k * (POOL if turns else 1))
         if turns:
-            best = in_turns(best, np.concatenate([rows.session, notes.session]))[: wanted.k]
-        ranked = Ranked(catalogue, rows, notes, evidence, scores, best)
+            best = in_turns(best, np.concatenate([rows.session, items.session]))[: wanted.k]
+        ranked = Ranked(catalogue, rows, items, evidence, scores, best)
         return await asyncio.to_thread(ranked.hits, await self._evidence.texts(ranked.messages()), near)
 
     def _search(self, wanted: Wanted, project: str | None, vector: Sequence[float] | None) -> Search | None:
@@ -343,7 +343,7 @@ class RecallEngine:
     def _sought(self, wanted: Wanted, project: str | None) -> Sought:
         without = self._without(wanted, project)
         return Sought(
-            wanted.kinds & NOTES,
+            wanted.kinds & ITEM_KINDS,
             micros(wanted.now),
             project,
             wanted.session,
@@ -357,9 +357,9 @@ class RecallEngine:
         )
 
     def _allowed(
-        self, wanted: Wanted, rows: Rows, notes: NoteRows
+        self, wanted: Wanted, rows: Rows, items: ItemRows
     ) -> "tuple[NDArray[np.bool_], NDArray[np.int64]]":
-        """Returns which of the messages and notes may be found, and their times."""
+        """Returns which of the messages and items may be found, and their times."""
         import numpy as np
 
         catalogue = self._room.catalogue
@@ -373,6 +373,6 @@ class RecallEngine:
         )
         times = catalogue.time[rows.rows]
         return (
-            np.concatenate([allowed, np.ones(len(notes.rows), np.bool_)]),
-            np.concatenate([times, notes.created]),
+            np.concatenate([allowed, np.ones(len(items.rows), np.bool_)]),
+            np.concatenate([times, items.created]),
         )

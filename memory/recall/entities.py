@@ -94,13 +94,13 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class RecallItem:
     """A self-contained text: a memory that may be recalled, or a summary that is not out of date.
 
-    `text` is worded as in a prompt. Times are microseconds since 1970: `since` is when the note was learned
+    `text` is worded as in a prompt. Times are microseconds since 1970: `since` is when the item was learned
     or last used, and its age counts from then. `rate` (per hour) and the multiplier `importance` are those of
-    `memory.recall.decay`. `approved` marks notes accepted by the user, `procedure` notes found only when
-    approved, `prefers` notes on what somebody likes or avoids. `messages` and `sessions` are where it was
+    `memory.recall.decay`. `approved` marks items accepted by the user, `procedure` items found only when
+    approved, `prefers` items on what somebody likes or avoids. `messages` and `sessions` are where it was
     learned.
     """
 
@@ -126,10 +126,10 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundNote:
-    """A note that contains everything searched for; `score` is BM25, higher is better."""
+class FoundItem:
+    """An item that contains everything searched for; `score` is BM25, higher is better."""
 
-    note: Note
+    item: RecallItem
     score: float
 
 
@@ -151,7 +151,7 @@ class EntryChanges:
     version: int
     messages: frozenset[int]
     sessions: frozenset[str]
-    notes: frozenset[str] = frozenset()
+    items: frozenset[str] = frozenset()
     isolated: frozenset[str] = frozenset()
 
 
@@ -176,7 +176,7 @@ class Text:
 
 KINDS = frozenset({"message"})
 """The kinds of hits searched for when none are named."""
-NOTES = frozenset({"memory", "summary"})
+ITEM_KINDS = frozenset({"memory", "summary"})
 """The kinds whose texts are self-contained."""
 
 

@@ -10,7 +10,7 @@ from memory.recall.catalogue import Catalogue
 from memory.recall.decay import RATES, base_of, retentions
 from memory.recall.lexical import Part, Places, lexical
 from memory.recall.moments import Span
-from memory.recall.rows import NoteRows, Rows, of_place
+from memory.recall.rows import ItemRows, Rows, of_place
 from memory.recall.scoring import Evidence
 from memory.recall.semantic_scores import Nearest, meaning
 
@@ -49,32 +49,32 @@ class Question:
 def gather(
     catalogue: Catalogue,
     rows: Rows,
-    notes: NoteRows,
+    items: ItemRows,
     words: Sequence[str],
     places: Sequence[Places],
     near: Nearest | None,
     question: Question,
 ) -> Evidence:
-    """Returns the evidence for each of the rows, then for each of the notes. `words` are the stems searched
+    """Returns the evidence for each of the rows, then for each of the items. `words` are the stems searched
     for, `places` the places of those that are not too common."""
     import numpy as np
 
     chosen = rows.rows
-    own, around, session, held = lexical(rows, notes, words, places, question.words, question.parts)
-    said = None if near is None else meaning(rows, notes, near)
+    own, around, session, held = lexical(rows, items, words, places, question.words, question.parts)
+    said = None if near is None else meaning(rows, items, near)
     now = question.now.timestamp() * 1e6
     important = catalogue.important[chosen]
-    ages = np.concatenate([now - catalogue.time[chosen], now - notes.since]) / HOUR
-    rates = np.concatenate([np.where(important, 0.0, RATES[MemoryTier.EPISODIC]), notes.rate])
+    ages = np.concatenate([now - catalogue.time[chosen], now - items.since]) / HOUR
+    rates = np.concatenate([np.where(important, 0.0, RATES[MemoryTier.EPISODIC]), items.rate])
     machine = catalogue.machine[chosen]
-    none = np.zeros(len(notes.rows), np.bool_)
+    none = np.zeros(len(items.rows), np.bool_)
     lengths = rows.session_lengths
     return Evidence(
         words=own,
         near_words=around,
         session_words=session,
         session_length=np.concatenate(
-            [lengths[rows.session], of_place(lengths, notes.session, notes.lengths)]
+            [lengths[rows.session], of_place(lengths, items.session, items.lengths)]
         ),
         held=held,
         meaning=None if said is None else said.best,
@@ -82,13 +82,13 @@ def gather(
         near_meaning=None if said is None else said.near,
         session_meaning=None if said is None else said.session,
         speaker=np.concatenate([_spoken_by(catalogue, chosen, question.speakers), none]),
-        time=_fit(np.concatenate([catalogue.time[chosen], notes.created]), question.spans),
-        dated=np.concatenate([catalogue.dated[chosen], notes.dated]) & question.asks_when,
+        time=_fit(np.concatenate([catalogue.time[chosen], items.created]), question.spans),
+        dated=np.concatenate([catalogue.dated[chosen], items.dated]) & question.asks_when,
         machine=np.concatenate([machine & (not question.asks_machine), none]),
         asks=np.concatenate([catalogue.asks[chosen] & ~rows.with_machine, none]),
-        stated=np.concatenate([catalogue.prefers[chosen] & ~machine, notes.prefers]) & question.asks_advice,
+        stated=np.concatenate([catalogue.prefers[chosen] & ~machine, items.prefers]) & question.asks_advice,
         recency=retentions(ages, rates),
-        importance=np.concatenate([np.where(important, MARKED, 1.0), notes.importance]),
+        importance=np.concatenate([np.where(important, MARKED, 1.0), items.importance]),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import NOBODY, Catalogue
 from memory.recall.entities import Posting
-from memory.recall.rows import K1, NoteRows, Rows, bm25_norm, of_place
+from memory.recall.rows import K1, ItemRows, Rows, bm25_norm, of_place
 from memory.recall.scoring import OWN_WORDS
 from memory.search.terms import is_unspaced
 
@@ -48,29 +48,29 @@ def placed(catalogue: Catalogue, posting: Posting) -> Places:
 
 def lexical(
     rows: Rows,
-    notes: NoteRows,
+    items: ItemRows,
     looked_for: Sequence[str],
     places: Sequence[Places],
     asked: int,
     parts: Sequence[Part] = (),
 ) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
-    """Returns the BM25 of each message or note, of it with its neighbours, and of its session, and the share
+    """Returns the BM25 of each message or item, of it with its neighbours, and of its session, and the share
     of the question's words that it contains. The share is 0 when `asked`, the number of these words, is 0. A
-    note has no neighbours; its session is the one it was learned in. With `parts`, the first two are those of
+    item has no neighbours; its session is the one it was learned in. With `parts`, the first two are those of
     the part of the question that fits best, each scaled to 0 … 1 and times its weight."""
     import numpy as np
 
-    n, m = len(rows.rows), len(notes.rows)
+    n, m = len(rows.rows), len(items.rows)
     parts = parts or [Part(frozenset(looked_for), 1.0)]
     words, windows, held = np.zeros((len(parts), n + m)), np.zeros((len(parts), n + m)), np.zeros(n + m)
     sessions = np.zeros(rows.sessions)
-    note_norm = bm25_norm(notes.lengths)
-    norm = np.concatenate([rows.norm, note_norm])
-    window_norm = np.concatenate([rows.window_norm, note_norm])
+    item_norm = bm25_norm(items.lengths)
+    norm = np.concatenate([rows.norm, item_norm])
+    window_norm = np.concatenate([rows.window_norm, item_norm])
     known = {one.term: one for one in places}
     whole = 0.0
     for word in looked_for:
-        own, beside = known.get(word), notes.counts(word)
+        own, beside = known.get(word), items.counts(word)
         if own is None and not beside.any():
             whole += _of_absent(word, rows.total + m)
             continue
@@ -105,7 +105,7 @@ def lexical(
         )
     held = held / whole if asked and whole > 0 else np.zeros(n + m)
     alone = words.max(axis=0)[n:]
-    of_sessions = np.concatenate([sessions[rows.session], of_place(sessions, notes.session, alone)])
+    of_sessions = np.concatenate([sessions[rows.session], of_place(sessions, items.session, alone)])
     return *of_best_part(words, windows, parts), of_sessions, held
 
 

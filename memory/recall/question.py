@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
 from memory.clock import LocalZone
-from memory.recall.entities import KINDS, NOTES, FixedTexts, QueryVectors, RecallQuery
+from memory.recall.entities import ITEM_KINDS, KINDS, FixedTexts, QueryVectors, RecallQuery
 from memory.recall.feature_builder import Question
 from memory.recall.lexical import Part
 from memory.recall.moments import asks_when, spans
@@ -215,7 +215,7 @@ class Wanted:
         return cls(
             query.text[:LONGEST_QUESTION],
             query.k,
-            frozenset(query.kinds) & (KINDS | NOTES),
+            frozenset(query.kinds) & (KINDS | ITEM_KINDS),
             query.session,
             query.project,
             frozenset(query.exclude_messages),

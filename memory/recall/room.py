@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import Catalogue
-from memory.recall.entities import NOTES, EntryChanges
+from memory.recall.entities import ITEM_KINDS, EntryChanges
+from memory.recall.item_index import ItemIndex
 from memory.recall.lexical import Places, placed
-from memory.recall.note_index import NoteIndex
 from memory.recall.rows import Rows, in_scope
 from memory.storage.evidence import EvidenceStore
 
@@ -23,7 +23,7 @@ HELD = 500_000
 
 
 class RoomView:
-    """The catalogue of messages and the shelf of notes of one room."""
+    """The catalogue of messages and the index of items of one room."""
 
     def __init__(self, evidence: EvidenceStore) -> None:
         self._evidence = evidence
@@ -35,7 +35,7 @@ class RoomView:
         self._places_of = 0, 0
         self._held = 0
         self.catalogue = Catalogue()
-        self.shelf = NoteIndex()
+        self.item_index = ItemIndex()
         self.isolated: frozenset[str] = frozenset()
         """The names of the projects that keep to themselves."""
 
@@ -112,14 +112,14 @@ class RoomView:
             entries = await self._evidence.entries_of(changes.messages)
             self.catalogue.drop(changes.messages - {entry.seq for entry in entries})
             self.catalogue.take(entries)
-        if changes.notes:
-            notes = await self._evidence.notes_of(changes.notes)
-            self.shelf.drop(changes.notes)
-            self.shelf.take(notes, await self._evidence.stems_of([note.text for note in notes]))
+        if changes.items:
+            items = await self._evidence.items_of(changes.items)
+            self.item_index.drop(changes.items)
+            self.item_index.take(items, await self._evidence.stems_of([item.text for item in items]))
 
     async def _read_all(self) -> None:
         version = (await self._evidence.changes(None)).version
-        catalogue, shelf = Catalogue(), NoteIndex()
+        catalogue, item_index = Catalogue(), ItemIndex()
         catalogue.take_sessions(await self._evidence.session_entries())
         after = 0
         while page := await self._evidence.entries(after=after, limit=PAGE):
@@ -128,9 +128,9 @@ class RoomView:
                 catalogue.take_sessions(await self._evidence.session_entries(new))
             catalogue.take(page)
             after = page[-1].seq
-        for kind in sorted(NOTES):
+        for kind in sorted(ITEM_KINDS):
             after = 0
-            while notes := await self._evidence.notes(kind, after=after, limit=PAGE):
-                shelf.take(notes, await self._evidence.stems_of([note.text for note in notes]))
-                after = notes[-1].seq
-        self.catalogue, self.shelf, self._version, self._read = catalogue, shelf, version, True
+            while items := await self._evidence.items(kind, after=after, limit=PAGE):
+                item_index.take(items, await self._evidence.stems_of([item.text for item in items]))
+                after = items[-1].seq
+        self.catalogue, self.item_index, self._version, self._read = catalogue, item_index, version, True

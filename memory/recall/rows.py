@@ -1,4 +1,4 @@
-"""The messages and notes that a question is compared with, and the neighbours of each message."""
+"""The messages and items that a question is compared with, and the neighbours of each message."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory.clock import micros
 from memory.recall.catalogue import NOBODY, Catalogue
-from memory.recall.note_index import NoteIndex
+from memory.recall.item_index import ItemIndex
 
 if TYPE_CHECKING:
     import numpy as np
@@ -201,32 +201,32 @@ class Rows:
         return np.bincount(self.session, values, self.sessions).astype(float)
 
 
-class NoteRows:
-    """The memories and summaries compared, as rows of their shelf. `session` is the place of the session that
+class ItemRows:
+    """The memories and summaries compared, as rows of their index. `session` is the place of the session that
     each was learned in among those of `beside` (-1 for none of them)."""
 
     def __init__(
-        self, shelf: NoteIndex, rows: "NDArray[np.int64]", catalogue: Catalogue, beside: Rows
+        self, item_index: ItemIndex, rows: "NDArray[np.int64]", catalogue: Catalogue, beside: Rows
     ) -> None:
         import numpy as np
 
-        self.shelf = shelf
+        self.item_index = item_index
         self.rows = rows
-        self.place = np.full(len(shelf) + 1, NOBODY, np.int64)
+        self.place = np.full(len(item_index) + 1, NOBODY, np.int64)
         self.place[rows] = np.arange(len(rows))
-        self.session = beside.session_place[shelf.session_codes(catalogue)[rows]]
-        own = shelf.columns()
+        self.session = beside.session_place[item_index.session_codes(catalogue)[rows]]
+        own = item_index.columns()
         self.lengths = own.length[rows]
         self.created, self.since = own.created[rows], own.since[rows]
         self.rate, self.importance = own.rate[rows], own.importance[rows]
         self.prefers, self.dated = own.prefers[rows], own.dated[rows]
 
     def counts(self, word: str) -> "NDArray[np.float64]":
-        """Returns how often a stem occurs in each note."""
+        """Returns how often a stem occurs in each item."""
         import numpy as np
 
         counts = np.zeros(len(self.rows))
-        if places := self.shelf.places(word):
+        if places := self.item_index.places(word):
             at = self.place[np.fromiter(places, np.int64, len(places))]
             inside = at != NOBODY
             counts[at[inside]] = np.fromiter(places.values(), float, len(places))[inside]

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memory.recall.entities import NOTES
+from memory.recall.entities import ITEM_KINDS
 from memory.recall.feature_builder import Question
 from memory.recall.question import CONSIDERED, QueryEmbedder, Wanted, beyond_the_others, kinship
 from memory.recall.room import RoomView
-from memory.recall.rows import NoteRows, Rows
+from memory.recall.rows import ItemRows, Rows
 from memory.recall.scoring import Evidence
 from memory.recall.semantic_scores import Meaning, Nearest, meaning, nearest
 from memory.vectors.entities import Near, Scope
@@ -46,16 +46,16 @@ class Search:
         """Returns the nearest passages that may be found. Memories belong to no session, and those of no
         project belong to all, so they are searched separately."""
         said = [self._said()] if "message" in self.wanted.kinds else []
-        known = [Scope(NOTES)] if self.wanted.kinds & NOTES else []
+        known = [Scope(ITEM_KINDS)] if self.wanted.kinds & ITEM_KINDS else []
         found = await self.mirror.index.search_each(self.vector, limit=NEAREST, scopes=said + known)
-        messages, notes = found[0] if said else _NOTHING, found[-1] if known else _NOTHING
-        return nearest(self.room.catalogue, self.room.shelf, messages, notes)
+        messages, items = found[0] if said else _NOTHING, found[-1] if known else _NOTHING
+        return nearest(self.room.catalogue, self.room.item_index, messages, items)
 
     async def look_again(
         self,
         question: Question,
         rows: Rows,
-        notes: NoteRows,
+        items: ItemRows,
         near: Nearest,
         evidence: Evidence,
         totals: "NDArray[np.float64]",
@@ -67,16 +67,16 @@ class Search:
         """
         found = evidence
         if question.asks_advice:
-            found = await self._by_topic(rows, notes, near, evidence, totals)
+            found = await self._by_topic(rows, items, near, evidence, totals)
         if near.complete and rows.with_machine.any():
-            again = await self._echoes(rows, notes, near, totals)
+            again = await self._echoes(rows, items, near, totals)
             found = found if again is None else echoed(found, again, rows)
         return found
 
     async def _by_topic(
         self,
         rows: Rows,
-        notes: NoteRows,
+        items: ItemRows,
         near: Nearest,
         evidence: Evidence,
         totals: "NDArray[np.float64]",
@@ -86,7 +86,7 @@ class Search:
         catalogue = self.room.catalogue
         said = rows.with_machine & (rows.lengths < STATEMENT)
         said &= ~(catalogue.asks[rows.rows] | catalogue.machine[rows.rows])
-        places = np.flatnonzero(np.concatenate([said, np.ones(len(notes.rows), np.bool_)]))
+        places = np.flatnonzero(np.concatenate([said, np.ones(len(items.rows), np.bool_)]))
         places = places[np.argsort(-totals[places], kind="stable")][:CONSIDERED]
         topics = await self.meanings.topics(self.mirror.model or "") if len(places) else None
         if topics is None:
@@ -98,7 +98,7 @@ class Search:
                 row = int(rows.rows[place])
                 owners[self.room.catalogue.ids[row], near.part(row)] = place
             else:
-                owners[self.room.shelf.notes[int(notes.rows[place - n])].id, 0] = place
+                owners[self.room.item_index.items[int(items.rows[place - n])].id, 0] = place
         found = await self._vectors(owners)
         if not found:
             return evidence
@@ -108,7 +108,7 @@ class Search:
         return replace(evidence, topic=kin)
 
     async def _echoes(
-        self, rows: Rows, notes: NoteRows, near: Nearest, totals: "NDArray[np.float64]"
+        self, rows: Rows, items: ItemRows, near: Nearest, totals: "NDArray[np.float64]"
     ) -> Meaning | None:
         """Returns the meaning of messages for the question together with its best answers (pseudo-relevance
         feedback, Rocchio 1971); None if none of these is long."""
@@ -126,7 +126,7 @@ class Search:
         asked = np.asarray(self.vector) + ECHO * np.mean(list(found.values()), axis=0)
         asked /= np.linalg.norm(asked)
         messages = await self.mirror.index.search(asked.tolist(), limit=NEAREST, scope=self._said())
-        return meaning(rows, notes, nearest(self.room.catalogue, self.room.shelf, messages, _NOTHING))
+        return meaning(rows, items, nearest(self.room.catalogue, self.room.item_index, messages, _NOTHING))
 
     async def _vectors(self, owners: dict[tuple[str, int], int]) -> "dict[int, NDArray[np.float32]]":
         """Returns the stored vectors of passages, by the numbers in `owners`."""

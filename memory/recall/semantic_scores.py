@@ -6,8 +6,8 @@ from itertools import repeat
 from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import NOBODY, Catalogue
-from memory.recall.note_index import NoteIndex
-from memory.recall.rows import NoteRows, Rows, of_place
+from memory.recall.item_index import ItemIndex
+from memory.recall.rows import ItemRows, Rows, of_place
 from memory.vectors.entities import Near
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _NEAREST_OF_SESSION = 3
 @dataclass(frozen=True, slots=True)
 class Nearest:
     """The nearest passages, highest cosine first: of messages by their catalogue rows (`at`, -1 for unknown
-    ones), of notes by their shelf rows (`beside`). `complete` means that nothing searched was left out."""
+    ones), of items by their rows (`beside`). `complete` means that nothing searched was left out."""
 
     at: "NDArray[np.int64]"
     similarity: "NDArray[np.float64]"
@@ -55,32 +55,32 @@ class Meaning:
     session: "NDArray[np.float64]"
 
 
-def nearest(catalogue: Catalogue, shelf: NoteIndex, messages: Near, notes: Near) -> Nearest:
+def nearest(catalogue: Catalogue, item_index: ItemIndex, messages: Near, items: Near) -> Nearest:
     import numpy as np
 
     return Nearest(
         _found(catalogue.rows, messages.owners),
         np.asarray(messages.similarity, float),
         messages.parts,
-        _found(shelf.rows, notes.owners),
-        np.asarray(notes.similarity, float),
-        (messages.complete or not messages.owners) and (notes.complete or not notes.owners),
+        _found(item_index.rows, items.owners),
+        np.asarray(items.similarity, float),
+        (messages.complete or not messages.owners) and (items.complete or not items.owners),
     )
 
 
-def meaning(rows: Rows, notes: NoteRows, near: Nearest) -> Meaning:
-    """Returns the cosines of the rows and notes. What the search left out gets the lowest cosine it found."""
+def meaning(rows: Rows, items: ItemRows, near: Nearest) -> Meaning:
+    """Returns the cosines of the rows and items. What the search left out gets the lowest cosine it found."""
     import numpy as np
 
     n = len(rows.rows)
     floor = near.floor()
-    best = np.full(n + len(notes.rows), np.nan if floor is None else floor)
-    at, beside = rows.place[near.at], notes.place[near.beside]
+    best = np.full(n + len(items.rows), np.nan if floor is None else floor)
+    at, beside = rows.place[near.at], items.place[near.beside]
     at, similarity = at[at != NOBODY], near.similarity[at != NOBODY]
     np.fmax.at(best, at, similarity)
     inside = beside != NOBODY
     np.fmax.at(best, n + beside[inside], near.beside_similarity[inside])
-    own, of_notes = best[:n], best[n:]
+    own, of_items = best[:n], best[n:]
     count = np.bincount(at, minlength=n)
     mean = np.bincount(at, similarity, n) / np.maximum(count, 1)
     whole = np.where(count > 0, own + SPREAD * (mean - own), own)
@@ -89,9 +89,9 @@ def meaning(rows: Rows, notes: NoteRows, near: Nearest) -> Meaning:
         return Meaning(best, best, best, best)
     return Meaning(
         best,
-        np.concatenate([whole, of_notes]),
-        np.concatenate([_around(rows, whole, floor), of_notes]),
-        np.concatenate([sessions[rows.session], of_place(sessions, notes.session, of_notes)]),
+        np.concatenate([whole, of_items]),
+        np.concatenate([_around(rows, whole, floor), of_items]),
+        np.concatenate([sessions[rows.session], of_place(sessions, items.session, of_items)]),
     )
 
 

@@ -3,7 +3,16 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
-from memory.recall.entities import Entry, EntryChanges, FoundNote, Note, Posting, SessionEntry, Text, Wording
+from memory.recall.entities import (
+    Entry,
+    EntryChanges,
+    FoundItem,
+    Posting,
+    RecallItem,
+    SessionEntry,
+    Text,
+    Wording,
+)
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection, open_memory
 from memory.storage.database import Database
@@ -14,9 +23,9 @@ from memory.storage.words import pieces, terms
 class EvidenceStore:
     """What recall reads of one room. Raises the errors of `Store`."""
 
-    def __init__(self, database: Database, notes: ChangeNotes) -> None:
+    def __init__(self, database: Database, items: ChangeNotes) -> None:
         self._database = database
-        self._notes = notes
+        self._items = items
         self._stemmer: Connection | None = None
         self._ready = False
 
@@ -38,8 +47,8 @@ class EvidenceStore:
     async def changes(self, since: int | None) -> EntryChanges:
         """Returns what was written since a version; None starts tracking and reports nothing."""
         if since is None:
-            await self._database.prepare(self._notes.listen)
-            return EntryChanges(self._notes.version, frozenset(), frozenset())
+            await self._database.prepare(self._items.listen)
+            return EntryChanges(self._items.version, frozenset(), frozenset())
         return await self._database.read(lambda conn: self._since(conn, since))
 
     async def stems(self, text: str) -> list[str]:
@@ -51,16 +60,16 @@ class EvidenceStore:
         """Returns the stems of each text, as in `stems`, with repetitions."""
         return await self._database.read(lambda _conn: self._stems(texts))
 
-    async def notes(self, kind: str, *, after: int = 0, limit: int = 1000) -> list[Note]:
+    async def items(self, kind: str, *, after: int = 0, limit: int = 1000) -> list[RecallItem]:
         """Returns memories in a state in which they can be found, or summaries that are not out of date, in
         storage order, from the first `seq` greater than `after`."""
-        return await self._database.read(lambda conn: recall_items.notes(conn, kind, after, limit))
+        return await self._database.read(lambda conn: recall_items.items(conn, kind, after, limit))
 
-    async def notes_of(self, ids: Collection[str]) -> list[Note]:
+    async def items_of(self, ids: Collection[str]) -> list[RecallItem]:
         """Returns those of both kinds that exist and may be found."""
-        return await self._database.read(lambda conn: recall_items.notes_of(conn, ids))
+        return await self._database.read(lambda conn: recall_items.items_of(conn, ids))
 
-    async def notes_matching(self, query: str, *, kinds: Collection[str], limit: int) -> list[FoundNote]:
+    async def items_matching(self, query: str, *, kinds: Collection[str], limit: int) -> list[FoundItem]:
         """Returns memories and summaries that contain every word, "phrase" and beginning* of `query`, best
         first, without those of sessions in the bin. Raises `BadQuery`."""
         expression = " AND ".join(term.fts() for term in terms(query))
@@ -90,29 +99,29 @@ class EvidenceStore:
         await self._database.write(lambda conn: evidence.keep_fixed(conn, name, value))
 
     def _since(self, conn: Connection, since: int) -> EntryChanges:
-        messages = self._notes.since("message", since)
-        sessions = self._notes.since("session", since)
-        notes = frozenset().union(*(self._notes.since(kind, since) for kind in ("memory", "use", "summary")))
+        messages = self._items.since("message", since)
+        sessions = self._items.since("session", since)
+        items = frozenset().union(*(self._items.since(kind, since) for kind in ("memory", "use", "summary")))
         return EntryChanges(
-            self._notes.version,
+            self._items.version,
             frozenset(map(int, messages)),
             frozenset(map(str, sessions)),
-            frozenset(map(str, notes)),
+            frozenset(map(str, items)),
             projects.isolated(conn),
         )
 
     def _matching(
         self, conn: Connection, expression: str, kinds: Collection[str], limit: int
-    ) -> list[FoundNote]:
+    ) -> list[FoundItem]:
         """Memories and summaries are few, and are indexed together for the search, so their scores are
         comparable."""
-        every = [note for kind in sorted(kinds) for note in recall_items.standing(conn, kind)]
-        with self._indexed([note.text for note in every]) as index:
+        every = [item for kind in sorted(kinds) for item in recall_items.standing(conn, kind)]
+        with self._indexed([item.text for item in every]) as index:
             rows = index.execute(
                 "SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank, rowid DESC LIMIT ?",
                 (expression, max(limit, 0)),
             ).fetchall()
-        return [FoundNote(every[row], -rank) for row, rank in rows]
+        return [FoundItem(every[row], -rank) for row, rank in rows]
 
     @contextmanager
     def _indexed(self, texts: Sequence[str]) -> Iterator[Connection]:

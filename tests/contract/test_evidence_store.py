@@ -148,9 +148,9 @@ async def test_memories_and_summaries_are_found_by_all_their_words(store: Store)
     )
 
     async def found(query: str, *kinds: str, limit: int = 5) -> set[str]:
-        hits = await store.evidence.notes_matching(query, kinds=kinds, limit=limit)
+        hits = await store.evidence.items_matching(query, kinds=kinds, limit=limit)
         assert all(hit.score > 0 for hit in hits)
-        return {hit.note.id for hit in hits}
+        return {hit.item.id for hit in hits}
 
     assert await found("painted boat", "memory", "summary") == {known.id, told.id}
     assert await found("boat", "memory") == {known.id}

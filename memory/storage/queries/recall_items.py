@@ -9,7 +9,7 @@ from typing import Any
 from memory.memories.entities import MemoryKind, MemoryState, MemoryTier
 from memory.memories.wording import reading
 from memory.recall.decay import RATES, base_of, importance
-from memory.recall.entities import Note
+from memory.recall.entities import RecallItem
 from memory.storage.connection import Connection
 
 _MEMORIES = """
@@ -32,8 +32,8 @@ _SUMMARIES = """
 _ALL = 2**62
 
 
-def notes(conn: Connection, kind: str, after: int, limit: int) -> list[Note]:
-    """Returns up to `limit` notes of a kind (memory or summary), in order, after row `after`."""
+def items(conn: Connection, kind: str, after: int, limit: int) -> list[RecallItem]:
+    """Returns up to `limit` items of a kind (memory or summary), in order, after row `after`."""
     if kind == "memory":
         rows = conn.execute(f"{_MEMORIES} AND k.seq > ? ORDER BY k.seq LIMIT ?", (after, max(limit, 0)))
         return [_memory(row) for row in rows]
@@ -41,21 +41,21 @@ def notes(conn: Connection, kind: str, after: int, limit: int) -> list[Note]:
     return [_summary(row) for row in rows]
 
 
-def standing(conn: Connection, kind: str) -> list[Note]:
-    """Returns all notes of a kind, except those whose sessions are all in the bin."""
+def standing(conn: Connection, kind: str) -> list[RecallItem]:
+    """Returns all items of a kind, except those whose sessions are all in the bin."""
     binned = {row[0] for row in conn.execute("SELECT id FROM sessions WHERE deleted_at IS NOT NULL")}
-    found = notes(conn, kind, 0, _ALL)
+    found = items(conn, kind, 0, _ALL)
     return [one for one in found if not one.sessions or not binned.issuperset(one.sessions)]
 
 
-def notes_of(conn: Connection, ids: Collection[str]) -> list[Note]:
+def items_of(conn: Connection, ids: Collection[str]) -> list[RecallItem]:
     wanted = (json.dumps(list(ids)),)
     memories = conn.execute(f"{_MEMORIES} AND k.id IN (SELECT value FROM json_each(?))", wanted)
     summaries = conn.execute(f"{_SUMMARIES} AND y.id IN (SELECT value FROM json_each(?))", wanted)
     return [*map(_memory, memories), *map(_summary, summaries)]
 
 
-def _memory(row: tuple[Any, ...]) -> Note:
+def _memory(row: tuple[Any, ...]) -> RecallItem:
     (
         seq,
         id_,
@@ -74,7 +74,7 @@ def _memory(row: tuple[Any, ...]) -> Note:
         places,
     ) = row
     learned = json.loads(places)
-    return Note(
+    return RecallItem(
         seq,
         intern(id_),
         "memory",
@@ -93,10 +93,10 @@ def _memory(row: tuple[Any, ...]) -> Note:
     )
 
 
-def _summary(row: tuple[Any, ...]) -> Note:
+def _summary(row: tuple[Any, ...]) -> RecallItem:
     seq, id_, text, created, session, project = row
     rate = RATES[MemoryTier.EPISODIC]
-    return Note(
+    return RecallItem(
         seq,
         intern(id_),
         "summary",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import NOBODY, Catalogue
-from memory.recall.entities import Note
+from memory.recall.entities import RecallItem
 from memory.recall.moments import speaks_of_time
 from memory.recall.words import states_preference
 
@@ -23,7 +23,7 @@ _NOWHERE = -1
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """One element per note, in the order of the shelf's rows; `project` is a number, -1 for none."""
+    """One element per item, in the order of the index's rows; `project` is a number, -1 for none."""
 
     alive: "NDArray[np.bool_]"
     memory: "NDArray[np.bool_]"
@@ -43,11 +43,11 @@ class Columns:
 _TYPES = {"int64": ("project", "created", "since", "expires"), "float64": ("rate", "importance", "length")}
 
 
-class NoteIndex:
-    """The notes of a room. A row keeps its number; a removed note leaves a row that is not alive."""
+class ItemIndex:
+    """The items of a room. A row keeps its number; a removed item leaves a row that is not alive."""
 
     def __init__(self) -> None:
-        self.notes: list[Note] = []
+        self.items: list[RecallItem] = []
         self.rows: dict[str, int] = {}
         self.by_message: dict[str, set[int]] = {}
         self.by_session: dict[str, set[int]] = {}
@@ -59,24 +59,24 @@ class NoteIndex:
         self._codes: tuple[int, int, NDArray[np.int64]] | None = None
 
     def __len__(self) -> int:
-        return len(self.notes)
+        return len(self.items)
 
-    def take(self, notes: Sequence[Note], stems: Iterable[Sequence[str]]) -> None:
-        """Adds notes with their stems, or replaces what was known of them."""
-        self.drop([note.id for note in notes])
-        for note, words in zip(notes, stems, strict=True):
-            row = len(self.notes)
-            self.notes.append(note)
-            self.rows[note.id] = row
+    def take(self, items: Sequence[RecallItem], stems: Iterable[Sequence[str]]) -> None:
+        """Adds items with their stems, or replaces what was known of them."""
+        self.drop([item.id for item in items])
+        for item, words in zip(items, stems, strict=True):
+            row = len(self.items)
+            self.items.append(item)
+            self.rows[item.id] = row
             own = Counter(words)
             self._own.append(own)
             for word, count in own.items():
                 self._words.setdefault(word, {})[row] = count
-            for message in note.messages:
+            for message in item.messages:
                 self.by_message.setdefault(message, set()).add(row)
-            for session in note.sessions:
+            for session in item.sessions:
                 self.by_session.setdefault(session, set()).add(row)
-            self._values.append(self._row(note, len(words)))
+            self._values.append(self._row(item, len(words)))
         self._columns = None
 
     def drop(self, ids: Collection[str]) -> None:
@@ -84,12 +84,12 @@ class NoteIndex:
             row = self.rows.pop(one, None)
             if row is None:
                 continue
-            note = self.notes[row]
+            item = self.items[row]
             for word in self._own[row]:
                 self._words[word].pop(row)
-            for message in note.messages:
+            for message in item.messages:
                 self.by_message[message].discard(row)
-            for session in note.sessions:
+            for session in item.sessions:
                 self.by_session[session].discard(row)
             self._own[row] = Counter()
             self._values[row] = (False, *self._values[row][1:])
@@ -106,10 +106,10 @@ class NoteIndex:
         """Returns the catalogue's number for the session of each row, -1 for none."""
         import numpy as np
 
-        if self._codes is None or self._codes[:2] != (len(self.notes), len(catalogue.sessions)):
+        if self._codes is None or self._codes[:2] != (len(self.items), len(catalogue.sessions)):
             known = catalogue.session_codes
-            found = [known.get(note.sessions[0], NOBODY) if note.sessions else NOBODY for note in self.notes]
-            self._codes = len(self.notes), len(catalogue.sessions), np.array(found, np.int64)
+            found = [known.get(item.sessions[0], NOBODY) if item.sessions else NOBODY for item in self.items]
+            self._codes = len(self.items), len(catalogue.sessions), np.array(found, np.int64)
         return self._codes[2]
 
     def columns(self) -> Columns:
@@ -124,32 +124,32 @@ class NoteIndex:
             )
         return self._columns
 
-    def _row(self, note: Note, words: int) -> tuple[object, ...]:
+    def _row(self, item: RecallItem, words: int) -> tuple[object, ...]:
         project = _NOWHERE
-        if note.project is not None:
-            project = self._projects.setdefault(note.project, len(self._projects))
+        if item.project is not None:
+            project = self._projects.setdefault(item.project, len(self._projects))
         return (
             True,
-            note.kind == "memory",
-            note.procedure,
-            note.approved,
+            item.kind == "memory",
+            item.procedure,
+            item.approved,
             project,
-            note.created_at,
-            note.since,
-            _NEVER if note.expires_at is None else note.expires_at,
-            note.rate,
-            note.importance,
+            item.created_at,
+            item.since,
+            _NEVER if item.expires_at is None else item.expires_at,
+            item.rate,
+            item.importance,
             float(words),
-            note.prefers or states_preference(note.text),
-            speaks_of_time(note.text),
+            item.prefers or states_preference(item.text),
+            speaks_of_time(item.text),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """Which notes a question may find. `kinds` are memory, summary or both. A project has its own notes and,
-    unless it is `isolated`, the memories of no project. Excluded are those of projects in `without`, notes
-    learned from `messages` or only in `hidden` (sessions), and notes whose id is in `messages`."""
+    """Which items a question may find. `kinds` are memory, summary or both. A project has its own items and,
+    unless it is `isolated`, the memories of no project. Excluded are those of projects in `without`, items
+    learned from `messages` or only in `hidden` (sessions), and items whose id is in `messages`."""
 
     kinds: frozenset[str]
     now: int
@@ -164,32 +164,32 @@ class Sought:
     without: frozenset[str] = frozenset()
 
 
-def findable(shelf: NoteIndex, sought: Sought) -> "NDArray[np.int64]":
+def findable(item_index: ItemIndex, sought: Sought) -> "NDArray[np.int64]":
     """Returns the rows that may be found: procedures only once approved, and nothing expired."""
     import numpy as np
 
-    own = shelf.columns()
+    own = item_index.columns()
     wanted = np.array([kind in sought.kinds for kind in ("summary", "memory")])[own.memory.astype(int)]
     found = own.alive & wanted & (own.expires > sought.now)
     found &= own.approved | ~(own.procedure | sought.ask_first)
     if sought.project is not None:
-        code = shelf.project_code(sought.project)
+        code = item_index.project_code(sought.project)
         of_none = own.memory & (own.project == _NOWHERE) & (not sought.isolated)
         found &= (own.project == code) | of_none
     for name in sought.without:
-        found &= own.project != shelf.project_code(name)
+        found &= own.project != item_index.project_code(name)
     if sought.since is not None:
         found &= own.created >= sought.since
     if sought.before is not None:
         found &= own.created < sought.before
     if sought.session is not None:
         inside = np.zeros(len(found), np.bool_)
-        inside[list(shelf.by_session.get(sought.session, ()))] = True
+        inside[list(item_index.by_session.get(sought.session, ()))] = True
         found &= inside
-    gone = {row for one in sought.messages if (row := shelf.rows.get(one)) is not None}
-    gone.update(*(shelf.by_message.get(one, ()) for one in sought.messages))
+    gone = {row for one in sought.messages if (row := item_index.rows.get(one)) is not None}
+    gone.update(*(item_index.by_message.get(one, ()) for one in sought.messages))
     for session in sought.hidden:
-        held = shelf.by_session.get(session, ())
-        gone.update(row for row in held if sought.hidden.issuperset(shelf.notes[row].sessions))
+        held = item_index.by_session.get(session, ())
+        gone.update(row for row in held if sought.hidden.issuperset(item_index.items[row].sessions))
     found[list(gone)] = False
     return np.flatnonzero(found)
