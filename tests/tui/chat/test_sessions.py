@@ -263,7 +263,7 @@ async def test_the_list_is_whole_again_when_a_conversation_was_opened_from_what_
 @pytest.mark.parametrize("size", [(80, 24), WIDE])
 async def test_a_demonstration_says_that_it_is_one(make: Make, size: tuple[int, int]) -> None:
     store, ids = await with_history()
-    place = make(store=store, resume=ids[-2], is_demo=True)
+    place = make(store=store, resume=ids[-2], demo_passphrase="salt rope lamp tide")
     async with place.app.run_test(size=size) as pilot:
         await settle(pilot)
         await assert_until(pilot, lambda: "A weekend" in shown(place).splitlines()[0])
