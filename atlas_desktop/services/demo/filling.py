@@ -47,8 +47,8 @@ MODEL = "demo"
 """The model of the sample replies: nobody's."""
 _LOOKED_AT_DAYS = 20
 """Memories of samples at least this many days old are already accepted in the inbox."""
-_FOUND = 12
-"""How many memories are looked at for a reply."""
+_FOUND, _LEFT_OUT = 40, 6
+"""How many memories are looked at for a reply, and how many of those that it does not rest on are recorded."""
 _TOKENS_PER_WORD = 4 / 3
 """No model has read the samples, so the tokens of their prompts are estimated from words."""
 WATCHED = "Boat"
@@ -265,6 +265,8 @@ class _Filling:
             )
             for hit in hits
         ]
+        left = [one for one in decided if one.outcome is not Outcome.TOLD][:_LEFT_OUT]
+        decided = [one for one in decided if one.outcome is Outcome.TOLD or one in left]
         told = [one.id for one in decided if one.outcome is Outcome.TOLD]
         profile = sorted(wanted - set(told))
         before = await self.store.branch(reply.session_id, asked.id)
