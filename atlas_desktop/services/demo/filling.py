@@ -5,6 +5,7 @@ same writer as a model would give it. Vectors and summaries are made later, by t
 """
 
 import math
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
@@ -29,7 +30,7 @@ from atlas_desktop.settings.schema import MemorySettings
 from memory.clock import Clock, LocalZone
 from memory.context.decisions import Outcome, RecallDecision
 from memory.context.entities import TierUse, TurnRecord
-from memory.documents.entities import NewDocument, StoredPassage
+from memory.documents.entities import DocumentSummary, NewDocument, StoredPassage
 from memory.entities import Message, NewMessage, NewSession, RoomKind, Session, SessionPatch, TitleSource
 from memory.learning.entities import Candidate
 from memory.learning.learner import Learner
@@ -116,6 +117,7 @@ class _Filling:
         await self._add_projects()
         await self._review()
         await self._add_notes()
+        await self._revise_skills()
         await self._add_drafts()
         # The background work has nothing to learn from the samples any more.
         for note, version in await self.store.notes.unlearned(limit=len(self.material.notes)):
@@ -125,17 +127,18 @@ class _Filling:
 
     async def _add_documents(self) -> None:
         files = {name: self._paper(name) for name in self.material.index.documents}
-        self._set(max(self.material.index.documents.values()))
+        self._set(max(one.added for one in self.material.index.documents.values()))
         watched = self.papers / WATCHED
-        home = await self.store.documents.watch(str(watched), str(watched), project=WATCHED)
+        shown = f"{self.papers.name}/{WATCHED}"
+        home = await self.store.documents.watch(shown, str(watched), project=WATCHED)
         incoming = [
             Incoming(
-                str(file),
+                f"{self.papers.name}/{name}",
                 file,
                 project=file.parent.name,
                 folder=home.id if file.parent.name == WATCHED else None,
             )
-            for file in files.values()
+            for name, file in files.items()
         ]
         parser = DocumentParser()
         try:
@@ -145,8 +148,12 @@ class _Filling:
         for name, new in zip(files, read, strict=True):
             if not isinstance(new, NewDocument):
                 raise new
-            self._set(self.material.index.documents[name])
-            (self._documents[new.title],) = await self.store.documents.put([new])
+            sample = self.material.index.documents[name]
+            self._set(sample.added)
+            (document,) = await self.store.documents.put([new])
+            self._documents[new.title] = document
+            summary = DocumentSummary(sample.summary, fallback=False, model=MODEL)
+            await self.store.documents.put_summary(document, summary, new.sha256)
         self._set(0)
         await self.store.documents.scanned(home.id, [])
 
@@ -158,6 +165,8 @@ class _Filling:
             file.write_text(dated(source.read_text(encoding="utf-8"), self._today), encoding="utf-8")
         else:
             file.write_bytes(source.read_bytes())
+        changed = (self.now - timedelta(days=self.material.index.documents[name].added)).timestamp()
+        os.utime(file, (changed, changed))
         return file
 
     # --- conversations ----------------------------------------------------------------------------
@@ -366,8 +375,19 @@ class _Filling:
         for one in self.material.skills:
             if one.entry.approved:
                 self._set(one.entry.written)
-                made = await self.store.skills.add(NewSkill(one.name, one.text), approved=True)
+                first = one.text
+                if one.entry.revised:
+                    first = replace(first, body=first.body.rstrip().rpartition("\n")[0].rstrip() + "\n")
+                made = await self.store.skills.add(NewSkill(one.name, first), approved=True)
                 self._skills[one.name] = made.id, made.version
+
+    async def _revise_skills(self) -> None:
+        for one in self.material.skills:
+            if (revised := one.entry.revised) is not None:
+                self._set(revised.days_ago)
+                source = SkillSource(SourceKind.MEMORY, (await self._memory(revised.learned)).id)
+                whole = NewSkill(one.name, one.text, sources=(source,))
+                await self.store.skills.write(self._skills[one.name][0], whole, in_effect=True)
 
     async def _add_drafts(self) -> None:
         for one in self.material.skills:

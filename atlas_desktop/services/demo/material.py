@@ -91,11 +91,25 @@ class SampleProject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     archived: int | None = None
 
 
+class SampleDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A document: how many days ago it was added, and what it says in short."""
+
+    added: int
+    summary: str
+
+
 class NoteDates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many days ago a note was written and last changed."""
 
     written: int
     changed: int
+
+
+class SkillRevision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a skill got its last line; `learned` are words of the memory that this rests on."""
+
+    days_ago: int
+    learned: str
 
 
 class SkillEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,13 +119,14 @@ class SkillEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     written: int
     approved: bool
     drafted_from: tuple[str, ...] = ()
+    revised: SkillRevision | None = None
 
 
 class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the files do not say themselves. Documents and notes are named by path and title, with days."""
+    """What the files do not say themselves. Documents are named by path, notes by title."""
 
     projects: tuple[SampleProject, ...]
-    documents: dict[str, int]
+    documents: dict[str, SampleDocument]
     notes: dict[str, NoteDates]
     skills: tuple[SkillEntry, ...]
 

@@ -43,8 +43,8 @@ class WelcomeScreen(Page):
         #keyring.-offered { display: block; }
         #go-line { height: 1; margin-top: 1; align-vertical: middle; }
         #state { width: 1fr; padding: 0 2; color: $quiet; }
-        #look-line { height: 1; margin-top: 1; align-vertical: middle; }
-        #samples { width: 1fr; padding: 0 2; color: $quiet; }
+        #look-line { height: auto; margin-top: 1; }
+        #samples { width: 1fr; height: auto; padding: 0 0 0 2; color: $quiet; }
     }
     """
 
@@ -79,7 +79,9 @@ class WelcomeScreen(Page):
         with Horizontal(id="look-line"):
             yield Button(_("Look around first"), id="look", compact=True)
             yield Static(
-                _("A year of sample data in a temporary home: nothing in it is kept."), id="samples", markup=False
+                _("A year of sample data in a temporary home. Nothing in it is kept."),
+                id="samples",
+                markup=False,
             )
 
     def on_mount(self) -> None:
