@@ -59,7 +59,16 @@ _BLOCKS: dict[str, tuple[tuple[float, float, float, float], ...]] = {
     **{char: ((0, 0, 1 - n / 8, 1),) for n, char in enumerate("▉▊▋▌▍▎▏", 1)},
 }
 _SHADES = {"░": 0.25, "▒": 0.5, "▓": 0.75}
-_DOTS = ((0, 0, 0x01), (0, 1, 0x02), (0, 2, 0x04), (1, 0, 0x08), (1, 1, 0x10), (1, 2, 0x20), (0, 3, 0x40), (1, 3, 0x80))
+_DOTS = (
+    (0, 0, 0x01),
+    (0, 1, 0x02),
+    (0, 2, 0x04),
+    (1, 0, 0x08),
+    (1, 1, 0x10),
+    (1, 2, 0x20),
+    (0, 3, 0x40),
+    (1, 3, 0x80),
+)
 _BRAILLE = range(0x2800, 0x2900)
 
 
@@ -123,7 +132,7 @@ def _framed(drawn: str, columns: int, rows: int, style: str = "") -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}">\n'
         f"<style>text{{font:{_FONT_SIZE}px {_FONTS};white-space:pre}}.b{{font-weight:bold}}"
-        f".i{{font-style:italic}}{style}</style>\n"
+        f".i{{font-style:italic}}rect,path:not([stroke]){{shape-rendering:crispEdges}}{style}</style>\n"
         f'<rect width="{width}" height="{height}" rx="9" fill="{_GROUND.hex}"/>{lights}\n'
         f'<g transform="translate({_MARGIN} {_BAR})">\n{drawn}</g>\n</svg>\n'
     )
@@ -261,7 +270,7 @@ def _joined(parts: Sequence[str]) -> list[str]:
 
 
 def _box(x: float, y: float, width: float, height: float) -> str:
-    return f"M{_n(x)} {_n(y)}h{_n(width + 0.1)}v{_n(height + 0.2)}H{_n(x)}z"
+    return f"M{_n(x)} {_n(y)}h{_n(width + 0.1)}v{_n(height + 0.4)}H{_n(x)}z"
 
 
 def _braille(code: int, x: float) -> list[str]:

@@ -128,8 +128,8 @@ class DemoTour:
         take("watch")
         _back(terminal, 2)
         self._open(terminal, "tag:survey", "Reading the survey")
-        for _ in range(3):
-            terminal.press("M-Up")
+        for key in ("M-Up", "Up", "Up", "Up", "Up"):
+            terminal.press(key)
             terminal.settle()
         terminal.tab()
         terminal.see(r"▸ ✓ \[1\]")
@@ -150,7 +150,9 @@ class DemoTour:
         """A folder of the user's, with a file that is not read."""
         folder = self._folder / "recipes"
         (folder / "winter").mkdir(parents=True, exist_ok=True)
-        (folder / "rhubarb.md").write_text("# Rhubarb crumble\n\nEnough for six, or for Tom.\n", encoding="utf-8")
+        (folder / "rhubarb.md").write_text(
+            "# Rhubarb crumble\n\nEnough for six, or for Tom.\n", encoding="utf-8"
+        )
         (folder / "soup.txt").write_text("Courgettes, potatoes, a rind of cheese.\n", encoding="utf-8")
         (folder / "winter" / "stew.md").write_text("# Stew\n\nTwo hours, lid on.\n", encoding="utf-8")
         (folder / "cake.raw").write_text("a photograph", encoding="utf-8")
@@ -158,16 +160,17 @@ class DemoTour:
     def _notes(self, terminal: Tmux, take: Callable[[str], None]) -> None:
         terminal.press("F8")
         terminal.see("25 notes")
-        terminal.press("Down")
-        terminal.see("high water 11:40")
+        terminal.see("Bought from")
         take("notes")
         _back(terminal, 2)
 
     def _project(self, terminal: Tmux, take: Callable[[str], None]) -> None:
         terminal.say("/project")
         terminal.see("Allotment")
-        terminal.press("Down", "o")
+        terminal.press("o")
         terminal.see("Metric measures")
+        terminal.press("Right")
+        terminal.see("Eleven ribs, one Saturday")
         take("project")
         terminal.press("Escape")
         terminal.settle()
@@ -189,15 +192,19 @@ class DemoTour:
     def _private(self, terminal: Tmux, take: Callable[[str], None]) -> None:
         """The door of the private room, and the room."""
         terminal.press("C-g")
-        words = terminal.see(r"passphrase is:\s+([a-z]+ [a-z]+ [a-z]+ [a-z]+)")[1]
+        words = terminal.see(r"passphrase is:.*\n.*│\s+([a-z]+ [a-z]+ [a-z]+ [a-z]+)\s+│")[1]
         take("private")
         terminal.write(words)
         terminal.press("Enter")
-        terminal.see("private unlocked|private room")
+        terminal.see_no_more("In this demonstration")
+        terminal.settle()
         terminal.press("F2")
+        terminal.see("conversations")
+        terminal.write("reserve")
         terminal.see("Money, honestly")
+        terminal.press("Down")
         take("private-room")
-        _back(terminal)
+        _back(terminal, 3)
 
     def _stopped(self, terminal: Tmux, take: Callable[[str], None]) -> None:
         terminal.press("C-n")
@@ -239,7 +246,8 @@ class DemoTour:
             terminal.see("memories in use")
             hold(2)
             terminal.press("Right", "/")
-            for words in ("prin", "cipal"):
+            terminal.settle()
+            for words in ("Mr ", "Doherty"):
                 terminal.write(words)
                 hold(0.4)
             terminal.see("Mr Doherty")

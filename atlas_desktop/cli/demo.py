@@ -65,7 +65,8 @@ async def make_home(ctx: Context, passphrase: str) -> "RoomKey":
     from memory.storage.store import Store
 
     created = await ctx.vault().create(passphrase)
-    assert created.keys is not None and created.keys.private is not None
+    assert created.keys is not None
+    assert created.keys.private is not None
     keys = {RoomKind.OPEN: created.key, RoomKind.PRIVATE: created.keys.private}
 
     async def open_store(room: RoomKind, clock: Clock) -> Store:

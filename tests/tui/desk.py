@@ -253,7 +253,13 @@ def stage(
     )
     key = keys.key if unlocked else None
     app = AtlasApp(
-        desk, key=key, resume=resume, private=private, demo_passphrase=demo_passphrase, models=models, now=lambda: NOW
+        desk,
+        key=key,
+        resume=resume,
+        private=private,
+        demo_passphrase=demo_passphrase,
+        models=models,
+        now=lambda: NOW,
     )
     return Stage(app, desk, chat, room, keys, models)
 

@@ -6,7 +6,7 @@ same writer as a model would give it. Vectors and summaries are made later, by t
 
 import math
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -14,7 +14,6 @@ from pathlib import Path
 from atlas_desktop.parsing.client import DocumentParser
 from atlas_desktop.services.demo.material import (
     Conversation,
-    KnownMemory,
     Line,
     Material,
     dated,
@@ -35,7 +34,15 @@ from memory.entities import Message, NewMessage, NewSession, RoomKind, Session, 
 from memory.learning.entities import Candidate
 from memory.learning.learner import Learner
 from memory.learning.memory_writer import MemoryWriter
-from memory.memories.entities import FINDABLE, Memory, MemoryFilter, MemoryOrigin, MemoryPatch, MemoryState, UseKind
+from memory.memories.entities import (
+    FINDABLE,
+    Memory,
+    MemoryFilter,
+    MemoryOrigin,
+    MemoryPatch,
+    MemoryState,
+    UseKind,
+)
 from memory.memories.lifetime import Retention
 from memory.organising.entities import MarksPatch, ProjectPatch
 from memory.recall.engine import RecallEngine
@@ -356,7 +363,9 @@ class _Filling:
                 self._set(0)
                 ends = self.now + timedelta(days=known.ends_in_days or 0)
                 patch = MemoryPatch(tier=known.tier)
-                await knowledge.edit(memory.id, replace(patch, expires_at=ends) if known.ends_in_days else patch)
+                await knowledge.edit(
+                    memory.id, replace(patch, expires_at=ends) if known.ends_in_days else patch
+                )
             if known.pinned:
                 await knowledge.pin([memory.id])
 

@@ -15,7 +15,6 @@ from memory.skills.entities import SkillText
 from memory.skills.markdown import read_skill
 from models.messages import Role
 
-
 _Kind = TypeVar("_Kind")
 
 
@@ -219,6 +218,17 @@ def _place(place: str, today: date, memory_id: Callable[[str], str] | None) -> s
 
 
 # Dates stand in English texts, whatever the language of the computer is.
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]

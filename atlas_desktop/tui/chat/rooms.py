@@ -83,8 +83,8 @@ class RoomsController:
         from atlas_desktop.tui.setup.unlock import PassphraseScreen
 
         if self._app.demo_passphrase:
-            shown = _("In this demonstration the passphrase is: {words}", words=self._app.demo_passphrase)
-            words = f"{words}\n\n{shown}"
+            shown = _("In this demonstration the passphrase is:")
+            words = f"{words}\n\n{shown}\n{self._app.demo_passphrase}"
         attempts = Attempts(self._app.desk.paths.attempts)
         opened: bool = await self._app.push_screen_wait(PassphraseScreen(title, words, enter, attempts))
         return opened
