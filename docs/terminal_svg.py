@@ -5,8 +5,8 @@ width of a font's letters. Nothing is fetched from elsewhere. Several screens be
 which rows that stay the same are stored once.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from io import StringIO
 
@@ -192,51 +192,62 @@ def _ground(run: _Run) -> str:
     )
 
 
-def _parts(run: _Run) -> Iterable[str]:
-    light, heavy, fills, shaded, words = [], [], [], [], []
-    column, word, begun = run.column, "", run.column
+@dataclass(slots=True)
+class _Shapes:
+    """What the characters of a run are drawn with: parts of paths, rectangles, and words with their columns."""
+
+    light: list[str] = field(default_factory=list)
+    heavy: list[str] = field(default_factory=list)
+    fills: list[str] = field(default_factory=list)
+    shaded: list[str] = field(default_factory=list)
+    words: list[tuple[int, str]] = field(default_factory=list)
+
+
+def _shapes(run: _Run) -> _Shapes:
+    found, column, follows = _Shapes(), run.column, False
     for char in run.text:
         x = column * CELL_WIDTH
-        shape = True
+        letter = False
         if char in _ARMS:
-            (heavy if _ARMS[char].isupper() else light).extend(_frame(char, x))
+            (found.heavy if _ARMS[char].isupper() else found.light).extend(_frame(char, x))
         elif char in _BLOCKS:
-            fills += [
+            found.fills += [
                 _box(x + CELL_WIDTH * a, _TOP + CELL_HEIGHT * b, CELL_WIDTH * c, CELL_HEIGHT * d)
                 for a, b, c, d in _BLOCKS[char]
             ]
         elif char in _SHADES:
-            shaded.append(
+            found.shaded.append(
                 f'<rect x="{_n(x)}" y="{_TOP}" width="{_n(CELL_WIDTH + 0.1)}" height="{CELL_HEIGHT}" '
                 f'fill="{run.colour}" opacity="{_SHADES[char]}"/>'
             )
         elif ord(char) in _BRAILLE:
-            fills += _braille(ord(char), x)
-        else:
-            shape = char == " "
-        if shape and word:
-            words.append((begun, word))
-            word = ""
-        elif not shape:
-            begun = begun if word else column
-            word += char
+            found.fills += _braille(ord(char), x)
+        elif char != " ":
+            letter = True
+            begun, word = found.words.pop() if follows else (column, "")
+            found.words.append((begun, word + char))
+        follows = letter
         column += cell_len(char)
-    if word:
-        words.append((begun, word))
-    yield from shaded
-    if fills:
-        yield f'<path d="{"".join(fills)}" fill="{run.colour}"/>'
-    for drawn, thick in ((light, _LIGHT), (heavy, _HEAVY)):
-        if drawn:
-            yield f'<path d="{"".join(_joined(drawn))}" stroke="{run.colour}" stroke-width="{thick}" fill="none"/>'
+    return found
+
+
+def _parts(run: _Run) -> Iterator[str]:
+    found = _shapes(run)
+    yield from found.shaded
+    if found.fills:
+        yield f'<path d="{"".join(found.fills)}" fill="{run.colour}"/>'
+    for lines, thick in ((found.light, _LIGHT), (found.heavy, _HEAVY)):
+        if lines:
+            path = "".join(_joined(lines))
+            yield f'<path d="{path}" stroke="{run.colour}" stroke-width="{thick}" fill="none"/>'
     if run.underline:
         width = _n(cell_len(run.text) * CELL_WIDTH)
         yield f'<path d="M{_n(run.column * CELL_WIDTH)} {_BOTTOM - 2.5}h{width}" stroke="{run.colour}"/>'
-    kinds = " ".join(name for name, on in (("b", run.bold), ("i", run.italic)) if on)
-    kind = f' class="{kinds}"' if kinds else ""
-    if words:
+    if found.words:
+        kinds = " ".join(name for name, on in (("b", run.bold), ("i", run.italic)) if on)
+        kind = f' class="{kinds}"' if kinds else ""
         yield f'<g fill="{run.colour}"{kind}>'
-        for at, text in words:
+        for at, text in found.words:
             width = _n(cell_len(text) * CELL_WIDTH)
             yield f'<text x="{_n(at * CELL_WIDTH)}" textLength="{width}">{escape(text, quote=False)}</text>'
         yield "</g>"

@@ -248,7 +248,7 @@ class BaseApp(SturdyApp):
     @property
     @abstractmethod
     def can_demo(self) -> bool:
-        """Whether sample conversations can be shown instead, while the home is locked or before there is one."""
+        """Whether sample conversations can be shown instead, while the home is locked or does not exist."""
 
     @abstractmethod
     def action_demo(self) -> None:

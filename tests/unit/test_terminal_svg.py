@@ -1,6 +1,8 @@
 """Pictures of a terminal: words in their cells, frames as lines, and frames of a film that share rows."""
 
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
+
+import pytest
 
 from docs.terminal_svg import CELL_HEIGHT, CELL_WIDTH, animated, svg
 
@@ -8,26 +10,21 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_every_word_is_fitted_into_its_cells() -> None:
-    root = ElementTree.fromstring(svg("one  two\n   <&>\n", 12))
-    words = [
-        (one.text, float(one.get("x", "")), float(one.get("textLength", "")))
-        for one in root.iter(f"{SVG}text")
-    ]
-    assert words == [
-        ("one", 0, 3 * CELL_WIDTH),
-        ("two", 5 * CELL_WIDTH, 3 * CELL_WIDTH),
-        ("<&>", 3 * CELL_WIDTH, 3 * CELL_WIDTH),
-    ]
+    root = ET.fromstring(svg("one  two\n   <&>\n", 12))
+    words = list(root.iter(f"{SVG}text"))
+    assert [one.text for one in words] == ["one", "two", "<&>"]
+    assert [float(one.get("x", "")) for one in words] == pytest.approx([0, 5 * CELL_WIDTH, 3 * CELL_WIDTH])
+    assert [float(one.get("textLength", "")) for one in words] == pytest.approx([3 * CELL_WIDTH] * 3)
 
 
 def test_wide_letters_take_two_cells() -> None:
-    (word,) = ElementTree.fromstring(svg("月月", 8)).iter(f"{SVG}text")
+    (word,) = ET.fromstring(svg("月月", 8)).iter(f"{SVG}text")
     assert float(word.get("textLength", "")) == 4 * CELL_WIDTH
 
 
 def test_frames_bars_and_dots_are_shapes_and_not_letters() -> None:
     picture = svg("╭──╮\n│██│\n│⣿░│\n╰━━╯\n", 4)
-    root = ElementTree.fromstring(picture)
+    root = ET.fromstring(picture)
     assert list(root.iter(f"{SVG}text")) == []
     assert len(list(root.iter(f"{SVG}path"))) >= 5
     assert f"H{3 * CELL_WIDTH:g}" in picture, "a horizontal line is one line"
@@ -42,15 +39,15 @@ def test_colours_and_styles_of_the_terminal_are_kept() -> None:
 
 def test_a_film_stores_a_row_once_and_shows_each_frame_for_its_time() -> None:
     picture = animated([("same\none", 1.0), ("same\ntwo", 3.0)], 8)
-    root = ElementTree.fromstring(picture)
+    root = ET.fromstring(picture)
     texts = [one.text for one in root.iter(f"{SVG}text")]
     assert sorted(map(str, texts)) == ["one", "same", "two"]
     frames = [one for one in root.iter(f"{SVG}g") if one.get("class") == "f"]
     assert [len(list(one)) for one in frames] == [2, 2]
     assert "4.0s step-end infinite" in picture
     assert "25.000%" in picture
-    second = list(frames[0])[1]
-    assert float(second.get("y", "")) - float(list(frames[0])[0].get("y", "")) == CELL_HEIGHT
+    first, second = frames[0]
+    assert float(second.get("y", "")) - float(first.get("y", "")) == CELL_HEIGHT
 
 
 def test_nothing_is_fetched_from_elsewhere() -> None:

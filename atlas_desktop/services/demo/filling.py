@@ -56,7 +56,7 @@ MODEL = "demo"
 _LOOKED_AT_DAYS = 20
 """Memories of samples at least this many days old are already accepted in the inbox."""
 _FOUND, _LEFT_OUT = 40, 6
-"""How many memories are looked at for a reply, and how many of those that it does not rest on are recorded."""
+"""How many memories are looked at for a reply, and how many that it does not rest on are recorded."""
 _TOKENS_PER_WORD = 4 / 3
 """No model has read the samples, so the tokens of their prompts are estimated from words."""
 WATCHED = "Boat"
@@ -317,24 +317,25 @@ class _Filling:
 
     async def _learn_more(self, writer: MemoryWriter, session: Session) -> list[Memory]:
         """Learns what patterns alone do not find in a conversation."""
-        candidates = []
-        for known in self.material.memories:
-            text = dated(known.text, self._today)
-            for message in self._said:
-                if known.kind and message.session_id == session.id and text in message.content:
-                    candidates.append(
-                        Candidate(
-                            known.kind,
-                            _sentence(text),
-                            text,
-                            message.id,
-                            session.id,
-                            message.created_at,
-                            origin=MemoryOrigin.MODEL,
-                            importance=known.importance,
-                            model=MODEL,
-                        )
-                    )
+        said = [message for message in self._said if message.session_id == session.id]
+        candidates = [
+            Candidate(
+                known.kind,
+                _sentence(text),
+                text,
+                message.id,
+                session.id,
+                message.created_at,
+                origin=MemoryOrigin.MODEL,
+                importance=known.importance,
+                model=MODEL,
+            )
+            for known in self.material.memories
+            if known.kind is not None
+            for text in [dated(known.text, self._today)]
+            for message in said
+            if text in message.content
+        ]
         return await writer.add(candidates, project=session.project)
 
     async def _memory(self, words: str, states: frozenset[MemoryState] | None = FINDABLE) -> Memory:
@@ -361,11 +362,10 @@ class _Filling:
                 await self.store.memories.change(memory.id, MemoryPatch(state=known.state))
             if known.tier or known.ends_in_days:
                 self._set(0)
-                ends = self.now + timedelta(days=known.ends_in_days or 0)
                 patch = MemoryPatch(tier=known.tier)
-                await knowledge.edit(
-                    memory.id, replace(patch, expires_at=ends) if known.ends_in_days else patch
-                )
+                if known.ends_in_days:
+                    patch = replace(patch, expires_at=self.now + timedelta(days=known.ends_in_days))
+                await knowledge.edit(memory.id, patch)
             if known.pinned:
                 await knowledge.pin([memory.id])
 

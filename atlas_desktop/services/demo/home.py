@@ -5,69 +5,14 @@ import shutil
 
 from atlas_desktop.paths import Paths
 
-_WORDS = [
-    "anchor",
-    "apple",
-    "barrel",
-    "bell",
-    "boat",
-    "bottle",
-    "bread",
-    "button",
-    "candle",
-    "chalk",
-    "clover",
-    "copper",
-    "corner",
-    "daisy",
-    "ember",
-    "feather",
-    "ferry",
-    "fiddle",
-    "garden",
-    "ginger",
-    "gravel",
-    "hammer",
-    "harbour",
-    "hazel",
-    "island",
-    "ivory",
-    "jumper",
-    "kettle",
-    "ladder",
-    "lantern",
-    "lemon",
-    "linen",
-    "maple",
-    "marble",
-    "mitten",
-    "mustard",
-    "needle",
-    "oar",
-    "olive",
-    "paper",
-    "pebble",
-    "pepper",
-    "pillow",
-    "plum",
-    "pocket",
-    "quarry",
-    "rain",
-    "ribbon",
-    "river",
-    "saddle",
-    "salt",
-    "saucer",
-    "shovel",
-    "silver",
-    "spoon",
-    "tide",
-    "timber",
-    "velvet",
-    "walnut",
-    "willow",
-    "window",
-]
+_WORDS = tuple(
+    """
+    anchor apple barrel bell boat bottle bread button candle chalk clover copper corner daisy ember feather
+    ferry fiddle garden ginger gravel hammer harbour hazel island ivory jumper kettle ladder lantern lemon
+    linen maple marble mitten mustard needle oar olive paper pebble pepper pillow plum pocket quarry rain
+    ribbon river saddle salt saucer shovel silver spoon tide timber velvet walnut willow window
+    """.split()  # noqa: SIM905 - a list of words reads better this way
+)
 _WORDS_IN_PASSPHRASE = 4
 
 
