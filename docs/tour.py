@@ -14,7 +14,7 @@ Picture = Callable[[str, str], None]
 Frame = Callable[[str, float], None]
 """Is given a screen, and how many seconds it is shown."""
 WIDE = 120
-"""From this width on, panes fit beside the conversation."""
+"""Pictures of narrower screens are taken only of what a new user meets first."""
 _QUIET = r"Ready(?! ·)"
 
 
@@ -40,7 +40,7 @@ class DemoTour:
         command = [str(Path(sys.executable).with_name("atlas")), "demo"]
         size = {"columns": self._columns, "rows": self._rows}
         with Tmux(self._folder, command, self._environment, **size) as terminal:
-            terminal.see("Leave the primer", timeout=120)
+            terminal.see("for the sea", timeout=120)
             terminal.see("working in the background")
             terminal.see(_QUIET, timeout=600)
             yield terminal
@@ -53,29 +53,28 @@ class DemoTour:
             picture(name, terminal.coloured)
 
         with self._demo() as terminal:
-            self._reply(terminal, take)
-            self._memories(terminal, take)
-            self._history(terminal, take)
-            self._documents(terminal, take)
-            self._notes(terminal, take)
-            self._project(terminal, take)
-            self._insights(terminal, take)
+            if self._columns >= WIDE:
+                self._reply(terminal, take)
+                self._memories(terminal, take)
+                self._history(terminal, take)
+                self._documents(terminal, take)
+                self._notes(terminal, take)
+                self._project(terminal, take)
+                self._insights(terminal, take)
             self._export(terminal, take)
             self._private(terminal, take)
             self._stopped(terminal, take)
 
     def _reply(self, terminal: Tmux, take: Callable[[str], None]) -> None:
         """A reply with the memories that it used, and why."""
-        if self._columns >= WIDE:
-            terminal.press("M-m")
-            terminal.see("Used for the latest reply")
+        terminal.press("M-m")
+        terminal.see("Used for the latest reply")
         take("chat")
         terminal.press("M-Up", "w")
         terminal.see("Why this reply")
         take("why")
         _back(terminal, 2)
-        if self._columns >= WIDE:
-            terminal.press("M-m")
+        terminal.press("M-m")
 
     def _memories(self, terminal: Tmux, take: Callable[[str], None]) -> None:
         terminal.press("F3")
