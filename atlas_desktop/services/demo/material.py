@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from memory.clock import LocalZone
+from memory.kinds import RoomKind
 from memory.memories.entities import MemoryKind, MemoryState, MemoryTier
 from memory.skills.entities import SkillText
 from memory.skills.markdown import read_skill
@@ -43,7 +44,7 @@ class Conversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at: str
     messages: tuple[Line, ...]
     project: str | None = None
-    room: Literal["open", "private"] = "open"
+    room: RoomKind = RoomKind.OPEN
     tags: tuple[str, ...] = ()
     marks: tuple[Literal["star", "important", "bin"], ...] = ()
     documents: tuple[str, ...] = ()

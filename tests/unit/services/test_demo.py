@@ -1,7 +1,6 @@
 """The written material of the demonstration, and the rooms that are filled with it."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -43,7 +42,7 @@ class Filled:
 
 
 @pytest.fixture
-async def filled(tmp_path: Path) -> AsyncIterator[Filled]:
+async def filled(tmp_path: Path) -> Filled:
     stores: dict[RoomKind, Store] = {}
 
     async def opened(room: RoomKind, clock: Clock) -> Store:
@@ -64,8 +63,8 @@ def material() -> Material:
 
 def test_there_is_a_year_of_everything(material: Material) -> None:
     rooms = Counter(one.room for one in material.conversations)
-    assert rooms["open"] >= 60
-    assert rooms["private"] == 4
+    assert rooms[RoomKind.OPEN] >= 60
+    assert rooms[RoomKind.PRIVATE] == 4
     assert len(material.index.projects) == 6
     assert len(material.index.documents) == 12
     assert len(material.notes) == 25
@@ -197,8 +196,9 @@ async def test_replies_record_the_memories_that_they_rest_on(filled: Filled, mat
     assert uses["told"] >= 20
     newest = (await filled.open.list_sessions(limit=1))[0]
     reply = (await filled.open.branch(newest.id))[-1]
-    told = [one for one in await filled.open.context.considered(reply.id) if one.outcome is Outcome.TOLD]
-    texts = {one.text for one in await filled.open.memories.get_many([one.id for one in told])}
+    decided = await filled.open.context.considered(reply.id)
+    ids = [one.id for one in decided if one.outcome is Outcome.TOLD]
+    texts = {one.text for one in await filled.open.memories.get_many(ids)}
     assert "I get a rash from epoxy." in texts
 
 
