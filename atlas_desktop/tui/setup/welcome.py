@@ -79,7 +79,7 @@ class WelcomeScreen(Page):
         with Horizontal(id="look-line"):
             yield Button(_("Look around first"), id="look", compact=True)
             yield Static(
-                _("A year of sample data in a temporary home. Nothing in it is kept."),
+                _("Sample data in a temporary home: not kept."),
                 id="samples",
                 markup=False,
             )
