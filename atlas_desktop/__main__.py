@@ -286,8 +286,8 @@ def _interface(ctx: Any, args: argparse.Namespace) -> int:
     if getattr(args, "demo", False):
         from atlas_desktop.cli.demo import throw_away_home
 
-        with throw_away_home(ctx) as (inner, key):
-            status = int(show(inner, key=key, resume="last", is_demo=True))
+        with throw_away_home(ctx) as demo:
+            status = int(show(demo.ctx, key=demo.key, resume="last", demo_passphrase=demo.passphrase))
         if args.and_back:
             from atlas_desktop.process.relaunch import relaunch_locked
 

@@ -145,11 +145,11 @@ async def _open_store(paths: Paths, key: RoomKey | None, room: RoomKind, *, crea
     return await open_room(paths.rooms / f"{room}.db", key, room, SystemClock(), create=create)
 
 
-async def open_with_clock(paths: Paths, key: RoomKey, clock: "Clock") -> "Store":
-    """Opens the open room with another clock than the system's."""
+async def open_with_clock(paths: Paths, key: RoomKey, room: RoomKind, clock: "Clock") -> "Store":
+    """Opens a room with another clock than the system's."""
     from memory.storage.room import open_room
 
-    return await open_room(paths.rooms / f"{RoomKind.OPEN}.db", key, RoomKind.OPEN, clock)
+    return await open_room(paths.rooms / f"{room}.db", key, room, clock)
 
 
 def _start_model(paths: Paths, settings: Settings, chosen: str | None) -> "Model":

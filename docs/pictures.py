@@ -1,36 +1,27 @@
-"""Takes the pictures of the docs: `make tour`, or `python docs/pictures.py`.
+"""Takes the pictures of the docs: `make tour`, or `python docs/pictures.py [names]`.
 
-Needs tmux and the default models. Uses the same tour as the tests: the installed program with the real small
-model, in a real terminal, in two sizes.
+Needs tmux and the default models. Shows the installed program with the real small model in a real terminal, in
+two sizes: the first run in an empty home, and everything else in the demonstration.
 """
 
-import re
 import shutil
 import sys
 import tempfile
-from io import StringIO
 from pathlib import Path
 
-from rich.console import Console
-from rich.terminal_theme import TerminalTheme
-from rich.text import Text
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from atlas_desktop.paths import Paths, find_home
+from docs.terminal_svg import animated, svg
+from docs.tour import DemoTour
+from tests.e2e.tmux import INSTALLED
+from tests.e2e.tour import Tour
 
 FOLDER = Path(__file__).resolve().parent / "pictures"
 SIZES = ((80, 24), (140, 45))
-README_PICTURE = "chat-140x45"
-# The colours of the dark theme, for text in the terminal's default colours.
-_GROUND = TerminalTheme((20, 23, 28), (217, 220, 227), [(20, 23, 28)] * 8, [(217, 220, 227)] * 8)
-_FONTS = re.compile(r"@font-face \{.*?\}", re.DOTALL)
-
-
-def svg(screen: str, columns: int) -> str:
-    """Returns a picture of a terminal's screen, without fonts that would be fetched from somewhere."""
-    console = Console(record=True, width=columns, file=StringIO(), color_system="truecolor")
-    for line in screen.removesuffix("\n").split("\n"):
-        console.print(Text.from_ansi(line, no_wrap=True), crop=True, overflow="crop")
-    return _FONTS.sub("", console.export_svg(title="Atlas", theme=_GROUND, unique_id="atlas"))
+FILM = "memory.svg"
+FILM_SIZE = (110, 32)
 
 
 def home_with_models(folder: Path) -> Path:
@@ -46,24 +37,41 @@ def home_with_models(folder: Path) -> Path:
 
 
 def take(columns: int, rows: int) -> None:
-    from tests.e2e.tour import Tour
+    """Takes all pictures of one size."""
 
     def keep(name: str, screen: str) -> None:
-        picture = FOLDER / f"{name}-{columns}x{rows}.svg"
-        picture.write_text(svg(screen, columns), encoding="utf-8")
-        sys.stdout.write(f"{picture.name}\n")
-        sys.stdout.flush()
+        _store(f"{name}-{columns}x{rows}.svg", svg(screen, columns))
 
     with tempfile.TemporaryDirectory() as made:
-        person = Path(made) / "ada"
-        person.mkdir()
-        Tour(home_with_models(person), person, keep, columns=columns, rows=rows).walk()
+        user = Path(made) / "nora"
+        user.mkdir()
+        Tour(home_with_models(user), user, keep, columns=columns, rows=rows).begin_and_lock()
+    with tempfile.TemporaryDirectory() as made:
+        user = Path(made) / "nora"
+        user.mkdir()
+        DemoTour(home_with_models(user), user, columns=columns, rows=rows).walk(keep)
+
+
+def film() -> None:
+    """Makes the animated picture of the README."""
+    columns, rows = FILM_SIZE
+    screens: list[tuple[str, float]] = []
+    with tempfile.TemporaryDirectory() as made:
+        user = Path(made) / "nora"
+        user.mkdir()
+        tour = DemoTour(home_with_models(user), user, columns=columns, rows=rows)
+        tour.film(lambda screen, seconds: screens.append((screen, seconds)))
+    _store(FILM, animated(screens, columns))
+
+
+def _store(name: str, picture: str) -> None:
+    (FOLDER / name).write_text(picture, encoding="utf-8")
+    sys.stdout.write(f"{name}: {len(picture) // 1024} kB\n")
+    sys.stdout.flush()
 
 
 def missing() -> str:
     """Returns what the tour needs and is missing; empty if nothing is."""
-    from tests.e2e.tmux import INSTALLED
-
     models = Paths(find_home()).models
     if not INSTALLED:
         return "tmux is not installed: `apt-get install tmux`, or what your system has for it."
@@ -72,16 +80,17 @@ def missing() -> str:
     return ""
 
 
-def main() -> int:
-    sys.path.insert(0, str(FOLDER.parent.parent))
+def main(wanted: list[str]) -> int:
     if lacking := missing():
         sys.exit(lacking)
     FOLDER.mkdir(exist_ok=True)
     for columns, rows in SIZES:
-        take(columns, rows)
-    shutil.copy(FOLDER / f"{README_PICTURE}.svg", FOLDER / "chat.svg")
+        if not wanted or f"{columns}x{rows}" in wanted:
+            take(columns, rows)
+    if not wanted or "film" in wanted:
+        film()
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,9 +1,10 @@
-"""`atlas demo`: the interface in a temporary home folder with sample conversations."""
+"""`atlas demo`: the interface in a temporary home folder with a year of sample data."""
 
 import argparse
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
@@ -19,7 +20,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help=_("try Atlas in a temporary home folder with sample conversations"),
         description=_(
-            "Try Atlas in a temporary home folder with sample conversations. It is deleted when you quit."
+            "Try Atlas in a temporary home folder with a year of sample conversations, memories, documents, "
+            "notes and skills, and a private room whose passphrase it shows. It is deleted when you quit."
         ),
     )
     # Set by the interface when it replaces itself with this program.
@@ -27,28 +29,48 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.set_defaults(demo=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """A filled home: its context, the open room's key, and the passphrase of both rooms."""
+
+    ctx: Context
+    key: "RoomKey"
+    passphrase: str
+
+
 @contextmanager
-def throw_away_home(ctx: Context) -> Iterator[tuple[Context, "RoomKey"]]:
-    """Yields a context for a filled home folder and its room's key. The folder is deleted at the end."""
-    from atlas_desktop.services.demo import demo_home
+def throw_away_home(ctx: Context) -> Iterator[Demo]:
+    """Yields a filled home folder. The folder is deleted at the end."""
+    from atlas_desktop.services.demo.home import demo_home, demo_passphrase
 
     ctx.paths.ensure()
     home = demo_home(ctx.paths)
     try:
-        inner = Context(home)
+        inner, passphrase = Context(home), demo_passphrase()
         import asyncio
 
-        yield inner, asyncio.run(_make(inner))
+        yield Demo(inner, asyncio.run(make_home(inner, passphrase)), passphrase)
     finally:
         shutil.rmtree(home.home, ignore_errors=True)
 
 
-async def _make(ctx: Context) -> "RoomKey":
+async def make_home(ctx: Context, passphrase: str) -> "RoomKey":
+    """Creates the rooms of an empty home and fills them; returns the open room's key."""
     from datetime import UTC, datetime
 
     from atlas_desktop.bootstrap import open_with_clock
-    from atlas_desktop.services.demo import demo_passphrase, fill
+    from atlas_desktop.services.demo.filling import fill
+    from memory.clock import Clock
+    from memory.entities import RoomKind
+    from memory.storage.store import Store
 
-    created = await ctx.vault().create(demo_passphrase())
-    await fill(lambda clock: open_with_clock(ctx.paths, created.key, clock), datetime.now(UTC))
+    created = await ctx.vault().create(passphrase)
+    assert created.keys is not None
+    assert created.keys.private is not None
+    keys = {RoomKind.OPEN: created.key, RoomKind.PRIVATE: created.keys.private}
+
+    async def open_store(room: RoomKind, clock: Clock) -> Store:
+        return await open_with_clock(ctx.paths, keys[room], room, clock)
+
+    await fill(open_store, ctx.paths.home / "papers", datetime.now(UTC))
     return created.key

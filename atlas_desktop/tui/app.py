@@ -51,8 +51,8 @@ class AtlasApp(BaseApp):
 
     A `locked` program replaces another one at a lock: it unlocks only when the user acts, and shows the
     conversation that was shown then. `relaunch` starts such a program; without it, the application cannot
-    lock. `demo` also locks, and shows sample conversations. `is_demo` says that these are shown now, in a
-    home that ends with the program.
+    lock. `demo` also locks, and shows sample conversations. `demo_passphrase` says that these are shown now,
+    in a home that ends with the program and has this passphrase.
 
     `models` defaults to those of the desk; `now` returns the local time.
     """
@@ -74,7 +74,7 @@ class AtlasApp(BaseApp):
         locked: bool = False,
         relaunch: Relaunch | None = None,
         demo: Relaunch | None = None,
-        is_demo: bool = False,
+        demo_passphrase: str = "",
         models: "ModelOnboarding | None" = None,
         now: Now = local_now,
     ) -> None:
@@ -97,7 +97,7 @@ class AtlasApp(BaseApp):
         self._off_record = off_record
         self._private = private
         self._locked = locked
-        self.is_demo = is_demo
+        self.demo_passphrase = demo_passphrase
         self.appearance.apply_all()
 
     # --- choosing the screen ---------------------------------------------------------------------
@@ -159,10 +159,12 @@ class AtlasApp(BaseApp):
         room = await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
         self.look_after(room)
         self.attempt(self.model_folder.start(), group="ahead")
-        if await self.models.chat_model() is None:
-            await self.choose_model()
+        has_model = await self.models.chat_model() is not None
+        if has_model or self.is_demo:
+            # The demonstration can be looked at before there is a model.
+            await self.show_chat(warm=has_model)
         else:
-            await self.show_chat()
+            await self.choose_model()
 
     async def choose_model(self, because: "Explained | None" = None) -> None:
         """Shows the choice of a model, over the conversation if there is one.

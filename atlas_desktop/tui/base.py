@@ -116,7 +116,8 @@ class BaseApp(SturdyApp):
 
     desk: "AppContext"
     now: Now
-    is_demo: bool
+    demo_passphrase = ""
+    """The passphrase of the demonstration's home, which it shows; empty outside of it."""
     leaving = False
     background = ""
     """Background activity, for the status line."""
@@ -235,6 +236,11 @@ class BaseApp(SturdyApp):
         """Shows the conversation; `warm` starts the model's process in the background."""
 
     @property
+    def is_demo(self) -> bool:
+        """Whether sample conversations are shown, in a home that ends with the program."""
+        return bool(self.demo_passphrase)
+
+    @property
     @abstractmethod
     def can_lock(self) -> bool:
         """Whether there is something to lock, and a way to lock it."""
@@ -242,7 +248,7 @@ class BaseApp(SturdyApp):
     @property
     @abstractmethod
     def can_demo(self) -> bool:
-        """Whether sample conversations can be shown instead, while the home is locked."""
+        """Whether sample conversations can be shown instead, while the home is locked or does not exist."""
 
     @abstractmethod
     def action_demo(self) -> None:

@@ -112,7 +112,7 @@ def show(
     locked: bool = False,
     relaunch: "Relaunch | None" = None,
     demo: "Relaunch | None" = None,
-    is_demo: bool = False,
+    demo_passphrase: str = "",
 ) -> int:
     """Runs the interface, then removes temporary files."""
     # Textual paints at ticks of this clock. At its default of 60 a second, a key can wait 17 ms for nothing.
@@ -128,7 +128,7 @@ def show(
         locked=locked,
         relaunch=relaunch,
         demo=demo,
-        is_demo=is_demo,
+        demo_passphrase=demo_passphrase,
     )
     try:
         app.run()

@@ -203,8 +203,13 @@ class Shutdown:
 
     @property
     def can_demo(self) -> bool:
-        """Whether sample conversations can be shown instead, while the home is locked."""
-        return self.demo is not None and self.can_lock
+        """Whether sample conversations can be shown instead, while the home is locked or before there is
+        one."""
+        from atlas_desktop.tui.setup.welcome import WelcomeScreen
+
+        if self.demo is None or self._app.leaving:
+            return False
+        return self.can_lock or isinstance(self._app.screen, WelcomeScreen)
 
     def start_demo(self) -> None:
         if self.can_demo:

@@ -347,6 +347,11 @@ class Store:
         """Returns ids of sessions with a finished reply whose title still is its first words."""
         return await self._database.read(lambda conn: sessions.untitled(conn, limit))
 
+    async def relax(self) -> None:
+        """From now on, writes return before they are on the disk: for a room that may be lost at a power
+        failure, such as that of the demonstration."""
+        await self._database.prepare(lambda conn: conn.execute("PRAGMA synchronous = OFF"))
+
     async def verify(self) -> RoomReport:
         """Checks every page, key and reference. Reads everything; changes nothing."""
         return await verified(self._database, self._room, self._freshness)

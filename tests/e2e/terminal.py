@@ -11,7 +11,17 @@ from typing import Self
 
 import pexpect
 
-KEYS = {"enter": "\r", "escape": "\x1b", "tab": "\t", "up": "\x1b[A", "down": "\x1b[B"}
+KEYS = {
+    "enter": "\r",
+    "escape": "\x1b",
+    "tab": "\t",
+    "up": "\x1b[A",
+    "down": "\x1b[B",
+    "f2": "\x1bOQ",
+    "f7": "\x1b[18~",
+    "f8": "\x1b[19~",
+    "f10": "\x1b[21~",
+}
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_=>])")
 
 

@@ -104,11 +104,41 @@ def test_off_the_record_needs_no_vault_and_leaves_nothing(home_with_models: Path
     assert list(home_with_models.rooms.iterdir()) == []
 
 
-def test_the_demo_shows_its_samples_and_ends_without_a_trace(home_with_models: Paths) -> None:
+def test_the_demo_shows_a_year_and_ends_without_a_trace(home_with_models: Paths) -> None:
     with atlas(home_with_models.home, "demo", columns=140, rows=40) as terminal:
-        terminal.see("Sourdough")
+        terminal.see("you get a rash from epoxy")
+        terminal.press("f2")
+        terminal.see(r"History · 64 conversations")
+        terminal.press("escape")
+        terminal.settle()
+        terminal.press("f7")
+        terminal.see("12 documents · 1 watched folder")
+        terminal.press("escape")
+        terminal.settle()
+        terminal.press("f8")
+        terminal.see("25 notes")
+        terminal.press("escape")
+        terminal.settle()
+        terminal.press(ctrl("g"))
+        words = terminal.see(r"passphrase is:.*\n.*│\s+([a-z]+ [a-z]+ [a-z]+ [a-z]+)\s+│")[1]
+        terminal.write(words)
+        terminal.press("enter")
+        terminal.see("private Money, hon")
         terminal.press(ctrl("q"))
         assert terminal.wait_for_end() == 0
+    assert not (home_with_models.cache / "demo").exists()
+
+
+def test_a_first_run_can_look_around_first_and_comes_back(home_with_models: Paths) -> None:
+    with atlas(home_with_models.home, columns=140, rows=40) as terminal:
+        terminal.see("Look around first")
+        terminal.press("f10")
+        terminal.see("you get a rash from epoxy")
+        terminal.press(ctrl("q"))
+        terminal.see("Choose a passphrase to begin")
+        terminal.press(ctrl("q"))
+        assert terminal.wait_for_end() == 0
+    assert list(home_with_models.rooms.iterdir()) == []
     assert not (home_with_models.cache / "demo").exists()
 
 

@@ -70,6 +70,14 @@ class Tour:
             self.lock(terminal)
         return exported
 
+    def begin_and_lock(self) -> None:
+        """Goes only the first steps, up to the locked door."""
+        with self._program() as terminal:
+            self.first_run(terminal)
+            terminal.press("C-l")
+            terminal.see("Locked")
+            self._take("locked", terminal)
+
     def _program(self) -> Tmux:
         command = [str(Path(sys.executable).with_name("atlas"))]
         return Tmux(self._folder, command, self._environment, **self._size)

@@ -207,7 +207,7 @@ def stage(
     titles: bool = False,
     watch: Watch | None = None,
     clock: Clock | None = None,
-    is_demo: bool = False,
+    demo_passphrase: str = "",
 ) -> Stage:
     """An application with everything around it faked. `unlocked` starts it in the conversation."""
     chat = model or NamedModel()
@@ -253,7 +253,13 @@ def stage(
     )
     key = keys.key if unlocked else None
     app = AtlasApp(
-        desk, key=key, resume=resume, private=private, is_demo=is_demo, models=models, now=lambda: NOW
+        desk,
+        key=key,
+        resume=resume,
+        private=private,
+        demo_passphrase=demo_passphrase,
+        models=models,
+        now=lambda: NOW,
     )
     return Stage(app, desk, chat, room, keys, models)
 

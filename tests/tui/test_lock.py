@@ -80,6 +80,42 @@ async def test_sample_conversations_are_shown_once_everything_is_closed(make: Ma
         await run_until_locked(app, drive)
 
 
+@pytest.mark.parametrize("way", ["key", "button"])
+@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
+async def test_a_first_run_offers_to_look_around_before_there_is_a_home(
+    make: Make, way: str, size: tuple[int, int]
+) -> None:
+    place = make(vault=FakeVault(made=False), unlocked=False)
+
+    def demo() -> NoReturn:
+        raise Demonstrated
+
+    app = lockable(place, demo=demo)
+
+    async def pilot_it(pilot: Pilot[None]) -> None:
+        await settle(pilot)
+        await assert_until(pilot, lambda: "Look around first" in shown(replace(place, app=app)))
+        words = " ".join(shown(replace(place, app=app)).split())
+        assert "Sample data in a temporary home: not kept." in words
+        if way == "key":
+            await pilot.press("f10")
+        else:
+            await pilot.click("#look")
+        await assert_until(pilot, lambda: not app.is_running)
+
+    with pytest.raises(Demonstrated):
+        await app.run_async(headless=True, auto_pilot=pilot_it, size=size)
+    assert not place.vault.made
+
+
+async def test_a_program_that_cannot_replace_itself_offers_no_demonstration(make: Make) -> None:
+    place = make(vault=FakeVault(made=False), unlocked=False)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert "Choose a passphrase" in shown(place)
+        assert "Look around first" not in shown(place)
+
+
 async def test_a_lock_closes_everything_and_a_new_program_opens_what_was_shown(make: Make) -> None:
     store = InMemoryStore(FakeClock(NOW))
     first = await talk(store, "First", [("one", "two")])

@@ -82,6 +82,9 @@ class RoomsController:
         from atlas_desktop.services.vault import Attempts
         from atlas_desktop.tui.setup.unlock import PassphraseScreen
 
+        if self._app.demo_passphrase:
+            shown = _("In this demonstration the passphrase is:")
+            words = f"{words}\n\n{shown}\n{self._app.demo_passphrase}"
         attempts = Attempts(self._app.desk.paths.attempts)
         opened: bool = await self._app.push_screen_wait(PassphraseScreen(title, words, enter, attempts))
         return opened
@@ -154,7 +157,7 @@ class RoomsController:
 
     def private_unlocked(self, here: RoomKind) -> bool | None:
         """Returns whether the private room is open; None if the header should not mention it."""
-        if here is RoomKind.PRIVATE or self._view.begun_off_record or self._app.is_demo:
+        if here is RoomKind.PRIVATE or self._view.begun_off_record:
             return None
         return self._rooms.private is not None or (False if here is RoomKind.OPEN else None)
 

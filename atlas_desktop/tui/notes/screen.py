@@ -984,7 +984,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
         row, chat = self.marked, self.atlas.chat
         if row is None or row.room is None or chat is None:
             return False
-        return row.room.store.room is not RoomKind.OFF_RECORD and not self.atlas.is_demo
+        return row.room.store.room is not RoomKind.OFF_RECORD
 
 
 def entry_of(note: Note) -> NoteEntry:

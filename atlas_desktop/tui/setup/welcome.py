@@ -43,6 +43,8 @@ class WelcomeScreen(Page):
         #keyring.-offered { display: block; }
         #go-line { height: 1; margin-top: 1; align-vertical: middle; }
         #state { width: 1fr; padding: 0 2; color: $quiet; }
+        #look-line { height: auto; margin-top: 1; }
+        #samples { width: 1fr; height: auto; padding: 0 0 0 2; color: $quiet; }
     }
     """
 
@@ -74,8 +76,16 @@ class WelcomeScreen(Page):
             yield Button(_("Create the vault"), id="create", variant="primary", compact=True)
             yield Static("", id="state", markup=False)
         yield Static("", classes="problem", markup=False)
+        with Horizontal(id="look-line"):
+            yield Button(_("Look around first"), id="look", compact=True)
+            yield Static(
+                _("Sample data in a temporary home: not kept."),
+                id="samples",
+                markup=False,
+            )
 
     def on_mount(self) -> None:
+        self.query_one("#look-line").display = self.atlas.can_demo
         self.atlas.attempt(self._look_for_keyring(), group="keyring")
 
     async def _look_for_keyring(self) -> None:
@@ -125,8 +135,11 @@ class WelcomeScreen(Page):
         else:
             self._create()
 
-    def on_button_pressed(self) -> None:
-        self._create()
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        if event.button.id == "look":
+            self.atlas.action_demo()
+        else:
+            self._create()
 
     def _create(self) -> None:
         first = self.query_one("#passphrase", Input)

@@ -13,7 +13,7 @@ from memory.entities import TitleSource
 from memory.organising.entities import MarksPatch
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
-from tests.tui.desk import NOW, Stage, history, talk
+from tests.tui.desk import NOW, FakeShelf, Stage, history, talk
 from tests.tui.driving import assert_until, chat, on, settle, shown, type_text
 
 Make = Callable[..., Stage]
@@ -263,10 +263,29 @@ async def test_the_list_is_whole_again_when_a_conversation_was_opened_from_what_
 @pytest.mark.parametrize("size", [(80, 24), WIDE])
 async def test_a_demonstration_says_that_it_is_one(make: Make, size: tuple[int, int]) -> None:
     store, ids = await with_history()
-    place = make(store=store, resume=ids[-2], is_demo=True)
+    place = make(store=store, resume=ids[-2], demo_passphrase="salt rope lamp tide")
     async with place.app.run_test(size=size) as pilot:
         await settle(pilot)
         await assert_until(pilot, lambda: "A weekend" in shown(place).splitlines()[0])
         assert " Demo  A weekend" in shown(place).splitlines()[0]
         assert "memory normal" in shown(place).splitlines()[0]
         assert "gone when you quit" in shown(place)
+
+
+async def test_a_demonstration_tells_the_passphrase_of_its_private_room(make: Make) -> None:
+    place = make(demo_passphrase="salt rope lamp tide")
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+g")
+        await assert_until(pilot, lambda: "In this demonstration the passphrase is:" in shown(place))
+        assert "salt rope lamp tide" in shown(place)
+
+
+async def test_a_demonstration_without_a_model_shows_its_conversations(make: Make) -> None:
+    store, ids = await with_history()
+    place = make(
+        store=store, resume=ids[-2], demo_passphrase="salt rope lamp tide", shelf=FakeShelf(chosen=None)
+    )
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await assert_until(pilot, lambda: "A weekend" in shown(place).splitlines()[0])
