@@ -102,11 +102,15 @@ class QueryEmbedder:
         embedder = self._usable()
         if embedder is None:
             return None
+        began = time.perf_counter()
         try:
             return await embedder.embedding_fingerprint()
         except ModelsError:
             self._failed_at = time.monotonic()
             return None
+        finally:
+            # The first call loads the model.
+            self.spent_s += time.perf_counter() - began
 
     async def vector(self, text: str) -> QueryVector | None:
         embedder = self._usable()

@@ -293,10 +293,10 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
     name = attribute.name if attribute else "amount"
     facts: list[Fact] = []
     seen: set[tuple[str, str]] = set()
-    for item in items:
-        about = item.content | item.around
-        if brief.topic and 2 * len(about & brief.topic) < len(brief.topic):
-            continue
+    # Of "repairs of the boat", those of the garden are no part. Only if nothing says all of it, half will do.
+    exact = [item for item in items if brief.topic <= item.content | item.around]
+    half = [item for item in items if 2 * len((item.content | item.around) & brief.topic) >= len(brief.topic)]
+    for item in exact if any(_has(item, dimensions) for item in exact) else half:
         for value in item.values:
             if value.dimension not in dimensions or value.amount is None:
                 continue
@@ -320,6 +320,10 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
         totals=tuple(_total(group) for group in totals.values()),
         missing=() if facts else (name,),
     )
+
+
+def _has(item: Sentence, dimensions: frozenset[str]) -> bool:
+    return any(value.dimension in dimensions for value in item.values)
 
 
 def _item_name(item: Sentence) -> str:

@@ -137,6 +137,8 @@ _ARTICLES = frozenset(
 )
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{2,80})[”\"»“]")
+_WHICH = frozenset("which who whom should take choose welche welcher welches soll cuál cuáles debo".split())
+"""A part of a sentence with one of these asks for a choice, not for a value."""
 _MOST_ATTRIBUTES = 8
 _MOST_SUBJECTS = 40
 _TABULAR = frozenset({Goal.COMPARE, Goal.LIST, Goal.SUM, Goal.PLAN})
@@ -249,6 +251,8 @@ def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...],
         if about and not noun:
             noun, nouns, count = _noun(about, names)
         for part in _LIST.split(wanted):
+            if _WHICH.intersection(map(fold, words(part))):
+                continue
             one = _attribute(part, names | {noun})
             if one is not None and len(attributes) < _MOST_ATTRIBUTES:
                 attributes.setdefault(one.stems, one)
@@ -265,6 +269,9 @@ def _parted(sentence: str) -> tuple[str, str, str]:
     )
     if with_ is not None:
         return sentence[with_.end() :], "", sentence[: with_.start()]
+    before, colon, after = sentence.partition(":")
+    if colon and after.strip():
+        return after, colon, before
     of = _OF.search(sentence)
     if of is None:
         return sentence, "", ""

@@ -9,7 +9,7 @@ from memory.documents.sentences import sentences
 from memory.summaries.evidence import fold
 from memory.tasks.briefs import Attribute, Brief
 from memory.tasks.entities import Evidence, EvidenceKind
-from memory.tasks.lexicon import content, known, root, words
+from memory.tasks.lexicon import content, known, means_something, root, words
 from memory.tasks.limits import Limit, limits
 from memory.tasks.values import Value, values
 
@@ -191,7 +191,7 @@ def _called(text: str, noun: str) -> Iterator[str]:
 
 
 def _is_name(word: str) -> bool:
-    return word[0].isupper() and fold(word) not in _OPENERS
+    return word[0].isupper() and fold(word) not in _OPENERS and means_something(word)
 
 
 _OPENERS = frozenset(

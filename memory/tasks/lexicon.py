@@ -76,8 +76,11 @@ def _stems(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=20_000)
 def root(word: str) -> str:
-    """Returns the stem of a word, folded."""
-    return stem(fold(word))
+    """Returns the stem of a word, folded: the same for "printer" and "printers"."""
+    found = fold(word)
+    while (shorter := stem(found)) != found:
+        found = shorter
+    return found
 
 
 def words(text: str) -> list[str]:

@@ -18,7 +18,8 @@ class Query(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ResearchBrief(msgspec.Struct, frozen=True):
-    """Look for these; in `documents` only, if it is given. `whole`: read documents that were found in full."""
+    """Look for these; in `documents` only, if it is given. `whole`: read documents that
+    were found in full, unless they are long."""
 
     queries: tuple[Query, ...]
     documents: tuple[str, ...] | None = None

@@ -25,7 +25,8 @@ from memory.tasks.schemas import (
 MOST_WRITTEN = 110
 """Tokens of a report that a model writes, unless the user says otherwise."""
 _MOST_QUERIES = 6
-_WHOLE = frozenset({Goal.CONTRADICTION, Goal.SUMMARY, Goal.PLAN})
+_LOOKED_UP = frozenset({Goal.ANSWER})
+"""Goals for which single passages will do; for others, documents that are not long are read in full."""
 _SECTIONS = {
     Goal.COMPARE: ("summary", "table", "choice", "details"),
     Goal.LIST: ("summary", "table", "details"),
@@ -119,7 +120,7 @@ def _research(
     queries += [Query(part.replace(":", ""), subject=part.partition(":")[0]) for part in missing]
     if not revises and not missing:
         queries += [Query(f"{name} {_wanted(brief)}".strip(), subject=name) for name in brief.subjects]
-    whole = brief.goal in _WHOLE
+    whole = brief.goal not in _LOOKED_UP
     return Assign(
         Team.RESEARCH,
         ResearchBrief(tuple(queries[:_MOST_QUERIES]), task.documents, whole=whole),

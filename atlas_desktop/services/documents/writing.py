@@ -13,7 +13,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.documents.files import FileContent
 from atlas_desktop.services.documents.reading import Incoming, parsed
 from memory.context.entities import SummaryState
-from memory.documents.entities import Document, FileFacts, NewDocument
+from memory.documents.entities import Document, FileFacts
 from memory.entities import Message, Session
 from memory.errors import DocumentHasFile, NothingToWrite
 from memory.learning.learner import heard_in
@@ -59,18 +59,13 @@ class ConversationDocuments:
     async def _stored(
         self, text: str, project: str | None, document_id: str | None, parser: DocumentParser
     ) -> Document:
-        (stored,) = await self._store.documents.put([await unfiled(text, project, document_id, parser)])
+        data = clean(text).encode()
+        facts = FileFacts("", len(data), 0)
+        content = FileContent(data, facts, hashlib.sha256(data).hexdigest())
+        incoming = Incoming("", Path(_NAME), document=document_id, project=project)
+        new = await parsed(incoming, content, parser)
+        (stored,) = await self._store.documents.put([new])
         return await self._store.documents.get(stored)
-
-
-async def unfiled(
-    text: str, project: str | None, document_id: str | None, parser: DocumentParser
-) -> NewDocument:
-    """Returns Markdown as a document without a file, to be stored in place of `document_id`, if given."""
-    data = clean(text).encode()
-    content = FileContent(data, FileFacts("", len(data), 0), hashlib.sha256(data).hexdigest())
-    incoming = Incoming("", Path(_NAME), document=document_id, project=project)
-    return await parsed(incoming, content, parser)
 
 
 def written(session: Session, branch: Sequence[Message], summaries: Sequence[str]) -> str:

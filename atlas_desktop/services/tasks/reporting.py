@@ -1,9 +1,15 @@
 """Writes reports: every statement is a quotation or a value from a passage, with its number."""
 
+import hashlib
 from collections.abc import Sequence
 from datetime import datetime
 
 from atlas_desktop.locale import N_, _, formats
+from atlas_desktop.parsing.formats import parser_of
+from atlas_desktop.parsing.markdown import structure
+from atlas_desktop.services.cleaning import clean, clean_line
+from memory.documents.chunking import chunks
+from memory.documents.entities import FileFacts, NewDocument, ParsedText
 from memory.tasks.analysis import Findings, Row, Total, Verdict
 from memory.tasks.briefs import Brief, Goal
 from memory.tasks.entities import Evidence, EvidenceKind, Report, TaskCitation
@@ -24,6 +30,7 @@ _ATTRIBUTES = {
     "count": N_("count"),
 }
 _LONGEST_TITLE = 70
+_MEDIA_TYPE = "text/markdown"
 
 
 class ReportWriter:
@@ -100,6 +107,27 @@ class ReportWriter:
         )
 
 
+def report_document(report: Report, project: str | None) -> NewDocument:
+    """Returns a report as a document without a file, in place of the task's earlier one. Takes some
+    milliseconds."""
+    text = clean(report.text)
+    headings, tables = structure(text)
+    parsed = ParsedText(text, headings=headings, tables=tables, title=report.title)
+    data = text.encode()
+    return NewDocument(
+        path="",
+        facts=FileFacts("", len(data), 0),
+        sha256=hashlib.sha256(data).hexdigest(),
+        media_type=_MEDIA_TYPE,
+        parser=parser_of(_MEDIA_TYPE),
+        title=clean_line(report.title),
+        parsed=parsed,
+        chunks=tuple(chunks(parsed, _MEDIA_TYPE)),
+        project=project,
+        document=report.document,
+    )
+
+
 def source_text(evidence: Evidence) -> str:
     """Returns where a passage is from, with a link to it."""
     if evidence.kind is EvidenceKind.MEMORY:
@@ -138,9 +166,12 @@ def opening(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
             )
         )
     elif len(findings.chosen) == 1:
-        lines.append(_("{name} is the one that keeps to every limit.", name=findings.chosen[0]))
+        name = findings.chosen[0]
+        marks = _marks(writer, findings, name)
+        lines.append(_("{name} is the one that keeps to every limit {marks}.", name=name, marks=marks))
     elif findings.chosen:
-        lines.append(_("These keep to every limit: {names}.", names=", ".join(findings.chosen)))
+        names = ", ".join(f"{name} {_marks(writer, findings, name)}" for name in findings.chosen)
+        lines.append(_("These keep to every limit: {names}.", names=names))
     elif findings.verdicts and findings.goal is Goal.COMPARE:
         lines.append(_("None keeps to every limit."))
     elif brief.choice and findings.rows:
@@ -156,6 +187,14 @@ def opening(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
     if lines:
         writer.line(" ".join(lines))
         writer.line()
+
+
+def _marks(writer: ReportWriter, findings: Findings, name: str) -> str:
+    """Cites what shows that a subject keeps to the limits."""
+    own = [one for one in findings.verdicts if one.subject == name]
+    marks = [writer.cite(one.fact.sentence) for one in own]
+    marks += [writer.cite(one.wish) for one in own if one.wish is not None]
+    return " ".join(dict.fromkeys(marks))
 
 
 def body(writer: ReportWriter, brief: Brief, findings: Findings) -> None:

@@ -23,7 +23,9 @@ _HITS = 16
 _HITS_OF_SUBJECT = 6
 _CLOSE = 0.45
 """The cosine from which a passage without a word of the question counts as found."""
-_WHOLE_DOCUMENTS = 8
+_WHOLE_DOCUMENTS = 12
+_LONGEST_DOCUMENT = 24
+"""Chunks. Of a longer document, only those that were found are read."""
 _LONGEST = 2_000
 """Characters of a message that is taken as it is; of a longer one, the part that was found."""
 
@@ -133,10 +135,14 @@ class Research:
         for document in list(dict.fromkeys(hit.chunk.document for hit in kept))[:_WHOLE_DOCUMENTS]:
             hit = next(one for one in kept if one.chunk.document == document)
             try:
-                found += [_of_chunk(chunk, hit) for chunk in await self._store.documents.chunks(document)]
+                chunks = await self._store.documents.chunks(document)
             except DocumentNotFound:
                 # It was removed meanwhile.
                 continue
+            if len(chunks) <= _LONGEST_DOCUMENT:
+                found += [_of_chunk(chunk, hit) for chunk in chunks]
+            else:
+                found += [_of_chunk(one.chunk, one) for one in kept if one.chunk.document == document]
         return found
 
     # --- what the user said -----------------------------------------------------------------------

@@ -5,10 +5,9 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from atlas_desktop.parsing.client import DocumentParser
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean
-from atlas_desktop.services.documents.writing import unfiled
+from atlas_desktop.services.tasks.reporting import report_document
 from atlas_desktop.services.tasks.teams import Outcome, Teams
 from memory.errors import BriefMissing, TaskInState
 from memory.jobs.queue import Job, Priority
@@ -49,14 +48,12 @@ class TaskService:
         teams: Teams,
         background: BackgroundService,
         embed: Callable[[], Awaitable[None]],
-        parser: Callable[[], DocumentParser] = DocumentParser,
     ) -> None:
         """`embed` is awaited when a report was added to the library."""
         self._store = store
         self._teams = teams
         self._background = background
         self._embed = embed
-        self._parser = parser
         self._listeners: list[Listener] = []
         self._working = asyncio.Lock()
         background.register(KIND, self._work)
@@ -207,6 +204,7 @@ class TaskService:
             await self._approve(task, by_user=False)
             return False
         if isinstance(decision, Escalate):
+            await self._compare(task)
             event = TaskEvent(
                 EventKind.ESCALATED, task.id, code=decision.asked.value, count=len(decision.missing)
             )
@@ -248,18 +246,17 @@ class TaskService:
         await self._store.tasks.end_step(step, outcome.evidence, event, outcome.report)
         self._announce(replace(event, detail=step.returned))
 
-    async def _approve(self, task: Task, *, by_user: bool) -> Task:
-        """Makes the report a document of the library, and ends the task."""
+    async def _compare(self, task: Task) -> None:
+        """Makes the answer of a single context, if the user wants it and it is not there yet."""
         if task.wants_baseline and task.baseline is None:
             await self._store.tasks.put_baseline(task.id, await self._teams.baseline(task))
+
+    async def _approve(self, task: Task, *, by_user: bool) -> Task:
+        """Makes the report a document of the library, and ends the task."""
+        await self._compare(task)
         new = None
         if task.report is not None and task.report.text:
-            parser = self._parser()
-            try:
-                # In place of the task's earlier report.
-                new = await unfiled(task.report.text, task.project, task.report.document, parser)
-            finally:
-                await parser.close()
+            new = await asyncio.to_thread(report_document, task.report, task.project)
         events = (
             TaskEvent(EventKind.APPROVED, task.id, code="user" if by_user else "rules"),
             TaskEvent(EventKind.DONE, task.id, code="done"),

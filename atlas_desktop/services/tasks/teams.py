@@ -82,7 +82,10 @@ class Teams:
 
     async def work(self, task: Task, step: Step) -> Outcome:
         """Does a step. Raises what the store raises; a model that fails is done without."""
+        loading = time.perf_counter()
+        await self._wording.ready()
         began, embedded = time.perf_counter(), self._research.embedding_s
+        loading = 1000 * (began - loading)
         known = await self._store.tasks.evidence(task.id)
         brief = understood(task)
         if step.team is Team.RESEARCH:
@@ -95,7 +98,7 @@ class Teams:
             outcome = await self._rate(task, step, brief)
         spent = 1000 * (time.perf_counter() - began)
         model_ms = outcome.step.model_ms + 1000 * (self._research.embedding_s - embedded)
-        done = replace(outcome.step, model_ms=model_ms, own_ms=max(0.0, spent - model_ms))
+        done = replace(outcome.step, model_ms=model_ms + loading, own_ms=max(0.0, spent - model_ms))
         return replace(outcome, step=done)
 
     # --- research ---------------------------------------------------------------------------------
@@ -164,7 +167,7 @@ class Teams:
         reporting.opening(writer, brief, findings)
         step = replace(step, context=prompt, context_tokens=(await count([prompt]))[0])
         reason, by_model, left_out = "none", 0, 0
-        if given and step.attempts <= _MOST_TRIES and await self._wording.ready():
+        if given and step.attempts <= _MOST_TRIES and self._wording.works:
             try:
                 answer = await self._wording.ask(prompt, wanted.most_tokens)
             except ModelsError:

@@ -65,6 +65,11 @@ class Wording:
         self._checkpoint = checkpoint
         self._works = True
 
+    @property
+    def works(self) -> bool:
+        """Whether the model worked when it was last needed."""
+        return self._works
+
     def counting(self) -> Count:
         """Returns what counts tokens: the model's own counter, or an estimate without a working model."""
 
