@@ -411,20 +411,20 @@ def planning(rng: random.Random) -> Case:
             )
         ),
     )
-    case.documents = [
-        (
-            f"Ferry to {place}",
-            f"# Ferry to {place}\n\n{_filler(rng, 2)} The ferry to {place} leaves on {days[0]} {month} 2027. The ferry to {place} costs {costs[0]} euros. Seats on it must be booked by {days[0]} April 2027.\n\n{_filler(rng, 3)}\n",
-        ),
-        (
-            f"House on {place}",
-            f"# House on {place}\n\nThe house on {place} is free from {days[1]} {month} 2027. The house costs {costs[1]} euros. You must bring your own towels. {_filler(rng, 4)}\n",
-        ),
-        (
-            f"Walks on {place}",
-            f"# Walks on {place}\n\n{_filler(rng, 3)} The guided walk on {place} is on {days[2]} {month} 2027. A rain jacket is required for the walk on {place}.\n",
-        ),
-    ]
+    ferry = (
+        f"{_filler(rng, 2)} The ferry to {place} leaves on {days[0]} {month} 2027. The ferry to {place} costs "
+        f"{costs[0]} euros. Seats on it must be booked by {days[0]} April 2027.\n\n{_filler(rng, 3)}"
+    )
+    house = (
+        f"The house on {place} is free from {days[1]} {month} 2027. The house costs {costs[1]} euros. "
+        f"You must bring your own towels. {_filler(rng, 4)}"
+    )
+    walks = (
+        f"{_filler(rng, 3)} The guided walk on {place} is on {days[2]} {month} 2027. A rain jacket is required "
+        f"for the walk on {place}."
+    )
+    titled = ((f"Ferry to {place}", ferry), (f"House on {place}", house), (f"Walks on {place}", walks))
+    case.documents = [(title, f"# {title}\n\n{text}\n") for title, text in titled]
     case.memories = [f"My budget for the trip to {place} is {limit} euros at most."]
     case.facts = [
         f"{days[0]} {month} 2027",
@@ -529,16 +529,19 @@ def _in(fact: str, text: str) -> bool:
     return re.search(rf"(?<![\w.,]){pattern}(?!\w)" if fact[0].isdigit() else pattern, text) is not None
 
 
+def _share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:6.1f} %" if whole else "     –  "
+
+
 def told(name: str, found: Sequence[Result]) -> str:
     facts = sum(len(one.case.facts) for one in found)
-    share = lambda part, whole: f"{100 * part / whole:6.1f} %" if whole else "     –  "  # noqa: E731
     model = sum(one.model_ms for one in found)
     return (
-        f"{name:<14}{len(found):>4}  ended {share(sum(one.ended for one in found), len(found))}"
-        f"  citations true {share(sum(one.true for one in found), sum(one.called for one in found))}"
-        f"  facts {share(sum(one.found for one in found), facts)}"
-        f"  single context {share(sum(one.alone for one in found), facts)}"
-        f"  own time {share(sum(one.own_ms for one in found), model)} of {model / 1000 / len(found):.1f} s"
+        f"{name:<14}{len(found):>4}  ended {_share(sum(one.ended for one in found), len(found))}"
+        f"  citations true {_share(sum(one.true for one in found), sum(one.called for one in found))}"
+        f"  facts {_share(sum(one.found for one in found), facts)}"
+        f"  single context {_share(sum(one.alone for one in found), facts)}"
+        f"  own time {_share(sum(one.own_ms for one in found), model)} of {model / 1000 / len(found):.1f} s"
     )
 
 
@@ -567,7 +570,8 @@ async def main(every: int, *, show: bool) -> None:
                 await room.close()
             results.append(result)
             print(
-                f"{number:>3} {case.kind:<14} {result.found}/{len(case.facts)} {task.state} lost {result.lost}",
+                f"{number:>3} {case.kind:<14} {result.found}/{len(case.facts)} {task.state}",
+                f"lost {result.lost}",
                 flush=True,
             )
             if show and result.lost:

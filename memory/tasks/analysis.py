@@ -1,6 +1,6 @@
-"""What can be computed from passages: a table, a choice, a total, contradictions, a plan, the best sentences."""
+"""What can be computed from passages: tables, choices, totals, contradictions, plans, the best sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -152,11 +152,9 @@ def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]
     return _choose(brief, findings, items, by_subject) if brief.choice else findings
 
 
-def _usual(groups: Iterator[list[Sentence]] | object) -> tuple[Attribute, ...]:
+def _usual(groups: Iterable[list[Sentence]]) -> tuple[Attribute, ...]:
     """Returns the known kinds of values of which at least half of the subjects have one."""
-    sets = []
-    for group in groups:  # type: ignore[attr-defined]
-        sets.append({value.dimension for item in group for value in item.values})
+    sets = [{value.dimension for item in group for value in item.values} for group in groups]
     found: list[Attribute] = []
     taken: set[str] = set()
     for kind in known().kinds.values():
@@ -171,7 +169,8 @@ def _usual(groups: Iterator[list[Sentence]] | object) -> tuple[Attribute, ...]:
 
 def _telling(own: Sequence[Sentence], brief: Brief) -> Iterator[Sentence]:
     for item in own:
-        if item.values or item.content & brief.topic:
+        # A sentence that only repeats the title says nothing.
+        if item.values or (item.content & brief.topic and not item.content <= item.around):
             yield item
 
 
@@ -237,8 +236,7 @@ def wishes_of(brief: Brief, items: Sequence[Sentence]) -> list[Wish]:
     for item in items:
         if item.evidence.kind not in OWN:
             continue
-        for limit in item.limits:
-            found.append(Wish(item, limit))
+        found += [Wish(item, limit) for limit in item.limits]
         if not item.limits and item.content & about:
             found.append(Wish(item))
     seen: set[tuple[str, str]] = set()
@@ -280,8 +278,11 @@ def _extreme(findings: Findings, names: Sequence[str], kind: str, *, most: bool)
         one.value and found[0].value and one.value.comparable(found[0].value) for one in found
     ):
         return None
-    key = lambda one: one.value.amount if one.value and one.value.amount is not None else Decimal(0)  # noqa: E731
-    return max(found, key=key) if most else min(found, key=key)
+    return max(found, key=_amount_of) if most else min(found, key=_amount_of)
+
+
+def _amount_of(fact: Fact) -> Decimal:
+    return fact.value.amount if fact.value is not None and fact.value.amount is not None else Decimal(0)
 
 
 # --- sums -------------------------------------------------------------------------------------------
@@ -310,10 +311,8 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
     totals: dict[str, list[Fact]] = {}
     for fact in facts:
         if fact.value is not None:
-            totals.setdefault(
-                f"{fact.value.dimension} {fact.value.unit if fact.value.dimension in ('money', 'count') else ''}",
-                [],
-            ).append(fact)
+            own_unit = fact.value.unit if fact.value.dimension in ("money", "count") else ""
+            totals.setdefault(f"{fact.value.dimension} {own_unit}", []).append(fact)
     return Findings(
         Goal.SUM,
         (name,),
@@ -469,7 +468,7 @@ def _answer(brief: Brief, items: Sequence[Sentence]) -> Findings:
 
 
 def _best(brief: Brief, items: Sequence[Sentence]) -> Iterator[Sentence]:
-    """Yields the sentences that say most of what the brief asks about; in a summary, of each source in turn."""
+    """Yields the sentences that say most of what is asked about; in a summary, of each source in turn."""
     scored = []
     for at, item in enumerate(items):
         shared = len((item.content | item.around) & brief.topic)

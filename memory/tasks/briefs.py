@@ -72,73 +72,13 @@ class Brief:
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _LIST = re.compile(r",|;|\band\b|\bund\b|\by\b|&|\bwith\b|\bmit\b|\bcon\b|\bor\b|\boder\b")
 _OF = re.compile(r"\b(?:of|for|among|between|der|des|von|für|de|del|entre|para)\b", re.IGNORECASE)
-_ARTICLES = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "all",
-        "every",
-        "each",
-        "its",
-        "their",
-        "his",
-        "her",
-        "my",
-        "our",
-        "these",
-        "those",
-        "der",
-        "die",
-        "das",
-        "den",
-        "dem",
-        "alle",
-        "el",
-        "la",
-        "los",
-        "las",
-        "un",
-        "una",
-        "su",
-        "sus",
-        "mis",
-        "by",
-        "add",
-        "less",
-        "than",
-        "more",
-        "in",
-        "on",
-        "at",
-        "within",
-        "i",
-        "must",
-        "trip",
-        "up",
-        "mein",
-        "meine",
-        "meinen",
-        "unsere",
-        "both",
-        "beide",
-        "ambos",
-        "how",
-        "much",
-        "many",
-        "long",
-        "what",
-        "was",
-        "wie",
-        "viel",
-        "lange",
-        "cuánto",
-    ]
+_WITH = re.compile(
+    r"\b(?:with (?:their|its|the)|by (?:their|its)?|mit (?:ihrem|ihrer|ihren)|con sus?)\b", re.IGNORECASE
 )
+_CUT = re.compile(r"[,;]| and (?:say|tell|which|recommend)\b")
+_TOKEN = re.compile(r"\d{1,3}|[^\W\d_]+(?:-[^\W\d_]+)*")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{2,80})[”\"»“]")
-_WHICH = frozenset("which who whom should take choose welche welcher welches soll cuál cuáles debo".split())
-"""A part of a sentence with one of these asks for a choice, not for a value."""
 _MOST_ATTRIBUTES = 8
 _MOST_SUBJECTS = 40
 _TABULAR = frozenset({Goal.COMPARE, Goal.LIST, Goal.SUM, Goal.PLAN})
@@ -160,7 +100,7 @@ def read_brief(text: str) -> Brief:
     best = next((known().best[stem] for stem in stems if stem in known().best), None)
     own = {stem for one in attributes for stem in one.stems}
     cues = known().asking | known().choice | frozenset().union(*known().goals.values())
-    cues |= {root(word) for word in _ARTICLES}
+    cues |= {root(word) for word in known().articles}
     topic = frozenset(stem for stem in content(text) if stem not in own and stem not in cues)
     return Brief(
         text=text,
@@ -251,7 +191,7 @@ def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...],
         if about and not noun:
             noun, nouns, count = _noun(about, names)
         for part in _LIST.split(wanted):
-            if _WHICH.intersection(map(fold, words(part))):
+            if known().which.intersection(map(fold, words(part))):
                 continue
             one = _attribute(part, names | {noun})
             if one is not None and len(attributes) < _MOST_ATTRIBUTES:
@@ -264,9 +204,7 @@ def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...],
 def _parted(sentence: str) -> tuple[str, str, str]:
     """Splits "the weight and price of the three stoves" into what is wanted and of what; and "the stoves with
     their weight" the other way round."""
-    with_ = re.search(
-        r"\b(?:with (?:their|its|the)|by (?:their|its)?|mit (?:ihrem|ihrer|ihren)|con sus?)\b", sentence
-    )
+    with_ = _WITH.search(sentence)
     if with_ is not None:
         return sentence[with_.end() :], "", sentence[: with_.start()]
     before, colon, after = sentence.partition(":")
@@ -277,7 +215,7 @@ def _parted(sentence: str) -> tuple[str, str, str]:
         return sentence, "", ""
     after = sentence[of.end() :]
     # "… of the stoves, and say which": what follows the comma is no part of it.
-    cut = re.search(r",|;| and (?:say|tell|which|recommend)\b", after)
+    cut = _CUT.search(after)
     return sentence[: of.start()], of[0], after if cut is None else after[: cut.start()]
 
 
@@ -287,7 +225,7 @@ def _noun(text: str, names: set[str]) -> tuple[str, str, int | None]:
     numbers = lexicon().number_words
     found: list[str] = []
     cues = known().asking | known().choice | frozenset().union(*known().goals.values())
-    for token in re.findall(r"\d{1,3}|[^\W\d_]+(?:-[^\W\d_]+)*", text):
+    for token in _TOKEN.findall(text):
         word = fold(token)
         value = token if token.isdigit() else numbers.get(word)
         if value is not None:
@@ -295,7 +233,7 @@ def _noun(text: str, names: set[str]) -> tuple[str, str, int | None]:
             count = int(value) if not found and int(value) <= _MOST_SUBJECTS else count
             continue
         stem = root(token)
-        if word in _ARTICLES or not means_something(token) or stem in names or stem in cues:
+        if word in known().articles or not means_something(token) or stem in names or stem in cues:
             continue
         found.append(token)
     plurals = [
@@ -311,7 +249,7 @@ def _attribute(part: str, apart: set[str]) -> Attribute | None:
     kept = [
         word
         for word in words(part)
-        if fold(word) not in _ARTICLES
+        if fold(word) not in known().articles
         and root(word) not in apart
         and (root(word) not in cues or any(root(word) in kind.stems for kind in known().kinds.values()))
         and (means_something(word) or any(root(word) in kind.stems for kind in known().kinds.values()))

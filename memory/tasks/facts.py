@@ -191,36 +191,7 @@ def _called(text: str, noun: str) -> Iterator[str]:
 
 
 def _is_name(word: str) -> bool:
-    return word[0].isupper() and fold(word) not in _OPENERS and means_something(word)
-
-
-_OPENERS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "this",
-        "that",
-        "our",
-        "my",
-        "your",
-        "his",
-        "her",
-        "its",
-        "their",
-        "each",
-        "every",
-        "der",
-        "die",
-        "das",
-        "ein",
-        "eine",
-        "el",
-        "la",
-        "los",
-        "las",
-    ]
-)
+    return word[0].isupper() and fold(word) not in known().openers and means_something(word)
 
 
 def _next_to(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
@@ -293,10 +264,10 @@ def _facts(subject: str, attribute: Attribute, item: Sentence) -> Iterator[Fact]
                 )
                 yield Fact(subject, attribute.name, value.text, item, value, score)
         elif own and attribute.kind is None:
-            value = inside[0] if len(inside) == 1 else None
+            only = inside[0] if len(inside) == 1 else None
             wording = text.strip(" .,:;*_|-")
             yield Fact(
-                subject, attribute.name, _short(wording), item, value, 1.0 + own + (0.5 if cell.column else 0)
+                subject, attribute.name, _short(wording), item, only, 1.0 + own + (0.5 if cell.column else 0)
             )
 
 

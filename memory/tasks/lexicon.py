@@ -35,11 +35,14 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The lists of `tasks.toml`, as stems. `best` is the kind and "least" or "most", by stem."""
+    """The lists of `tasks.toml`, as stems; articles, `which`, openers and limits as words. `best` is the kind and "least" or "most", by stem."""
 
     goals: Mapping[str, frozenset[str]]
     choice: frozenset[str]
     asking: frozenset[str]
+    articles: frozenset[str]
+    which: frozenset[str]
+    openers: frozenset[str]
     limits: Mapping[str, frozenset[str]]
     duties: frozenset[str]
     kinds: Mapping[str, Kind]
@@ -59,6 +62,9 @@ def known() -> Words:
         goals={name: _stems(text) for name, text in found["goals"].items()},
         choice=_stems(found["choice"]),
         asking=_stems(found["asking"]),
+        articles=frozenset(found["articles"].split()),
+        which=frozenset(found["which"].split()),
+        openers=frozenset(found["openers"].split()),
         limits={name: frozenset(text.split()) for name, text in found["limits"].items()},
         duties=_stems(found["duties"]["words"]),
         kinds={

@@ -10,7 +10,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Query(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What to look for; `subject` is whom it is about, if that is known. `own`: also in what the user said."""
+    """What to look for; `subject` is whom it is about, if known. `own`: also in what the user said."""
 
     text: str
     subject: str = ""

@@ -65,9 +65,11 @@ def values(text: str) -> list[Value]:
     def free(begin: int, end: int) -> bool:
         return not any(begin < last and end > first for first, last in taken)
 
-    for match in _NUMBER.finditer(text):
-        if free(*match.span()) and (value := _amount(text, match.start(), match.end(), match[0])) is not None:
-            found.append(value)
+    found += [
+        value
+        for match in _NUMBER.finditer(text)
+        if free(*match.span()) and (value := _amount(text, *match.span(), match[0])) is not None
+    ]
     numbers = lexicon().number_words
     for match in _WORD.finditer(text):
         word = fold(match[0])

@@ -176,8 +176,7 @@ def opening(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
         lines.append(_("None keeps to every limit."))
     elif brief.choice and findings.rows:
         lines.append(_("Nothing was found that decides between them."))
-    for total in findings.totals:
-        lines.append(_("In total: {amount}.", amount=_amount(total)))
+    lines += [_("In total: {amount}.", amount=_amount(total)) for total in findings.totals]
     if findings.goal is Goal.CONTRADICTION:
         lines.append(
             _("The sources contradict each other in the places below.")
@@ -214,19 +213,23 @@ def body(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
         _heading(writer, _("Dates"))
         for value, item in findings.dated:
             writer.line(f"- **{value.text}**: {_flat(item)} {writer.cite(item)}")
-    if findings.duties:
-        _heading(writer, _("What has to be done"))
-        for item in findings.duties:
-            writer.line(f"- {_flat(item)} {writer.cite(item)}")
-    if findings.goal is Goal.PLAN and findings.wishes:
-        _heading(writer, _("What you said"))
-        for wish in findings.wishes:
-            writer.line(f"- {_flat(wish.sentence)} {writer.cite(wish.sentence)}")
-    _details(writer, findings)
+    _quoted(writer, _("What has to be done"), findings.duties)
+    if findings.goal is Goal.PLAN:
+        _quoted(writer, _("What you said"), [wish.sentence for wish in findings.wishes])
+    rows = [item for row in findings.rows for item in row.sentences]
+    _quoted(writer, _("In the sources"), [*rows, *findings.points])
     if findings.missing:
         _heading(writer, _("Not found"))
         for part in findings.missing:
             writer.line(f"- {part}")
+
+
+def _quoted(writer: ReportWriter, heading: str, items: Sequence[Sentence]) -> None:
+    """Writes a section of sentences as they stand in their sources."""
+    if items:
+        _heading(writer, heading)
+    for item in items:
+        writer.line(f"- {_flat(item)} {writer.cite(item)}")
 
 
 def _heading(writer: ReportWriter, text: str) -> None:
@@ -312,17 +315,6 @@ def _bare(fact: Fact) -> str:
 
 def _amount(total: Total) -> str:
     return f"{plain(total.amount)} {total.unit}".strip()
-
-
-def _details(writer: ReportWriter, findings: Findings) -> None:
-    said = [(row.subject, item) for row in findings.rows for item in row.sentences]
-    if not said and not findings.points:
-        return
-    _heading(writer, _("In the sources"))
-    for _subject, item in said:
-        writer.line(f"- {_flat(item)} {writer.cite(item)}")
-    for item in findings.points:
-        writer.line(f"- {_flat(item)} {writer.cite(item)}")
 
 
 def _flat(item: Sentence) -> str:

@@ -9,7 +9,6 @@ from memory.documents.entities import Chunk, DocumentHit, DocumentKind, Document
 from memory.errors import DocumentNotFound, MessageNotFound
 from memory.recall.entities import Hit, RecallQuery
 from memory.storage.store import Store
-from memory.storage.values import new_id
 from memory.tasks.briefs import Brief
 from memory.tasks.contexts import MOST_MEMORIES
 from memory.tasks.entities import Evidence, EvidenceKind, Task
@@ -68,7 +67,7 @@ class Research:
     async def find(
         self, task: Task, step_id: str, brief: Brief, wanted: ResearchBrief, known: Sequence[Evidence]
     ) -> list[Evidence]:
-        """Returns passages that are not known yet, numbered after these."""
+        """Returns passages that are not known yet, numbered after these; they get their ids when stored."""
         await self._recall.load()
         await self._search.load()
         places = {(one.source, one.begin, one.end) for one in known}
@@ -84,7 +83,7 @@ class Research:
         first = max((one.marker for one in known), default=0) + 1
         return [
             Evidence(
-                id=new_id(),
+                id="",
                 step=step_id,
                 marker=number,
                 kind=one.kind,

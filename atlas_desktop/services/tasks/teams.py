@@ -20,8 +20,9 @@ from atlas_desktop.services.tasks.wording import (
 from memory.storage.store import Store
 from memory.tasks.analysis import Findings, analyse
 from memory.tasks.briefs import Brief
-from memory.tasks.contexts import MOST_CONTEXT, supervisor_context, worker_context
+from memory.tasks.contexts import supervisor_context, worker_context
 from memory.tasks.entities import (
+    MOST_CONTEXT,
     Baseline,
     Evidence,
     EvidenceKind,

@@ -170,6 +170,9 @@ def _checked(text: str, given: Sequence[Sentence], *, complete: bool) -> Opening
         support = [one.marker for one in found.citations if one.sentence == (begin, end) and one.verified]
         if (begin, end) not in unsupported and support:
             told.append((sentence, tuple(given[marker - 1] for marker in dict.fromkeys(support))))
+        elif (begin, end) not in unsupported:
+            # A greeting or a hedge: it claims nothing.
+            continue
         elif source.unknown_numbers(sentence) or source.unknown_names(sentence) or _figures(sentence):
             left_out += 1
         else:
@@ -184,16 +187,8 @@ def _figures(sentence: str) -> bool:
 
 def judging_prompt(context: str, report: str) -> str:
     """Returns what a large model is asked about a finished report."""
-    return "\n".join(
-        [
-            context,
-            "",
-            "Report:",
-            report,
-            "",
-            'Does the report answer the task? Reply as {"action": "approve" or "revise", "reason": "…"}.',
-        ]
-    )
+    reply = '{"action": "approve" or "revise", "reason": "…"}'
+    return f"{context}\n\nReport:\n{report}\n\nDoes the report answer the task? Reply as {reply}."
 
 
 def judgement(text: str) -> str:

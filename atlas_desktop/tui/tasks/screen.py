@@ -1,5 +1,6 @@
 """The board of tasks: what each does now, its steps, and its report as it grows."""
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -175,11 +176,7 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
             empty = self.query_one("#none", Static)
             empty.display = not found
             empty.update(
-                Content(
-                    _(
-                        "No tasks. Press n to give one: work that takes more than a turn, such as a comparison."
-                    )
-                )
+                Content(_("No tasks. Press n to give one: work of more than a turn, such as a comparison."))
             )
             active = sum(one.state in _UNDER_WAY for one in found)
             counts = [ngettext("{count} task", "{count} tasks", len(found))]
@@ -333,16 +330,16 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
             await self._room.remove_task(task.id)
 
     async def _sure(self, title: str, text: str, agree: str) -> bool:
-        return bool(
-            await self.atlas.push_screen_wait(ConfirmScreen(title, text, agree=agree, refuse=_("No")))
-        )
+        screen = ConfirmScreen(title, text, agree=agree, refuse=_("No"))
+        agreed: bool | None = await self.atlas.push_screen_wait(screen)
+        return agreed is True
 
-    def _do(self, work: object) -> None:
+    def _do(self, work: Callable[[], Awaitable[object]]) -> None:
         """Runs an action in the background, and shows what became of it."""
 
         async def run() -> None:
             try:
-                await work()  # type: ignore[operator]
+                await work()
             except TaskNotFound:
                 # It was deleted meanwhile.
                 self.atlas.say(_("This task does not exist any more."))
@@ -358,7 +355,7 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         task = self.marked
-        rules = {
+        rules: dict[str, Callable[[Task], bool]] = {
             "tasks_open": lambda one: bool(one.steps),
             "tasks_pause": lambda one: one.state not in ENDED or one.state is TaskState.FAILED,
             "tasks_steer": lambda one: one.state not in ENDED,

@@ -371,7 +371,7 @@ def end_step(conn: Connection, step: Step, found: Sequence[Evidence], now: datet
         """,
         [
             (
-                one.id,
+                one.id or new_id(),
                 one.marker,
                 one.kind.value,
                 one.source,
