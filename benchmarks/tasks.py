@@ -412,16 +412,16 @@ def planning(rng: random.Random) -> Case:
         ),
     )
     ferry = (
-        f"{_filler(rng, 2)} The ferry to {place} leaves on {days[0]} {month} 2027. The ferry to {place} costs "
-        f"{costs[0]} euros. Seats on it must be booked by {days[0]} April 2027.\n\n{_filler(rng, 3)}"
+        f"{_filler(rng, 2)} The ferry to {place} leaves on {days[0]} {month} 2027. The ferry to "
+        f"{place} costs {costs[0]} euros. Seats on it must be booked by {days[0]} April 2027.\n\n{_filler(rng, 3)}"
     )
     house = (
         f"The house on {place} is free from {days[1]} {month} 2027. The house costs {costs[1]} euros. "
         f"You must bring your own towels. {_filler(rng, 4)}"
     )
     walks = (
-        f"{_filler(rng, 3)} The guided walk on {place} is on {days[2]} {month} 2027. A rain jacket is required "
-        f"for the walk on {place}."
+        f"{_filler(rng, 3)} The guided walk on {place} is on {days[2]} {month} 2027. A rain jacket is "
+        f"required for the walk on {place}."
     )
     titled = ((f"Ferry to {place}", ferry), (f"House on {place}", house), (f"Walks on {place}", walks))
     case.documents = [(title, f"# {title}\n\n{text}\n") for title, text in titled]

@@ -35,7 +35,8 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The lists of `tasks.toml`, as stems; articles, `which`, openers and limits as words. `best` is the kind and "least" or "most", by stem."""
+    """The lists of `tasks.toml`, as stems; articles, `which`, openers and limits as words. `best` is the
+    kind and "least" or "most", by stem."""
 
     goals: Mapping[str, frozenset[str]]
     choice: frozenset[str]

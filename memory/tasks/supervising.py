@@ -22,6 +22,7 @@ from memory.tasks.schemas import (
     decode,
 )
 
+EMPTIED = "{}"
 MOST_WRITTEN = 110
 """Tokens of a report that a model writes, unless the user says otherwise."""
 _MOST_QUERIES = 6
@@ -84,9 +85,10 @@ def planned(task: Task) -> tuple[Team, ...]:
 def decide(task: Task, evidence: Sequence[Evidence]) -> Decision:
     """Returns what to do next. The same rows always lead to the same decision."""
     brief = understood(task)
-    if task.steps and task.steps[-1].state is StepState.RUNNING:
+    # A step whose words were forgotten meanwhile is assigned anew.
+    if task.steps and task.steps[-1].state is StepState.RUNNING and task.steps[-1].brief != EMPTIED:
         return Continue(task.steps[-1])
-    own = [step for step in task.steps if step.round == task.round]
+    own = [step for step in task.steps if step.round == task.round and step.state is StepState.DONE]
     fresh = _unheard(task)
     if fresh and own and own[-1].team in (Team.WRITING, Team.RATING):
         return _research(task, brief, fresh, task.round + 1, revises=True)

@@ -281,30 +281,32 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "SELECT DISTINCT name, name FROM skill_uses",
         f"DELETE FROM skill_uses WHERE name IN {_LISTED}",
     ),
-    # A task with the words in its brief or its report goes with all that it wrote; of others, single steps,
-    # passages and quotations may have the words. What a step made of them goes with these.
+    # A task with the words in its brief or its report goes with all that it wrote. Of others, single steps,
+    # passages and quotations may have the words.
     (
         "task",
-        """
-        SELECT id, brief, title, coalesce(report, ''), coalesce(baseline, ''), missing FROM tasks
-        UNION ALL SELECT task_id, text, '', '', '', '' FROM task_guidance
-        """,
+        "SELECT id, brief, title, coalesce(report, ''), coalesce(baseline, ''), missing FROM tasks",
         f"DELETE FROM tasks WHERE id IN {_LISTED}",
     ),
     (
         "",
         "SELECT id, brief, returned, context FROM task_steps",
-        f"DELETE FROM tasks WHERE id IN (SELECT task_id FROM task_steps WHERE id IN {_LISTED})",
+        f"UPDATE task_steps SET brief = '{{}}', returned = '', context = '' WHERE id IN {_LISTED}",
     ),
     (
         "",
         "SELECT id, title, heading, header, text, subject FROM task_evidence",
-        f"DELETE FROM tasks WHERE id IN (SELECT task_id FROM task_evidence WHERE id IN {_LISTED})",
+        f"DELETE FROM task_evidence WHERE id IN {_LISTED}",
     ),
     (
         "",
-        "SELECT DISTINCT quote, title, quote FROM task_citations",
-        f"DELETE FROM task_citations WHERE quote IN {_LISTED}",
+        "SELECT task_id || ' ' || number, title, quote FROM task_citations",
+        f"DELETE FROM task_citations WHERE task_id || ' ' || number IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT task_id || ' ' || number, text FROM task_guidance",
+        f"DELETE FROM task_guidance WHERE task_id || ' ' || number IN {_LISTED}",
     ),
     ("draft", "SELECT place, text FROM drafts", f"DELETE FROM drafts WHERE place IN {_LISTED}"),
     # The log may mention it where the memories no longer do. An emptied change cannot be undone.
