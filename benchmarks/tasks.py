@@ -413,7 +413,8 @@ def planning(rng: random.Random) -> Case:
     )
     ferry = (
         f"{_filler(rng, 2)} The ferry to {place} leaves on {days[0]} {month} 2027. The ferry to "
-        f"{place} costs {costs[0]} euros. Seats on it must be booked by {days[0]} April 2027.\n\n{_filler(rng, 3)}"
+        f"{place} costs {costs[0]} euros. Seats on it must be booked by {days[0]} April 2027."
+        f"\n\n{_filler(rng, 3)}"
     )
     house = (
         f"The house on {place} is free from {days[1]} {month} 2027. The house costs {costs[1]} euros. "
