@@ -75,6 +75,12 @@ _OF = re.compile(r"\b(?:of|for|among|between|der|des|von|für|de|del|entre|para)
 _WITH = re.compile(
     r"\b(?:with (?:their|its|the)|by (?:their|its)?|mit (?:ihrem|ihrer|ihren)|con sus?)\b", re.IGNORECASE
 )
+_WITHOUT = re.compile(
+    r"\b(?:leave out|omit|ignore|skip|never mind|not? matter|doesn't matter|don't matter|lass .{1,40} weg"
+    r"|lasse .{1,40} weg|ist egal|omite|no importa)\b",
+    re.IGNORECASE,
+)
+"""A sentence with one of these takes back what it names."""
 _CUT = re.compile(r"[,;]| and (?:say|tell|which|recommend)\b")
 _TOKEN = re.compile(r"\d{1,3}|[^\W\d_]+(?:-[^\W\d_]+)*")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
@@ -186,19 +192,25 @@ def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...],
     names = {root(word) for name in subjects for word in words(name)}
     attributes: dict[frozenset[str], Attribute] = {}
     noun, nouns, count = "", "", None
+    unwanted: set[str] = set()
     for sentence in _SENTENCE.findall(text):
+        if _WITHOUT.search(sentence):
+            unwanted |= {root(word) for word in words(sentence)}
+            continue
         wanted, _, about = _parted(sentence)
-        if about and not noun:
-            noun, nouns, count = _noun(about, names)
+        if not noun:
+            kinds = {stem for kind in known().kinds.values() for stem in kind.stems}
+            noun, nouns, count = _noun(about or sentence, names if about else names | kinds)
         for part in _LIST.split(wanted):
             if known().which.intersection(map(fold, words(part))):
                 continue
             one = _attribute(part, names | {noun})
-            if one is not None and len(attributes) < _MOST_ATTRIBUTES:
+            # "List all hotels" names no value: nothing says that "hotels" is one.
+            named = one is not None and (bool(about) or one.kind is not None or bool(attributes))
+            if one is not None and named and len(attributes) < _MOST_ATTRIBUTES:
                 attributes.setdefault(one.stems, one)
-    if not noun:
-        noun, nouns, count = _noun(text, names | {stem for one in attributes for stem in one})
-    return tuple(attributes.values()), noun, nouns, count
+    kept = [one for one in attributes.values() if not one.stems <= unwanted]
+    return tuple(kept), noun, nouns, count
 
 
 def _parted(sentence: str) -> tuple[str, str, str]:
@@ -227,7 +239,7 @@ def _noun(text: str, names: set[str]) -> tuple[str, str, int | None]:
     cues = known().asking | known().choice | frozenset().union(*known().goals.values())
     for token in _TOKEN.findall(text):
         word = fold(token)
-        value = token if token.isdigit() else numbers.get(word)
+        value = token if token.isdecimal() else numbers.get(word)
         if value is not None:
             # Of "courses below 100 euros", the number is no count.
             count = int(value) if not found and int(value) <= _MOST_SUBJECTS else count
@@ -254,7 +266,7 @@ def _attribute(part: str, apart: set[str]) -> Attribute | None:
         and (root(word) not in cues or any(root(word) in kind.stems for kind in known().kinds.values()))
         and (means_something(word) or any(root(word) in kind.stems for kind in known().kinds.values()))
     ]
-    if not 1 <= len(kept) <= 3:
+    if not 1 <= len(kept) <= 3 or any(char.isdigit() for char in part):
         return None
     stems = frozenset(map(root, kept))
     kind = next(

@@ -97,7 +97,7 @@ async def test_a_new_task_is_filled_in_and_begins(make: Make) -> None:
     assert [step.team.value for step in task.steps] == ["research", "writing"]
 
 
-async def test_a_task_that_waits_is_answered_or_approved(make: Make) -> None:
+async def test_a_task_that_waits_goes_on_with_an_answer(make: Make) -> None:
     place = make(store=await stoves())
     async with place.app.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
@@ -107,8 +107,16 @@ async def test_a_task_that_waits_is_answered_or_approved(make: Make) -> None:
         await assert_until(pilot, lambda: on(place.app, TextEditScreen))
         await type_text(pilot, "The warranty does not matter.")
         await pilot.press("ctrl+s")
-        await assert_until(pilot, lambda: on(place.app, TasksScreen) and "revision 2" in shown(place))
-        await assert_until(pilot, lambda: "waits for you" in shown(place))
+        await assert_until(pilot, lambda: on(place.app, TasksScreen) and "✓" in shown(place))
+        assert await state(place) is TaskState.DONE
+
+
+async def test_the_report_of_a_task_that_waits_is_approved(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        await ended(place, "Compare the weight and the warranty of the two stoves.")
+        await board(pilot, place, "waits for you")
         await pilot.press("a")
         await assert_until(pilot, lambda: "✓" in shown(place))
         assert await state(place) is TaskState.DONE
