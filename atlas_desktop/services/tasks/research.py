@@ -112,7 +112,6 @@ class Research:
     async def _documents(
         self, task: Task, query: Query, about: frozenset[str], wanted: ResearchBrief
     ) -> list[_Found]:
-        reports = await self._store.tasks.reports()
         isolated = await self._store.projects.isolated()
         asked = DocumentQuery(
             query.text,
@@ -120,6 +119,7 @@ class Research:
             documents=wanted.documents,
             kinds=frozenset(DocumentKind),
             without=isolated - {task.project},
+            excluded=await self._store.tasks.reports(),
         )
         hits: list[DocumentHit] = []
         if task.project is not None:
@@ -127,7 +127,7 @@ class Research:
         if task.project is None or (task.project not in isolated and len(hits) < asked.k):
             known = {hit.chunk.id for hit in hits}
             hits += [hit for hit in await self._search.search(asked) if hit.chunk.id not in known]
-        kept = [hit for hit in hits if hit.chunk.document not in reports and _close(hit, about)]
+        kept = [hit for hit in hits if _close(hit, about)]
         if not wanted.whole:
             return [_of_chunk(hit.chunk, hit) for hit in kept[: asked.k]]
         found: list[_Found] = []

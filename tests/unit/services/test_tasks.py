@@ -212,6 +212,14 @@ async def test_a_report_is_a_document_and_no_evidence_for_other_tasks() -> None:
     assert document.id not in {one.source for one in await scene.room.tasks.evidence(second.id)}
 
 
+async def test_many_reports_do_not_crowd_out_what_they_were_made_of() -> None:
+    scene = Scene()
+    ids = await furnish(scene)
+    for _ in range(12):
+        task = await done(scene)
+    assert set(ids.values()) <= verified(task)
+
+
 async def test_only_the_documents_that_were_named_are_read() -> None:
     scene = Scene()
     ids = await furnish(scene)
