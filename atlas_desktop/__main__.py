@@ -98,6 +98,7 @@ COMMANDS = {
     "docs": ("documents", N_("manage documents and search in them")),
     "notes": ("notes", N_("write notes and link them")),
     "skills": ("skills", N_("manage instructions for recurring work")),
+    "task": ("tasks", N_("delegate work that takes more than a turn")),
     "personas": ("personas", N_("manage instructions for the model")),
     "templates": ("templates", N_("manage prompts with {variables}")),
     "insights": ("insights", N_("show your statistics, computed locally")),

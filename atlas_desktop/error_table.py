@@ -30,8 +30,10 @@ from atlas_desktop.errors import (
 from atlas_desktop.locale import N_, _, number
 from atlas_desktop.paths import NoSuchHome, UnsafeHome
 from atlas_desktop.phrases.skills import fault_text
+from atlas_desktop.phrases.tasks import state_text as task_state
 from atlas_desktop.settings.file import KEYS, SettingsError, UnknownSetting
 from memory import errors as memory
+from memory.tasks.entities import TaskState
 from models import errors as models
 
 _KEYRING_TEXTS = {
@@ -308,6 +310,9 @@ _CONVERSATION: Words = {
     memory.NoteTitleTaken: lambda e: told("note_title_taken", Exit.USAGE, title=e.title),
     memory.TitleMissing: named("title_missing", Exit.USAGE),
     memory.VersionNotFound: lambda e: told("version_not_found", Exit.USAGE, number=e.number),
+    memory.TaskNotFound: _no_such("task_not_found"),
+    memory.TaskInState: lambda e: told("task_in_state", Exit.USAGE, state=task_state(TaskState(e.state))),
+    memory.BriefMissing: named("brief_missing", Exit.USAGE),
     memory.SkillNotFound: _no_such("skill_not_found"),
     memory.SkillInvalid: lambda e: told("skill_invalid", Exit.USAGE, reason=fault_text(e.fault)),
     memory.SkillNameTaken: lambda e: told("skill_name_taken", Exit.USAGE, name=e.name),

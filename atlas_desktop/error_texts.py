@@ -379,6 +379,22 @@ ERRORS = {
         what=N_("Version {number} is not kept. No changes were made."),
         next_step=N_("`atlas notes versions` lists those that are."),
     ),
+    "task_not_found": ErrorText(
+        N_("Task not found"),
+        next_step=N_("`atlas task list` lists all tasks."),
+    ),
+    "task_in_state": ErrorText(
+        N_("This is not possible now"),
+        what=N_("The state of the task is “{state}”. No changes were made."),
+        next_step=N_(
+            "`atlas task show` shows where it stands. `atlas task revise` lets a finished one go on."
+        ),
+    ),
+    "brief_missing": ErrorText(
+        N_("There is no brief"),
+        what=N_("A task needs a text that says what to do. No changes were made."),
+        next_step=N_("Write what you want to know, and about what."),
+    ),
     "skill_not_found": ErrorText(
         N_("Skill not found"),
         next_step=N_("`atlas skills list` lists all skills."),

@@ -389,6 +389,26 @@ class VersionNotFound(MemoryFault):
         self.number = number
 
 
+class TaskNotFound(MemoryFault):
+    """No task has this id."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__()
+        self.ref = ref
+
+
+class TaskInState(MemoryFault):
+    """A task is in a `state` in which this cannot be done with it."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__(state)
+        self.state = state
+
+
+class BriefMissing(MemoryFault):
+    """A task needs a brief."""
+
+
 class SkillNotFound(MemoryFault):
     """No skill has this id or name."""
 

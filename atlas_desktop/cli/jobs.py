@@ -119,6 +119,7 @@ async def run_jobs(ctx: Context, args: argparse.Namespace) -> int:
     # The user may have chosen another model since the last run.
     await room.recall.catch_up()
     await room.summaries.catch_up()
+    await room.tasks.catch_up()
     report = await room.background.run()
     ctx.emit(output.run(report), _sentence(report))
     return Exit.FAILED if report.failed else Exit.DONE

@@ -26,6 +26,7 @@ _PLACE_COUNTS = {
     "attachment": plural("1 attachment", "{count} attachments"),
     "folder": plural("1 watched folder", "{count} watched folders"),
     "skill": plural("1 skill", "{count} skills"),
+    "task": plural("1 task", "{count} tasks"),
     "persona": plural("1 persona", "{count} personas"),
     "template": plural("1 template", "{count} templates"),
     "draft": plural("1 draft", "{count} drafts"),

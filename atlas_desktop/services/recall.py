@@ -94,22 +94,29 @@ class QueryEmbedder:
     def __init__(self, embedder: Callable[[], Embedder | None]) -> None:
         self._embedder = embedder
         self._failed_at: float | None = None
+        self.spent_s = 0.0
+        """Seconds that the model has taken so far."""
 
     async def model(self) -> str | None:
         """Returns the fingerprint of the current model; None without a working one."""
         embedder = self._usable()
         if embedder is None:
             return None
+        began = time.perf_counter()
         try:
             return await embedder.embedding_fingerprint()
         except ModelsError:
             self._failed_at = time.monotonic()
             return None
+        finally:
+            # The first call loads the model.
+            self.spent_s += time.perf_counter() - began
 
     async def vector(self, text: str) -> QueryVector | None:
         embedder = self._usable()
         if embedder is None:
             return None
+        began = time.perf_counter()
         try:
             model = await embedder.embedding_fingerprint()
             return QueryVector(model, tuple((await embedder.embed([text]))[0]))
@@ -117,6 +124,8 @@ class QueryEmbedder:
             # Text search alone still finds a lot. The background work reports a broken model.
             self._failed_at = time.monotonic()
             return None
+        finally:
+            self.spent_s += time.perf_counter() - began
 
     def _usable(self) -> Embedder | None:
         if self._failed_at is not None and time.monotonic() - self._failed_at < RETRY_S:
@@ -185,6 +194,11 @@ class RecallService:
         background.register_hook(self.after_reply)
         self.usefulness = UsefulnessService(store)
         background.register_hook(self.usefulness.after_reply)
+
+    @property
+    def embedding_s(self) -> float:
+        """Seconds that the embedding model has taken for questions so far."""
+        return self._vectors.spent_s
 
     @property
     def damaged(self) -> ModelsError | None:

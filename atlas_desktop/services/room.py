@@ -1,6 +1,6 @@
 """An unlocked room with all its services, and the factory that assembles it."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -35,6 +35,10 @@ from atlas_desktop.services.skills.drafting import SkillDrafter
 from atlas_desktop.services.skills.folders import SkillFolders
 from atlas_desktop.services.skills.library import SkillService
 from atlas_desktop.services.summaries import SummaryService, Titler
+from atlas_desktop.services.tasks.research import Research
+from atlas_desktop.services.tasks.service import TaskService
+from atlas_desktop.services.tasks.teams import Teams
+from atlas_desktop.services.tasks.wording import Wording
 from atlas_desktop.services.tuning import TuneJobs
 from atlas_desktop.services.turns import TimingService, TurnParts, TurnService
 from atlas_desktop.settings.schema import ContextSettings, Settings
@@ -89,6 +93,7 @@ class RoomServices:
     personas: PersonaService
     skills: SkillService
     skill_folders: SkillFolders
+    tasks: TaskService
     branches: BranchService
     snapshots: "SnapshotStore | None" = None
 
@@ -99,6 +104,10 @@ class RoomServices:
     async def remove_skill(self, ref: str) -> None:
         """Deletes a skill with its versions, its text in prompts, and the model's states of these."""
         await self.epochs.forget(await self.skills.remove(ref))
+
+    async def remove_task(self, ref: str) -> None:
+        """Deletes a task with its report, the report's text in prompts, and the model's states of these."""
+        await self.epochs.forget(await self.tasks.remove(ref))
 
     async def close(self) -> None:
         """Ends the room's work and closes it; a part that fails does not leave the rest open."""
@@ -246,6 +255,7 @@ class RoomFactory:
             ),
             skills=skills,
             skill_folders=SkillFolders(skills),
+            tasks=self.tasks(store, background, recall, search, chunk_embedder.queue),
             branches=BranchService(store),
             personas=PersonaService(store, lambda: self.settings().chat.system_prompt),
             snapshots=snapshots,
@@ -277,6 +287,19 @@ class RoomFactory:
             documents=Documents(store, model.counter, PassageEmbedder(lambda: self.model().embedder)),
         )
         return TurnService(TurnParts(store, model.chat, context, continuity, background, epochs.bring_back))
+
+    def tasks(
+        self,
+        store: Store,
+        background: BackgroundService,
+        recall: RecallService,
+        search: DocumentSearchService,
+        embed: Callable[[], Awaitable[None]],
+    ) -> TaskService:
+        """Returns the tasks of a room with the model in use."""
+        wording = Wording(lambda: self.model().chat, lambda: self.model().counter, background.gate.checkpoint)
+        teams = Teams(store, Research(store, recall, search), wording, self.clock.now)
+        return TaskService(store, teams, background, embed)
 
     def profile(self, store: Store) -> ProfileMaker:
         """Returns the maker of the profile: the page of what is known about the user."""

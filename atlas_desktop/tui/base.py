@@ -155,6 +155,7 @@ class BaseApp(SturdyApp):
         room.background.listen_waiting(lambda: self.call_later(self.tell_chat))
         room.epochs.on_compaction = self.turns.compacted
         room.background.start(self.background_failed)
+        self.attempt(room.tasks.catch_up, group="tasks-catch-up")
         room.documents.follow(self.background_failed)
         room.note_mirror.follow(self.background_failed)
 

@@ -246,7 +246,8 @@ class Grain(StrEnum):
 class DocumentQuery:
     """What to look for, and where: in these documents, this project or this folder; None is everywhere.
 
-    `kinds` are the kinds of documents that may be found, none of projects in `without`.
+    `kinds` are the kinds of documents that may be found, none of projects in `without`, and none of the
+    documents in `excluded`.
     """
 
     text: str
@@ -257,6 +258,7 @@ class DocumentQuery:
     grain: Grain = Grain.CHUNK
     kinds: frozenset[DocumentKind] = frozenset({DocumentKind.DOCUMENT})
     without: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

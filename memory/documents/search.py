@@ -182,6 +182,7 @@ class DocumentSearch:
                 and known.searched
                 and known.kind in query.kinds
                 and (wanted is None or document in wanted)
+                and document not in query.excluded
                 and (query.project is None or known.project == query.project)
                 and known.project not in query.without
                 and (query.folder is None or known.folder == query.folder)

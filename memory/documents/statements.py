@@ -295,3 +295,13 @@ def _worded(word: str) -> str | None:
     if ones in known.number_words and int(known.number_words.get(tens, "0")) in range(20, 100, 10):
         return str(int(known.number_words[tens]) + int(known.number_words[ones]))
     return known.number_words.get(word)
+
+
+def dates(text: str) -> list[tuple[int, int, tuple[Day, ...]]]:
+    """Returns where dates stand in a text, each with the days that it may mean."""
+    found: list[tuple[int, int, tuple[Day, ...]]] = []
+    for match in _DATE.finditer(text):
+        meant: list[tuple[Day, ...]] = []
+        _taken(match, meant)
+        found.append((match.start(), match.end(), meant[0]))
+    return found

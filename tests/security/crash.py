@@ -36,13 +36,14 @@ class Scenario(ABC):
     One object lives in the test and sees every death; the process has another one, made from the same place.
     `steps` is the greatest number of acknowledgements that are waited for before the blow, `moment_s` the
     longest wait after them: together they put it anywhere in the work. `rounds` are so many that every kind
-    of it is met once.
+    of it is met once; `soak_rounds` are those of a long run.
     """
 
     name: ClassVar[str]
     steps: ClassVar[int] = 40
     moment_s: float = 0.004
     rounds: ClassVar[int] = 5
+    soak_rounds: ClassVar[int] = 100
 
     def __init__(self, place: Place) -> None:
         self.place = place

@@ -7,9 +7,6 @@ from tests.security.figures import Figures
 from tests.security.scenarios import SCENARIOS
 from tests.storage.conftest import Place
 
-SOAK_ROUNDS = 100
-"""Over 1,000 deaths."""
-
 every_scenario = pytest.mark.parametrize("kind", SCENARIOS, ids=lambda kind: kind.name)
 
 
@@ -32,4 +29,4 @@ async def test_it_opens_and_nothing_promised_is_lost(
 async def test_it_opens_and_nothing_promised_is_lost_in_a_long_run(
     kind: type[Scenario], place: Place, figures: Figures
 ) -> None:
-    assert await kill_again_and_again(kind, place, figures, SOAK_ROUNDS) > SOAK_ROUNDS // 3
+    assert await kill_again_and_again(kind, place, figures, kind.soak_rounds) > kind.soak_rounds // 3

@@ -17,7 +17,7 @@ from memory.storage.room import open_room
 from memory.vault.keys import RoomKey
 from tests.fakes.clock import FakeClock
 
-SIZES = range(4096, 200 * 4096, 5 * 4096)
+SIZES = range(4096, 240 * 4096, 6 * 4096)
 ENOUGH = 16 * 1024 * 1024
 
 

@@ -22,6 +22,7 @@ from atlas_desktop.tui.palette import fit
 from atlas_desktop.tui.projects.screen import ProjectScreen
 from atlas_desktop.tui.settings.dialogs import ThemeScreen
 from atlas_desktop.tui.settings.screen import SettingsScreen
+from atlas_desktop.tui.tasks.screen import TasksScreen
 from atlas_desktop.tui.widgets.keyline import Key, KeyLine, fitting
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import assert_until, on, settle, shown, type_text
@@ -37,6 +38,7 @@ _SCREENS: dict[Where, object] = {
     Where.NOTES: NotesScreen,
     Where.MEMORIES: MemoryScreen,
     Where.PROJECT: ProjectScreen,
+    Where.TASKS: TasksScreen,
     Where.SETTINGS: SettingsScreen,
     Where.MODELS: ModelsScreen,
 }
@@ -90,7 +92,7 @@ async def test_every_action_exists_where_it_says(make: Make) -> None:
 
 async def test_help_shows_every_action(make: Make) -> None:
     place = make()
-    async with place.app.run_test(size=(120, 800)) as pilot:
+    async with place.app.run_test(size=(120, 840)) as pilot:
         await settle(pilot)
         await pilot.press("f1")
         await assert_until(pilot, lambda: on(place.app, HelpScreen) and "Every action" in shown(place))

@@ -14,6 +14,7 @@ from models import errors as models
 
 _SAMPLES: dict[str, Any] = {
     "name": "x",
+    "state": "running",
     "title": "Boats",
     "note_id": "abc",
     "fault": "name",

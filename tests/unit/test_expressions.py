@@ -400,6 +400,29 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ORDINAL": ("1.", "12"),
         "_WORD": (" ", "a"),
     },
+    "memory.tasks.lexicon": {
+        "_WORD": ("a-", "a'", "a_"),
+    },
+    "memory.tasks.values": {
+        "_NUMBER": ("1", "1.", "1:", "a1", "1-"),
+        "_AFTER": ("a", " a", "-a"),
+        "_WORD": ("a-", "a", "a_"),
+    },
+    "memory.tasks.facts": {
+        "_SPLIT": (",", ", ", " and", " and "),
+        "_NAME": ("a", "a'", "1a"),
+        "_HEADING": (" ", "#", "# "),
+    },
+    "memory.tasks.briefs": {
+        "_SENTENCE": ("a", "a.", ".", "\n"),
+        "_LIST": (",", "and ", "an"),
+        "_OF": ("of ", "o"),
+        "_WITH": ("with ", "with their", "by "),
+        "_CUT": (" and ", ",", " and sa"),
+        "_WITHOUT": ("lass a", "lass ", "leave ", "no"),
+        "_TOKEN": ("1", "a-", "a"),
+        "_NAME": ("a", "a'", "1a"),
+    },
     "memory.documents.statements": {
         "_DATE": ("1 ", "1. ", "march ", "2024-1-", "1月", "march 1, "),
         "_SPACED": ("1 ", "100 100 ", "1"),
@@ -476,6 +499,7 @@ MATCHED = frozenset(f"atlas_desktop.importing.markdown:{name}" for name in ("_HE
 """Those that another function is given, and matches with a line."""
 
 BOUNDED: dict[str, tuple[int, tuple[str, ...]]] = {
+    "memory.tasks.briefs:_QUOTED": (4_000, ("“", "„a", "«“")),
     "memory.learning.statement_filter:_QUOTED": (8_000, ("„", "«„", "'a ")),
     "memory.learning.reader:_PRONOUN": (1_000, ("and ", "but ")),
     "memory.learning.reader:_POSSESSIVE": (1_000, ("and ", "but ")),

@@ -27,6 +27,11 @@ class DocumentSearchService:
         self._engine = DocumentSearch(store, self._vectors)
         self.answer = self._engine.answer
 
+    @property
+    def embedding_s(self) -> float:
+        """Seconds that the embedding model has taken for questions so far."""
+        return self._vectors.spent_s
+
     async def search(self, query: DocumentQuery) -> Sequence[DocumentHit]:
         """Returns the best hits; the first call loads the room's chunks and vectors."""
         await self.load()

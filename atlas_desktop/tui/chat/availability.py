@@ -179,6 +179,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "show_notes": (_room_is_open,),
     "project": (_room_is_open,),
     "show_project": (_room_is_open,),
+    "tasks": (_room_is_open,),
     **dict.fromkeys(("attach", "detach", "persona", "instruct", "use_template", "resume"), (_room_is_open,)),
     "star": (_begun, _room_is_open),
     "tag": (_begun, _room_is_open),

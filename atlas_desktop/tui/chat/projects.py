@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.chat.documents import DocumentsController
     from atlas_desktop.tui.chat.navigation import NavigationController
     from atlas_desktop.tui.chat.sessions import SessionsController
+    from atlas_desktop.tui.chat.tasks import TasksController
     from atlas_desktop.tui.projects.screen import Opened
 
 
@@ -27,12 +28,14 @@ class ProjectsController:
         sessions: "SessionsController",
         navigation: "NavigationController",
         documents: "DocumentsController",
+        tasks: "TasksController",
     ) -> None:
         self._app = app
         self._view = view
         self._sessions = sessions
         self._navigation = navigation
         self._documents = documents
+        self._tasks = tasks
 
     # --- the project of the conversation ----------------------------------------------------------
 
@@ -143,7 +146,7 @@ class ProjectsController:
         self._app.push_screen(ProjectScreen(self._app, room, project_id), partial(self._left, room))
 
     def _left(self, room: "RoomServices", opened: "Opened | None") -> None:
-        from atlas_desktop.tui.projects.rows import DOCUMENTS, NOTES, SESSIONS
+        from atlas_desktop.tui.projects.rows import DOCUMENTS, NOTES, SESSIONS, TASKS
         from atlas_desktop.tui.provenance.sources import Chosen
 
         if opened is None:
@@ -159,6 +162,8 @@ class ProjectsController:
             self._documents.show(opened.id)
         elif opened.tab == NOTES:
             self._documents.show_note(opened.id)
+        elif opened.tab == TASKS:
+            self._tasks.show(marked=opened.id)
         else:
             self._app.attempt(self._navigation.show_memory(opened.id), group="open", exclusive=True)
 

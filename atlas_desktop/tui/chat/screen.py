@@ -43,6 +43,7 @@ from atlas_desktop.tui.chat.rooms import RoomsController
 from atlas_desktop.tui.chat.sessions import SessionsController
 from atlas_desktop.tui.chat.sidebar import Sidebar
 from atlas_desktop.tui.chat.status import HeadLine, StatusController, StatusLine
+from atlas_desktop.tui.chat.tasks import TasksController
 from atlas_desktop.tui.chat.transcript import Transcript
 from atlas_desktop.tui.chat.turns import Compacted, JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
 from atlas_desktop.tui.keymap import keys_of
@@ -150,8 +151,14 @@ class ChatScreen(Ground, ConversationScreen):
             navigation=self.navigation,
         )
         self.notes = NotesController(app, view, left=self.documents.left)
+        self.tasks = TasksController(app, view, left=self.documents.left)
         self.projects = ProjectsController(
-            app, view, sessions=self.sessions, navigation=self.navigation, documents=self.documents
+            app,
+            view,
+            sessions=self.sessions,
+            navigation=self.navigation,
+            documents=self.documents,
+            tasks=self.tasks,
         )
         self.personas = PersonasController(app, view)
         self.details = DetailsController(app, view, self.details_pane)
@@ -529,6 +536,9 @@ class ChatScreen(Ground, ConversationScreen):
 
     def action_show_project(self) -> None:
         self.projects.show_page()
+
+    def action_tasks(self, words: str = "") -> None:
+        self.tasks.show(words)
 
     # --- actions: rooms and memory modes ---------------------------------------------------------
 

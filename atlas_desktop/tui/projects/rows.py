@@ -10,6 +10,7 @@ from textual.content import Content
 
 from atlas_desktop.locale import N_, _, ngettext
 from atlas_desktop.phrases.projects import MODES, lifetime_lines, tiers_line
+from atlas_desktop.phrases.tasks import state_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.memories.entries import TIER_TEXTS
@@ -20,18 +21,21 @@ if TYPE_CHECKING:
     from atlas_desktop.services.projects import ProjectPage
     from atlas_desktop.services.room import RoomServices
 
-SETTINGS, SESSIONS, DOCUMENTS, NOTES, MEMORIES = "settings", "sessions", "documents", "notes", "memories"
+SETTINGS, SESSIONS, DOCUMENTS, NOTES = "settings", "sessions", "documents", "notes"
+TASKS, MEMORIES = "tasks", "memories"
 TABS = {
     SETTINGS: _("Project"),
     SESSIONS: _("Conversations"),
     DOCUMENTS: _("Documents"),
     NOTES: _("Notes"),
+    TASKS: _("Tasks"),
     MEMORIES: _("Memories"),
 }
 _NOTHING_TEXTS = {
     SESSIONS: N_("No conversations yet. Press n to start one in this project."),
     DOCUMENTS: N_("No documents. `atlas docs add FILE --project NAME` adds one to the project."),
     NOTES: N_("No notes. `atlas notes new TITLE --project NAME` writes one in the project."),
+    TASKS: N_("No tasks. `/task TEXT` in one of its conversations gives one in the project."),
     MEMORIES: N_("No memories. What you decide and plan in its conversations is remembered here."),
 }
 _MOST = 500
@@ -117,6 +121,17 @@ async def rows_of(tab: str, page: "ProjectPage", room: "RoomServices", now: date
         notes = await room.notes.list(project=name)
         return [
             Row(one.id, clean_line(one.title), long(one.updated_at, now), one.words) for one in notes[:_MOST]
+        ]
+    if tab == TASKS:
+        tasks = await room.tasks.list(name)
+        return [
+            Row(
+                one.id,
+                clean_line(one.brief),
+                f"{state_text(one.state)} · {long(one.updated_at, now)}",
+                "" if one.report is None else one.report.text,
+            )
+            for one in tasks[:_MOST]
         ]
     if tab == MEMORIES:
         ends = {one.memory.id: one.at for one in page.lifetime.ending}

@@ -39,6 +39,7 @@ from memory.storage.queries import (
     full_text,
     project_names,
     projects,
+    tasks,
 )
 from memory.storage.values import id_range, new_id, one_line, storable
 
@@ -558,7 +559,8 @@ def erase(conn: Connection, document_ids: Collection[str], *, for_good: bool = F
     }
     jobs = erasure_check.jobs_naming(conn, ids)
     conn.execute(f"DELETE FROM jobs WHERE id IN {_LISTED}", (json.dumps(jobs),))
-    _drop_prefaces(conn, listed)
+    epochs.drop_prefaces_of(conn, ids)
+    tasks.forget_documents(conn, ids)
     recalled_in = epochs.forget_recalled(conn, ids, gone=ids)
     learned = erasure.take_memories(conn, _learned_only_from(conn, listed))
     with full_text.purged(conn, "chunks", len(entries)):
@@ -632,18 +634,6 @@ def used_in(conn: Connection, session_ids: Collection[str]) -> int:
     used = " UNION ".join(f"SELECT document_id FROM {one} WHERE session_id IN {_LISTED}" for one in tables)
     (count,) = conn.execute(f"SELECT count(*) FROM ({used})", (listed,) * len(tables)).fetchone()
     return int(count)
-
-
-def _drop_prefaces(conn: Connection, listed: str) -> None:
-    """Empties the prefaces that contain passages of documents, also of turns that were not recorded."""
-    conn.execute(
-        f"""
-        UPDATE messages SET preface = '' WHERE preface <> '' AND (id, session_id) IN (
-            SELECT message_id, session_id FROM passages WHERE document_id IN {_LISTED}
-        )
-        """,
-        (listed,),
-    )
 
 
 # --- sessions ---------------------------------------------------------------------------------------

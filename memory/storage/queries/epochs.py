@@ -271,6 +271,19 @@ def forget_recalled(conn: Connection, ids: Collection[str], *, gone: Collection[
     return tuple(dict.fromkeys(touched))
 
 
+def drop_prefaces_of(conn: Connection, document_ids: Collection[str]) -> None:
+    """Empties the prefaces that contain passages of documents, also of turns that were not recorded."""
+    conn.execute(
+        """
+        UPDATE messages SET preface = '' WHERE preface <> '' AND (id, session_id) IN (
+            SELECT message_id, session_id FROM passages
+            WHERE document_id IN (SELECT value FROM json_each(?))
+        )
+        """,
+        (json.dumps(list(document_ids)),),
+    )
+
+
 def names_one_of(text: str, ids: AbstractSet[str]) -> bool:
     """Whether JSON names one of the ids, as a key or a value. Much faster than parsing it."""
     return not ids.isdisjoint(text.split('"'))

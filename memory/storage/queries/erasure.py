@@ -23,6 +23,7 @@ from memory.storage.queries import (
     sessions,
     skills,
     summaries,
+    tasks,
 )
 from memory.summaries.passages import LEAST
 
@@ -181,6 +182,7 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
     known = lineage.let_go(conn, messages)
     ids = [*own, *messages, *(row[0] for row in summed)]
     drafted = skills.forget_sources(conn, [*messages, *known.ids])
+    drafted += tasks.forget_sources(conn, [*own, *messages, *known.ids])
     # A job without a session may name one of these.
     counts["jobs"] += _drop_jobs(conn, [*ids, *known.ids], without=own)
     with full_text.purged(conn, "messages", len(messages)):
@@ -236,7 +238,8 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
             (json.dumps([row[0] for row in found]),),
         )
     recalled_in = epochs.forget_recalled(conn, [*ids, *known.ids, *known.losing], gone=known.ids)
-    recalled_in = tuple(dict.fromkeys([*recalled_in, *skills.forget_sources(conn, [*ids, *known.ids])]))
+    used_in = skills.forget_sources(conn, [*ids, *known.ids]) + tasks.forget_sources(conn, [*ids, *known.ids])
+    recalled_in = tuple(dict.fromkeys([*recalled_in, *used_in]))
     aged = [one.id for one in epochs.age_summaries(conn, ids)]
     vectors = conn.execute(
         f"DELETE FROM vectors WHERE kind IN ('message', 'summary') AND owner_id IN {_LISTED}",
@@ -282,7 +285,8 @@ def take_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
     """Erases memories as `forget_memories` does, but moves those that they were merged from to the inbox."""
     known = lineage.erase(conn, lineage.with_merged(conn, memory_ids))
     recalled_in = epochs.forget_recalled(conn, known.ids, gone=known.ids)
-    recalled_in = tuple(dict.fromkeys([*recalled_in, *skills.forget_sources(conn, known.ids)]))
+    used_in = skills.forget_sources(conn, known.ids) + tasks.forget_sources(conn, known.ids)
+    recalled_in = tuple(dict.fromkeys([*recalled_in, *used_in]))
     jobs = _drop_jobs(conn, known.ids)
     return Erased(
         messages=0,

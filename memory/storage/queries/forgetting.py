@@ -7,7 +7,14 @@ from dataclasses import dataclass, fields, replace
 
 from memory.clock import micros
 from memory.entities import Erased
-from memory.errors import AmbiguousId, DocumentNotFound, MemoryNotFound, MessageNotFound, SessionNotFound
+from memory.errors import (
+    AmbiguousId,
+    DocumentNotFound,
+    MemoryNotFound,
+    MessageNotFound,
+    SessionNotFound,
+    TaskNotFound,
+)
 from memory.forgetting import Affected, Excerpt, Target
 from memory.memories.wording import names, particulars, rests_on
 from memory.storage.connection import Connection
@@ -19,6 +26,7 @@ from memory.storage.queries import (
     lineage,
     memories,
     sessions,
+    tasks,
     text_matches,
 )
 from memory.storage.values import id_range, storable
@@ -34,6 +42,7 @@ class Chosen:
     messages: tuple[str, ...]
     memories: tuple[str, ...]
     documents: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
 
 
 def choose(conn: Connection, target: Target) -> Chosen:
@@ -47,8 +56,9 @@ def choose(conn: Connection, target: Target) -> Chosen:
     said = [_message(conn, ref) for ref in target.messages]
     known = [memories.resolve(conn, ref) for ref in target.memories]
     read: list[str] = []
+    given: list[str] = []
     for ref in target.ids:
-        _sort_in(conn, ref, known, said, whole, read)
+        _sort_in(conn, ref, known, said, whole, read, given)
     if target.by_criteria:
         if target.project is not None and not (target.about.strip() or target.since or target.before):
             whole += _of_project(conn, target.project)
@@ -67,7 +77,11 @@ def choose(conn: Connection, target: Target) -> Chosen:
     }
     messages = tuple(one for one in dict.fromkeys(said) if one not in inside)
     return Chosen(
-        tuple(dict.fromkeys(whole)), messages, tuple(dict.fromkeys(known)), tuple(dict.fromkeys(read))
+        tuple(dict.fromkeys(whole)),
+        messages,
+        tuple(dict.fromkeys(known)),
+        tuple(dict.fromkeys(read)),
+        tuple(given),
     )
 
 
@@ -75,7 +89,13 @@ def choose(conn: Connection, target: Target) -> Chosen:
 
 
 def _sort_in(
-    conn: Connection, ref: str, known: list[str], said: list[str], whole: list[str], read: list[str]
+    conn: Connection,
+    ref: str,
+    known: list[str],
+    said: list[str],
+    whole: list[str],
+    read: list[str],
+    given: list[str],
 ) -> None:
     """Adds the item with this id or id prefix to its list. Raises `MemoryNotFound`, `AmbiguousId`."""
     kinds: Sequence[tuple[Callable[[Connection, str], str], list[str]]] = (
@@ -83,12 +103,13 @@ def _sort_in(
         (_message, said),
         (sessions.resolve, whole),
         (documents.resolve, read),
+        (tasks.resolve, given),
     )
     found: list[tuple[str, list[str]]] = []
     for resolve, place in kinds:
         try:
             found.append((resolve(conn, ref), place))
-        except (MemoryNotFound, MessageNotFound, SessionNotFound, DocumentNotFound):
+        except (MemoryNotFound, MessageNotFound, SessionNotFound, DocumentNotFound, TaskNotFound):
             continue
     if not found:
         raise MemoryNotFound(ref)
@@ -305,6 +326,7 @@ _EVERYTHING = (
     "skills",
     "skill_uses",
     "rejected_drafts",
+    "tasks",
     "personas",
     "templates",
 )
@@ -340,6 +362,8 @@ def forget(conn: Connection, target: Target) -> Affected:
         done.append(erasure.forget_memories(conn, chosen.memories))
     if chosen.documents:
         done.append(_without_documents(conn, chosen.documents))
+    if chosen.tasks:
+        done.append(_without_tasks(conn, chosen.tasks))
     erased = combined(done)
     if target.about.strip():
         erased = _without_words(conn, target, erased)
@@ -401,10 +425,17 @@ def _without_documents(conn: Connection, document_ids: Collection[str]) -> Erase
     )
 
 
+def _without_tasks(conn: Connection, task_ids: Collection[str]) -> Erased:
+    """Erases tasks with all that they wrote, and their reports."""
+    touched = tasks.erase(conn, task_ids)
+    return replace(NOTHING, places=("task",) * len(task_ids), recalled_in=touched)
+
+
 def _drop_project(conn: Connection, target: Target) -> None:
     """Deletes a project that nothing belongs to any more. A project that is forgotten as a whole watches no
     folder either."""
     if not (target.about.strip() or target.since or target.before):
+        tasks.erase(conn, tasks.of_project(conn, target.project or ""))
         conn.execute(
             "DELETE FROM document_folders WHERE project_id = (SELECT id FROM projects WHERE name = ?)",
             (target.project,),
@@ -416,6 +447,7 @@ def _drop_project(conn: Connection, target: Target) -> None:
             AND NOT EXISTS (SELECT 1 FROM memories WHERE project_id = projects.id)
             AND NOT EXISTS (SELECT 1 FROM documents WHERE project_id = projects.id)
             AND NOT EXISTS (SELECT 1 FROM document_folders WHERE project_id = projects.id)
+            AND NOT EXISTS (SELECT 1 FROM tasks WHERE project_id = projects.id)
         """,
         (target.project,),
     )

@@ -48,6 +48,13 @@ _NAMED = {
     "skill_sources": Lineage.ROOM,
     "skill_vectors": Lineage.ROOM,
     "rejected_drafts": Lineage.ROOM,
+    # A task sees its room only, and stays in it.
+    "tasks": Lineage.ROOM,
+    "task_steps": Lineage.ROOM,
+    "task_evidence": Lineage.ROOM,
+    "task_citations": Lineage.ROOM,
+    "task_guidance": Lineage.ROOM,
+    "task_events": Lineage.ROOM,
     "templates": Lineage.ROOM,
     # A change is undone where it was made: it names memories and projects that stay.
     "memory_changes": Lineage.ROOM,

@@ -281,6 +281,33 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "SELECT DISTINCT name, name FROM skill_uses",
         f"DELETE FROM skill_uses WHERE name IN {_LISTED}",
     ),
+    # A task with the words in its brief or its report goes with all that it wrote. Of others, single steps,
+    # passages and quotations may have the words.
+    (
+        "task",
+        "SELECT id, brief, title, coalesce(report, ''), coalesce(baseline, ''), missing FROM tasks",
+        f"DELETE FROM tasks WHERE id IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT id, brief, returned, context FROM task_steps",
+        f"UPDATE task_steps SET brief = '{{}}', returned = '', context = '' WHERE id IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT id, title, heading, header, text, subject FROM task_evidence",
+        f"DELETE FROM task_evidence WHERE id IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT task_id || ' ' || number, title, quote FROM task_citations",
+        f"DELETE FROM task_citations WHERE task_id || ' ' || number IN {_LISTED}",
+    ),
+    (
+        "",
+        "SELECT task_id || ' ' || number, text FROM task_guidance",
+        f"DELETE FROM task_guidance WHERE task_id || ' ' || number IN {_LISTED}",
+    ),
     ("draft", "SELECT place, text FROM drafts", f"DELETE FROM drafts WHERE place IN {_LISTED}"),
     # The log may mention it where the memories no longer do. An emptied change cannot be undone.
     (
@@ -330,6 +357,11 @@ _CHOICES = {
     "skill_versions": "author",
     "skill_sources": "kind",
     "skill_uses": "verdict",
+    "tasks": "state asked",
+    "task_steps": "team state",
+    "task_evidence": "kind",
+    "task_citations": "kind",
+    "task_events": "kind team",
 }
 _IDS = {
     "attachments": "id session_id",
@@ -384,6 +416,12 @@ _IDS = {
     "skill_sources": "skill_id source_id",
     "skill_vectors": "skill_id",
     "skill_uses": "reply_id session_id skill_id message_id",
+    "tasks": "id project_id session_id document_id",
+    "task_steps": "id task_id",
+    "task_evidence": "id task_id step_id source_id document_id source_session",
+    "task_citations": "task_id source_id document_id",
+    "task_guidance": "task_id",
+    "task_events": "task_id step_id",
 }
 _MODELS = {
     "epochs": "model",
@@ -443,6 +481,11 @@ WORDLESS: Mapping[str, str] = {
     "notes.disk_sha256": "a digest",
     "passages.sha256": "a digest",
     "rejected_drafts.digest": "a digest",
+    "tasks.documents": "ids",
+    "tasks.teams": "names of this program's own",
+    "tasks.unsupported": "places in the text",
+    "task_evidence.sha256": "a digest",
+    "task_events.code": "a name of this program's own",
     "skill_vectors.data": "numbers made from a description, deleted with it",
 }
 """Columns of text and bytes, by table and name, that contain no text of a user or a reply, and why not.

@@ -2,6 +2,7 @@
 
 from tests.security.crash import Scenario
 from tests.security.scenarios.chatting import Chatting
+from tests.security.scenarios.delegating import Delegating
 from tests.security.scenarios.forgetting import Forgetting
 from tests.security.scenarios.importing import Importing
 from tests.security.scenarios.migrating import Migrating
@@ -26,4 +27,5 @@ SCENARIOS: tuple[type[Scenario], ...] = (
     Moving,
     MovingDocuments,
     Rekeying,
+    Delegating,
 )

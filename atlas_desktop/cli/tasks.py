@@ -1,0 +1,284 @@
+"""`atlas task`: the commands for delegated work."""
+
+import argparse
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from atlas_desktop.cli.context import Context, dumps, given_text
+from atlas_desktop.cli.turns import on_interrupt
+from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.locale import _
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import RoomServices
+    from memory.tasks.entities import Task, TaskEvent, Team
+
+_STATES = ("planned", "running", "paused", "waiting", "done", "failed", "cancelled")
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    group = subparsers.add_parser(
+        "task", parents=[common], help=_("delegate work that takes more than a turn")
+    )
+    commands = group.add_subparsers(dest="task_command", required=True, metavar="COMMAND")
+
+    def add(name: str, handler: Any, text: str, more: str = "") -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = commands.add_parser(
+            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}. {more}".rstrip()
+        )
+        parser.set_defaults(handler=handler, exclusive=True)
+        return parser
+
+    def task(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("task", metavar="ID", help=_("a task: its id, or `last`"))
+
+    parser = add(
+        "run",
+        run,
+        _("give a task, and carry it on until it ends or asks you something"),
+        _("Ctrl-C pauses it; `atlas task resume` goes on."),
+    )
+    parser.add_argument("text", metavar="TEXT", help=_("the brief; `-` reads it from standard input"))
+    parser.add_argument("--project", metavar="P", help=_("the project that it belongs to"))
+    parser.add_argument(
+        "--doc",
+        metavar="ID",
+        action="append",
+        help=_("read only this document, and other documents given so"),
+    )
+    parser.add_argument(
+        "--teams", metavar="NAMES", help=_("only these teams: research,analysis,writing,rating")
+    )
+    parser.add_argument(
+        "--rounds",
+        metavar="N",
+        type=_number_from(0),
+        help=_("rounds of revision without asking (default: 1)"),
+    )
+    parser.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=_number_from(1),
+        help=_("the most tokens that the model writes at a time"),
+    )
+    parser.add_argument(
+        "--baseline", action="store_true", help=_("also answer in a single context, for comparison")
+    )
+    _add_events(parser)
+
+    parser = add("list", list_tasks, _("list tasks, newest first"))
+    parser.add_argument("--project", metavar="P", help=_("only of this project"))
+    parser.add_argument("--state", choices=_STATES, help=_("only in this state"))
+
+    parser = add("show", show, _("print a task with its steps and its report"))
+    task(parser)
+    parser.add_argument(
+        "--contexts", action="store_true", help=_("also the exact text that each step worked on")
+    )
+
+    task(add("pause", pause, _("pause a task that is carried on in the background")))
+    parser = add("resume", resume, _("go on with a task that was paused or interrupted"))
+    task(parser)
+    _add_events(parser)
+    task(add("cancel", cancel, _("end a task; what it found stays")))
+    parser = add("revise", revise, _("tell the supervisor something, and go on with the task"))
+    task(parser)
+    parser.add_argument("text", metavar="TEXT", help=_("what to do differently; `-` reads standard input"))
+    _add_events(parser)
+    task(add("approve", approve, _("take the report of a task that waits as it is")))
+
+
+def _add_events(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jsonl", action="store_true", help=_("print one JSON object for every event"))
+
+
+def _number_from(least: int) -> Any:
+    def read(text: str) -> int:
+        value = int(text)
+        if not least <= value <= 100_000:
+            raise argparse.ArgumentTypeError(
+                _("{text} is not a number of {least} or more", text=text, least=least)
+            )
+        return value
+
+    read.__name__ = "int"
+    return read
+
+
+async def _find(ctx: Context, ref: str) -> "tuple[RoomServices, Task]":
+    """Returns the task in any of the opened rooms. Raises `TaskNotFound`, `AmbiguousId`."""
+    from memory.errors import TaskNotFound
+
+    await ctx.unlock()
+    for room in ctx.opened:
+        try:
+            return room, await room.tasks.get(ref)
+        except TaskNotFound:
+            continue
+    raise TaskNotFound(ref)
+
+
+# --- carrying on ------------------------------------------------------------------------------------
+
+
+async def run(ctx: Context, args: argparse.Namespace) -> int:
+    from memory.tasks.entities import ROUNDS, NewTask
+
+    new = NewTask(
+        brief=given_text(args.text),
+        project=args.project,
+        documents=tuple(args.doc) if args.doc else None,
+        teams=_teams(args.teams),
+        rounds=ROUNDS if args.rounds is None else args.rounds,
+        max_tokens=args.max_tokens,
+        baseline=args.baseline,
+    )
+    room = await ctx.unlock()
+    ctx.tell_damage(room)
+    return await _carry_on(ctx, room, await room.tasks.create(new))
+
+
+def _teams(given: str | None) -> "tuple[Team, ...]":
+    from memory.tasks.entities import Team
+
+    if given is None:
+        return tuple(Team)
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    known = {team.value: team for team in Team}
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        raise UsageError(
+            _("There is no team “{name}”.", name=unknown[0] if unknown else given),
+            _("The teams are: {names}.", names=", ".join(known)),
+        )
+    return tuple(known[name] for name in names)
+
+
+async def _carry_on(ctx: Context, room: "RoomServices", task: "Task") -> int:
+    """Carries a task on here, and prints its events, or the task when it has stopped."""
+    from atlas_desktop.cli import task_output
+    from memory.tasks.entities import TaskState
+
+    ending = room.tasks.listen(lambda event: _print_event(ctx, event))
+    work = asyncio.ensure_future(room.tasks.run(task.id))
+    interrupted = False
+
+    def stop(_number: int) -> None:
+        nonlocal interrupted
+        interrupted = True
+        work.cancel()
+
+    try:
+        with on_interrupt(stop):
+            done = await work
+    except asyncio.CancelledError:
+        if not interrupted:
+            raise
+        done = await room.tasks.pause(task.id)
+    finally:
+        ending()
+    if not ctx.jsonl:
+        ctx.emit(
+            task_output.task(done, room.store.room, await room.tasks.evidence(done.id)),
+            lambda: task_output.task_ended(done),
+        )
+    if interrupted:
+        ctx.note(_("Paused. `atlas task resume {id}` goes on.", id=done.id[:13]))
+        return Exit.INTERRUPTED
+    return Exit.FAILED if done.state is TaskState.FAILED else Exit.DONE
+
+
+def _print_event(ctx: Context, event: "TaskEvent") -> None:
+    from atlas_desktop.phrases.tasks import event_text
+
+    text = event_text(event)
+    if ctx.jsonl:
+        value = {
+            "type": event.kind,
+            "task": event.task,
+            "step": event.step,
+            "team": event.team,
+            "detail": text,
+        }
+        print(dumps(value), flush=True)
+    else:
+        ctx.note(text)
+
+
+async def resume(ctx: Context, args: argparse.Namespace) -> int:
+    room, task = await _find(ctx, args.task)
+    ctx.tell_damage(room)
+    return await _carry_on(ctx, room, await room.tasks.resume(task.id))
+
+
+async def revise(ctx: Context, args: argparse.Namespace) -> int:
+    room, task = await _find(ctx, args.task)
+    task = await room.tasks.steer(task.id, given_text(args.text))
+    return await _carry_on(ctx, room, await room.tasks.resume(task.id))
+
+
+# --- looking ----------------------------------------------------------------------------------------
+
+
+async def list_tasks(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.cli import task_output
+
+    await ctx.unlock()
+    found = [
+        (room, one)
+        for room in ctx.opened
+        for one in await room.tasks.list(args.project)
+        if args.state in (None, one.state)
+    ]
+    ctx.emit(
+        [task_output.task(one, room.store.room, await room.tasks.evidence(one.id)) for room, one in found],
+        "\n".join(task_output.task_line(one) for _room, one in found)
+        or _("No tasks. `atlas task run TEXT` gives one."),
+    )
+    return Exit.DONE
+
+
+async def show(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.cli import task_output
+
+    room, found = await _find(ctx, args.task)
+    value = task_output.task(found, room.store.room, await room.tasks.evidence(found.id))
+    if args.contexts:
+        for shown, step in zip(value["steps"], found.steps, strict=True):
+            shown["context"] = step.context
+    ctx.emit(value, lambda: task_output.task_described(found, contexts=args.contexts))
+    return Exit.DONE
+
+
+# --- changing ---------------------------------------------------------------------------------------
+
+
+async def pause(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.cli import task_output
+
+    room, found = await _find(ctx, args.task)
+    done = await room.tasks.pause(found.id)
+    ctx.emit(task_output.task(done, room.store.room, ()), _("Paused."))
+    return Exit.DONE
+
+
+async def cancel(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.cli import task_output
+
+    room, found = await _find(ctx, args.task)
+    ctx.confirm(_("End this task for good?"))
+    done = await room.tasks.cancel(found.id)
+    ctx.emit(task_output.task(done, room.store.room, ()), _("Cancelled."))
+    return Exit.DONE
+
+
+async def approve(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.cli import task_output
+
+    room, found = await _find(ctx, args.task)
+    done = await room.tasks.approve(found.id)
+    ctx.emit(
+        task_output.task(done, room.store.room, await room.tasks.evidence(done.id)),
+        _("Approved. The report is in the library."),
+    )
+    return Exit.DONE

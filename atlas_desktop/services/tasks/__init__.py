@@ -1,0 +1,1 @@
+"""Tasks: delegated work, planned, done in steps, and checked."""

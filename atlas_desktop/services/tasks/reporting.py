@@ -1,0 +1,347 @@
+"""Writes reports: every statement is a quotation or a value from a passage, with its number."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+
+from atlas_desktop.locale import N_, _, formats
+from atlas_desktop.parsing.formats import parser_of
+from atlas_desktop.parsing.markdown import structure
+from atlas_desktop.services.cleaning import clean, clean_line
+from memory.documents.chunking import chunks
+from memory.documents.entities import FileFacts, NewDocument, ParsedText
+from memory.tasks.analysis import Findings, Row, Total, Verdict
+from memory.tasks.briefs import Brief, Goal
+from memory.tasks.entities import Evidence, EvidenceKind, Report, TaskCitation
+from memory.tasks.facts import Fact, Sentence
+from memory.tasks.values import plain
+
+_ATTRIBUTES = {
+    "weight": N_("weight"),
+    "price": N_("price"),
+    "duration": N_("duration"),
+    "date": N_("date"),
+    "length": N_("length"),
+    "volume": N_("volume"),
+    "power": N_("power"),
+    "temperature": N_("temperature"),
+    "share": N_("share"),
+    "speed": N_("speed"),
+    "count": N_("count"),
+}
+_LONGEST_TITLE = 70
+_MEDIA_TYPE = "text/markdown"
+
+
+class ReportWriter:
+    """Collects the text of one report with its citations. Sources are numbered as they are first cited."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._markers: dict[int, int] = {}
+        self._sources: dict[int, Evidence] = {}
+        self._citations: dict[tuple[int, int, int], TaskCitation] = {}
+        self._unsupported: list[tuple[int, int]] = []
+        self.by_model = False
+
+    @property
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def line(self, text: str = "") -> None:
+        self._parts.append(f"{text}\n")
+
+    def cite(self, sentence: Sentence) -> str:
+        """Cites a sentence as it stands; returns its marker, such as "[1]"."""
+        return self.mark(sentence.evidence, *sentence.whole, sentence.text)
+
+    def mark(self, evidence: Evidence, begin: int, end: int, quote: str) -> str:
+        """Cites a range of a source; returns its marker."""
+        marker = self._markers.setdefault(evidence.marker, len(self._markers) + 1)
+        self._sources[marker] = evidence
+        lines = evidence.lines
+        if lines is not None:
+            first = lines[0] + evidence.text.count("\n", 0, begin - evidence.begin)
+            lines = (first, first + quote.count("\n"))
+        self._citations.setdefault(
+            (marker, begin, end),
+            TaskCitation(
+                marker=marker,
+                kind=evidence.kind,
+                source=evidence.source,
+                title=evidence.title,
+                page=evidence.page,
+                lines=lines,
+                begin=begin,
+                end=end,
+                quote=quote,
+                verified=True,
+            ),
+        )
+        return f"[{marker}]"
+
+    def sentences(self, told: Sequence[tuple[str, str]]) -> None:
+        """Adds a paragraph of a model's sentences, each with its markers; one without has no support."""
+        for number, (text, markers) in enumerate(told):
+            begin = sum(map(len, self._parts)) + (1 if number else 0)
+            self._parts.append(f"{' ' if number else ''}{text}{f' {markers}' if markers else ''}")
+            if not markers:
+                self._unsupported.append((begin, begin + len(text)))
+        self._parts.append("\n")
+        self.by_model = True
+
+    def report(self, title: str) -> Report:
+        """Returns the report, with the list of its sources at the end."""
+        if self._sources:
+            self.line()
+            self.line(f"## {_('Sources')}")
+            self.line()
+            for marker, evidence in sorted(self._sources.items()):
+                self.line(f"{marker}. {source_text(evidence)}")
+        return Report(
+            text=self.text,
+            citations=tuple(self._citations.values()),
+            unsupported=tuple(self._unsupported),
+            title=title,
+            by_model=self.by_model,
+        )
+
+
+def report_document(report: Report, project: str | None) -> NewDocument:
+    """Returns a report as a document without a file, in place of the task's earlier one. Takes some
+    milliseconds."""
+    text = clean(report.text)
+    headings, tables = structure(text)
+    parsed = ParsedText(text, headings=headings, tables=tables, title=report.title)
+    data = text.encode()
+    return NewDocument(
+        path="",
+        facts=FileFacts("", len(data), 0),
+        sha256=hashlib.sha256(data).hexdigest(),
+        media_type=_MEDIA_TYPE,
+        parser=parser_of(_MEDIA_TYPE),
+        title=clean_line(report.title),
+        parsed=parsed,
+        chunks=tuple(chunks(parsed, _MEDIA_TYPE)),
+        project=project,
+        document=report.document,
+    )
+
+
+def source_text(evidence: Evidence) -> str:
+    """Returns where a passage is from, with a link to it."""
+    if evidence.kind is EvidenceKind.MEMORY:
+        return f"[{_('a memory')}](atlas://memory/{evidence.source})"
+    if evidence.kind is EvidenceKind.MESSAGE:
+        return f"[{evidence.title or _('a message')}](atlas://message/{evidence.source})"
+    if evidence.page is not None:
+        where = _("{title}, page {page}", title=evidence.title, page=evidence.page)
+    elif evidence.lines is not None:
+        where = _("{title}, line {line}", title=evidence.title, line=evidence.lines[0])
+    else:
+        where = evidence.title
+    return f"[{where}](atlas://{evidence.kind.value}/{evidence.source})"
+
+
+def title_of(brief: str) -> str:
+    """Returns the title of a report: the beginning of its brief."""
+    line = " ".join(brief.split()).rstrip(".")
+    if len(line) <= _LONGEST_TITLE:
+        return line
+    return line[:_LONGEST_TITLE].rpartition(" ")[0] + " …"
+
+
+def opening(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
+    """Writes the first paragraph without a model: what came out, in a sentence or two."""
+    lines: list[str] = []
+    if findings.chosen and findings.best is not None:
+        fact = findings.best
+        lines.append(
+            _(
+                "{name}: {value}, {attribute} {mark}.",
+                name=fact.subject,
+                value=fact.text,
+                attribute=attribute_text(fact.attribute),
+                mark=writer.cite(fact.sentence),
+            )
+        )
+    elif len(findings.chosen) == 1:
+        name = findings.chosen[0]
+        marks = _marks(writer, findings, name)
+        lines.append(_("{name} is the one that keeps to every limit {marks}.", name=name, marks=marks))
+    elif findings.chosen:
+        names = ", ".join(f"{name} {_marks(writer, findings, name)}" for name in findings.chosen)
+        lines.append(_("These keep to every limit: {names}.", names=names))
+    elif findings.verdicts and findings.goal is Goal.COMPARE:
+        lines.append(_("None keeps to every limit."))
+    elif brief.choice and findings.rows:
+        lines.append(_("Nothing was found that decides between them."))
+    lines += [_("In total: {amount}.", amount=_amount(total)) for total in findings.totals]
+    if findings.goal is Goal.CONTRADICTION:
+        lines.append(
+            _("The sources contradict each other in the places below.")
+            if findings.contradictions
+            else _("No two sources were found to contradict each other. What they say is below.")
+        )
+    if lines:
+        writer.line(" ".join(lines))
+        writer.line()
+
+
+def _marks(writer: ReportWriter, findings: Findings, name: str) -> str:
+    """Cites what shows that a subject keeps to the limits."""
+    own = [one for one in findings.verdicts if one.subject == name]
+    marks = [writer.cite(one.fact.sentence) for one in own]
+    marks += [writer.cite(one.wish) for one in own if one.wish is not None]
+    return " ".join(dict.fromkeys(marks))
+
+
+def body(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
+    """Writes the sections that the findings have something for."""
+    if any(row.facts for row in findings.rows):
+        _table(writer, findings)
+    if findings.verdicts or (findings.wishes and brief.choice):
+        _verdicts(writer, findings)
+    if findings.totals:
+        _totals(writer, findings.totals)
+    if findings.contradictions:
+        _heading(writer, _("Contradictions"))
+        for one, other in findings.contradictions:
+            writer.line(f"- “{_flat(one)}” {writer.cite(one)}")
+            writer.line(f"  “{_flat(other)}” {writer.cite(other)}")
+    if findings.dated:
+        _heading(writer, _("Dates"))
+        for value, item in findings.dated:
+            writer.line(f"- **{value.text}**: {_flat(item)} {writer.cite(item)}")
+    _quoted(writer, _("What has to be done"), findings.duties)
+    if findings.goal is Goal.PLAN:
+        _quoted(writer, _("What you said"), [wish.sentence for wish in findings.wishes])
+    rows = [item for row in findings.rows for item in row.sentences]
+    _quoted(writer, _("In the sources"), [*rows, *findings.points])
+    if findings.missing:
+        _heading(writer, _("Not found"))
+        for part in findings.missing:
+            writer.line(f"- {part}")
+
+
+def _quoted(writer: ReportWriter, heading: str, items: Sequence[Sentence]) -> None:
+    """Writes a section of sentences as they stand in their sources."""
+    if items:
+        _heading(writer, heading)
+    for item in items:
+        writer.line(f"- {_flat(item)} {writer.cite(item)}")
+
+
+def _heading(writer: ReportWriter, text: str) -> None:
+    writer.line()
+    writer.line(f"## {text}")
+    writer.line()
+
+
+def _table(writer: ReportWriter, findings: Findings) -> None:
+    _heading(writer, _("Comparison") if findings.goal is Goal.COMPARE else _("List"))
+    names = [attribute_text(name) for name in findings.attributes]
+    writer.line("| " + " | ".join(["", *names]) + " |")
+    writer.line("|" + " --- |" * (len(names) + 1))
+    for row in findings.rows:
+        cells = [_cell(writer, row, name) for name in findings.attributes]
+        writer.line("| " + " | ".join([row.subject, *cells]) + " |")
+    doubts = [(row, name) for row in findings.rows for name in row.others]
+    if doubts:
+        writer.line()
+    for row, name in doubts:
+        fact, other = row.facts[name], row.others[name]
+        writer.line(
+            "- "
+            + _(
+                "{name}: for the {attribute}, sources differ: {one} {mark}, {other} {other_mark}.",
+                name=row.subject,
+                attribute=attribute_text(name),
+                one=fact.text,
+                mark=writer.cite(fact.sentence),
+                other=other.text,
+                other_mark=writer.cite(other.sentence),
+            )
+        )
+
+
+def _cell(writer: ReportWriter, row: Row, name: str) -> str:
+    fact = row.facts.get(name)
+    if fact is None:
+        return "–"
+    return f"{fact.text.replace('|', '/')} {writer.cite(fact.sentence)}"
+
+
+def _verdicts(writer: ReportWriter, findings: Findings) -> None:
+    _heading(writer, _("What suits you") if findings.goal is Goal.COMPARE else _("Your limits"))
+    for one in findings.verdicts:
+        writer.line(f"- {_verdict(writer, one)}")
+    judged = {id(one.wish) for one in findings.verdicts}
+    for wish in findings.wishes:
+        if id(wish.sentence) not in judged and findings.goal is not Goal.PLAN:
+            writer.line(f"- {_flat(wish.sentence)} {writer.cite(wish.sentence)}")
+
+
+def _verdict(writer: ReportWriter, one: Verdict) -> str:
+    limit = one.limit.value.text
+    values = {
+        "name": one.subject or _("The total"),
+        "value": one.fact.text,
+        "limit": limit,
+        "mark": writer.cite(one.fact.sentence),
+        "own": "" if one.wish is None else f" {writer.cite(one.wish)}",
+    }
+    if one.fits:
+        return _("{name}: {value} {mark} is within the limit of {limit}{own}.", **values)
+    if one.limit.least:
+        return _("{name}: {value} {mark} is less than the least of {limit}{own}.", **values)
+    return _("{name}: {value} {mark} is over the limit of {limit}{own}.", **values)
+
+
+def _totals(writer: ReportWriter, totals: Sequence[Total]) -> None:
+    _heading(writer, _("Total"))
+    for total in totals:
+        for fact in total.facts:
+            writer.line(f"- {fact.subject}: {fact.text} {writer.cite(fact.sentence)}")
+        sum_ = " + ".join(_bare(fact) for fact in total.facts)
+        writer.line()
+        writer.line(f"{sum_} = **{_amount(total)}**")
+
+
+def _bare(fact: Fact) -> str:
+    value = fact.value
+    return fact.text if value is None or value.amount is None else value.text
+
+
+def _amount(total: Total) -> str:
+    return f"{plain(total.amount)} {total.unit}".strip()
+
+
+def _flat(item: Sentence) -> str:
+    """Returns a sentence on one line; a row of a table without its bars."""
+    text = " ".join(item.text.split())
+    if item.is_row:
+        text = ", ".join(part.strip() for part in text.strip("|").split("|") if part.strip())
+    return text.lstrip("-*•# ")
+
+
+def attribute_text(name: str) -> str:
+    """Returns what a column is called: the brief's own words, or the name of a known kind."""
+    return _(_ATTRIBUTES[name]) if name in _ATTRIBUTES else name
+
+
+def footer(writer: ReportWriter, reason: str, now: datetime) -> None:
+    """Says how the report was made."""
+    day = formats().date(now)
+    texts = {
+        "used": _(
+            "The opening was worded by the model from these sources; everything else was taken from them."
+        ),
+        "none": _("Made without a model: everything was taken from the sources."),
+        "failed": _(
+            "The model failed, so the report was made without it: everything was taken from the sources."
+        ),
+        "unsupported": _("What the model wrote was not in the sources and was left out."),
+    }
+    writer.line()
+    writer.line(f"*{_('Report of {day}.', day=day)} {texts[reason]}*")

@@ -1,0 +1,307 @@
+"""The work of the teams: one step of a task, from its brief to its return."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from atlas_desktop.services.tasks import reporting
+from atlas_desktop.services.tasks.research import Research
+from atlas_desktop.services.tasks.wording import (
+    JUDGING_GRAMMAR,
+    LEAST_TO_JUDGE,
+    Wording,
+    checked,
+    judgement,
+    judging_prompt,
+    opening_prompt,
+)
+from memory.storage.store import Store
+from memory.tasks.analysis import Findings, analyse
+from memory.tasks.briefs import Brief
+from memory.tasks.contexts import supervisor_context, worker_context
+from memory.tasks.entities import (
+    MOST_CONTEXT,
+    Baseline,
+    Evidence,
+    EvidenceKind,
+    Report,
+    Step,
+    Task,
+    TaskCitation,
+    Team,
+)
+from memory.tasks.facts import Fact, Sentence, subjects_of
+from memory.tasks.lexicon import content
+from memory.tasks.schemas import (
+    AnalysisBrief,
+    AnalysisReturn,
+    Query,
+    RatingReturn,
+    ResearchBrief,
+    ResearchReturn,
+    StatedFact,
+    WritingBrief,
+    WritingReturn,
+    decode,
+    encode,
+)
+from memory.tasks.supervising import understood
+from memory.tasks.values import plain
+from models.errors import ModelsError
+
+_MOST_TRIES = 2
+"""Starts of a step with a model. After these it is done without: the model may be what ends the program."""
+_BASELINE_PASSAGES = 6
+_BASELINE_TOKENS = 300
+_PRIOR = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A step that is done, with the evidence that it found and the report that it wrote or checked."""
+
+    step: Step
+    evidence: tuple[Evidence, ...] = ()
+    report: Report | None = None
+    baseline: Baseline | None = None
+    count: int = 0
+    code: str = ""
+
+
+class Teams:
+    """The teams of one room. `now` is the present, for the date of a report."""
+
+    def __init__(
+        self, store: Store, research: Research, wording: Wording, now: Callable[[], datetime]
+    ) -> None:
+        self._store = store
+        self._research = research
+        self._wording = wording
+        self._now = now
+
+    async def work(self, task: Task, step: Step) -> Outcome:
+        """Does a step. Raises what the store raises; a model that fails is done without."""
+        loading = time.perf_counter()
+        await self._wording.ready()
+        began, embedded = time.perf_counter(), self._research.embedding_s
+        loading = 1000 * (began - loading)
+        known = await self._store.tasks.evidence(task.id)
+        brief = understood(task)
+        if step.team is Team.RESEARCH:
+            outcome = await self._find(task, step, brief, known)
+        elif step.team is Team.ANALYSIS:
+            outcome = await self._analyse(task, step, brief, known)
+        elif step.team is Team.WRITING:
+            outcome = await self._write(task, step, brief, known)
+        else:
+            outcome = await self._rate(task, step, brief)
+        spent = 1000 * (time.perf_counter() - began)
+        model_ms = outcome.step.model_ms + 1000 * (self._research.embedding_s - embedded)
+        done = replace(outcome.step, model_ms=model_ms + loading, own_ms=max(0.0, spent - model_ms))
+        return replace(outcome, step=done)
+
+    # --- research ---------------------------------------------------------------------------------
+
+    async def _find(self, task: Task, step: Step, brief: Brief, known: Sequence[Evidence]) -> Outcome:
+        wanted = decode(step.brief, ResearchBrief)
+        found = await self._research.find(task, step.id, brief, wanted, known)
+        context, tokens, kept = await worker_context(
+            task, step.team, step.brief, found, self._wording.counting(), output="ResearchReturn"
+        )
+        returned = ResearchReturn(
+            len(kept),
+            len({one.source for one in kept}),
+            tuple(subjects_of(brief, [*known, *kept])),
+            tuple(await self._prior(task)),
+        )
+        done = replace(step, returned=encode(returned), context=context, context_tokens=tokens)
+        return Outcome(done, tuple(kept), count=len(kept), code="found")
+
+    async def _prior(self, task: Task) -> list[str]:
+        """Returns the briefs of finished tasks about the same, with how many sources each cites."""
+        own = frozenset(content(task.brief))
+        alike = [
+            (len(own & frozenset(content(text))), f"{text} ({count})")
+            for _id, text, count in await self._store.tasks.before(task.id)
+        ]
+        best = sorted((one for one in alike if 2 * one[0] >= len(own)), key=lambda one: -one[0])
+        return [text for _shared, text in best[:_PRIOR]]
+
+    # --- analysis ---------------------------------------------------------------------------------
+
+    async def _analyse(self, task: Task, step: Step, brief: Brief, known: Sequence[Evidence]) -> Outcome:
+        wanted = decode(step.brief, AnalysisBrief)
+        given = [one for one in known if one.marker in set(wanted.passages)]
+        context, tokens, kept = await worker_context(
+            task, step.team, step.brief, given, self._wording.counting(), output="AnalysisReturn"
+        )
+        findings = await asyncio.to_thread(analyse, brief, kept)
+        facts = tuple(
+            StatedFact(row.subject, name, fact.text, fact.sentence.evidence.marker)
+            for row in findings.rows
+            for name, fact in row.facts.items()
+        )
+        returned = AnalysisReturn(
+            facts,
+            findings.chosen,
+            tuple(f"{plain(one.amount)} {one.unit}".strip() for one in findings.totals),
+            len(findings.contradictions),
+            findings.missing,
+        )
+        done = replace(step, returned=encode(returned), context=context, context_tokens=tokens)
+        return Outcome(done, count=len(facts) or len(_sentences(findings)), code="stated")
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    async def _write(self, task: Task, step: Step, brief: Brief, known: Sequence[Evidence]) -> Outcome:
+        wanted = decode(step.brief, WritingBrief)
+        count = self._wording.counting()
+        findings = await asyncio.to_thread(analyse, brief, known)
+        given = _sentences(findings)
+        prompt = opening_prompt(task.brief, _facts(findings, given))
+        writer = reporting.ReportWriter()
+        title = reporting.title_of(task.brief)
+        writer.line(f"# {title}")
+        writer.line()
+        reporting.opening(writer, brief, findings)
+        step = replace(step, context=prompt, context_tokens=(await count([prompt]))[0])
+        reason, by_model, left_out = "none", 0, 0
+        if given and step.attempts <= _MOST_TRIES and self._wording.works:
+            try:
+                answer = await self._wording.ask(prompt, wanted.most_tokens)
+            except ModelsError:
+                reason = "failed"
+            else:
+                step = replace(
+                    step, context_tokens=answer.prompt_tokens, tokens=answer.tokens, model_ms=answer.ms
+                )
+                told = await checked(answer.text, given, complete=answer.stopped)
+                reason = "used" if told.told else "unsupported"
+                by_model, left_out = len(told.told), told.left_out
+                if told.told:
+                    writer.sentences(
+                        [
+                            (text, " ".join(dict.fromkeys(map(writer.cite, rests))))
+                            for text, rests in told.told
+                        ]
+                    )
+        reporting.body(writer, brief, findings)
+        reporting.footer(writer, reason, self._now())
+        report = writer.report(title)
+        returned = WritingReturn(len(report.text), by_model, left_out, reason)
+        done = replace(step, returned=encode(returned))
+        return Outcome(done, report=report, count=len(report.citations), code="written")
+
+    # --- rating -----------------------------------------------------------------------------------
+
+    async def _rate(self, task: Task, step: Step, brief: Brief) -> Outcome:
+        """Checks each citation against its source as it is stored now, letter by letter."""
+        report = task.report
+        if report is None:
+            done = replace(step, returned=encode(RatingReturn(0, 0, (task.brief,), format=False)))
+            return Outcome(done, code="rated")
+        checked_ = [await self._true(one) for one in report.citations]
+        report = replace(report, citations=tuple(checked_))
+        verified = sum(one.verified for one in checked_)
+        missing = await self._missing(task, brief)
+        tidy = report.text.startswith("# ") and bool(report.citations)
+        lines = [f"[{one.marker}] {one.quote}" for one in checked_]
+        context, tokens = await self._shortened("\n".join([step.brief, report.text, *lines]))
+        step = replace(step, context=context, context_tokens=tokens)
+        step, action = await self._judged(task, step, report)
+        returned = RatingReturn(
+            len(checked_), verified, missing, len(report.unsupported), format=tidy, judgement=action
+        )
+        return Outcome(replace(step, returned=encode(returned)), report=report, count=verified, code="rated")
+
+    async def _missing(self, task: Task, brief: Brief) -> tuple[str, ...]:
+        evidence = await self._store.tasks.evidence(task.id)
+        return (await asyncio.to_thread(analyse, brief, evidence)).missing
+
+    async def _true(self, one: TaskCitation) -> TaskCitation:
+        """Returns a citation with whether its quotation is in its source, at its place."""
+        text: str | None
+        if one.kind is EvidenceKind.MEMORY:
+            found = await self._store.memories.get_many([one.source])
+            text = found[0].text if found else None
+        elif one.kind is EvidenceKind.MESSAGE:
+            variants = await self._store.variants(one.source)
+            text = next((own.content for own in variants if own.id == one.source), None)
+        else:
+            text = await self._store.documents.text(one.source)
+        return replace(one, verified=text is not None and text[one.begin : one.end] == one.quote)
+
+    async def _judged(self, task: Task, step: Step, report: Report) -> tuple[Step, str]:
+        """Asks a large model whether the report answers the task; a small one is not asked."""
+        try:
+            if step.attempts > _MOST_TRIES or await self._wording.parameters() < LEAST_TO_JUDGE:
+                return step, ""
+            summary = await self._summary(task)
+            context = supervisor_context(task, summary, await self._prior(task), ("approve", "revise"))
+            prompt, tokens = await self._shortened(judging_prompt(context, report.text))
+            answer = await self._wording.ask(prompt, 160, grammar=JUDGING_GRAMMAR)
+        except ModelsError:
+            return step, ""
+        judged = replace(
+            step, context=prompt, context_tokens=tokens, tokens=answer.tokens, model_ms=answer.ms
+        )
+        return judged, judgement(answer.text)
+
+    async def _summary(self, task: Task) -> str:
+        if task.session is None:
+            return ""
+        summaries = await self._store.context.summaries(task.session)
+        return " ".join(one.text for one in summaries[-2:])
+
+    async def _shortened(self, text: str) -> tuple[str, int]:
+        """Returns a text that fits into a worker's context, and its tokens."""
+        count = self._wording.counting()
+        tokens = (await count([text]))[0]
+        while tokens > MOST_CONTEXT:
+            text = text[: int(len(text) * 0.95 * MOST_CONTEXT / tokens)]
+            tokens = (await count([text]))[0]
+        return text, tokens
+
+    # --- comparison -------------------------------------------------------------------------------
+
+    async def baseline(self, task: Task) -> Baseline:
+        """Answers the brief in one context, as a chat would: the best passages, and the model's answer."""
+        began = time.perf_counter()
+        wanted = ResearchBrief((Query(task.brief, own=True),), task.documents)
+        found = await self._research.find(task, "", understood(task), wanted, ())
+        passages = [" ".join(one.text.split()) for one in found[:_BASELINE_PASSAGES]]
+        prompt = "\n".join([*(f"[{at}] {text}" for at, text in enumerate(passages, 1)), "", task.brief])
+        prompt, tokens = await self._shortened(prompt)
+        try:
+            answer = await self._wording.ask(prompt, task.max_tokens or _BASELINE_TOKENS)
+        except ModelsError:
+            return Baseline("", tokens, 0, time.perf_counter() - began)
+        return Baseline(answer.text, answer.prompt_tokens, answer.tokens, time.perf_counter() - began)
+
+
+def _sentences(findings: Findings) -> list[Sentence]:
+    """Returns the sentences that the findings rest on, the most telling first, each once."""
+    found: list[Sentence] = [fact.sentence for row in findings.rows for fact in row.facts.values()]
+    found += [one.wish for one in findings.verdicts if one.wish is not None]
+    found += [fact.sentence for total in findings.totals for fact in total.facts]
+    found += [item for pair in findings.contradictions for item in pair]
+    found += [item for _value, item in findings.dated]
+    found += [*findings.duties, *(wish.sentence for wish in findings.wishes), *findings.points]
+    return list({(one.evidence.source, *one.whole): one for one in found}.values())
+
+
+def _facts(findings: Findings, given: Sequence[Sentence]) -> list[str]:
+    """Returns what the model is told: what was computed, then the sentences."""
+    told: list[str] = []
+    if findings.best is not None:
+        told.append(_fact(findings.best))
+    elif findings.chosen:
+        told.append(f"Keeps to all limits: {', '.join(findings.chosen)}.")
+    told += [f"Total: {plain(one.amount)} {one.unit}." for one in findings.totals]
+    return told + [" ".join(one.text.split()) for one in given]
+
+
+def _fact(fact: Fact) -> str:
+    return f"{fact.subject}: {fact.attribute} {fact.text}."

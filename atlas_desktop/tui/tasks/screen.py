@@ -1,0 +1,370 @@
+"""The board of tasks: what each does now, its steps, and its report as it grows."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from atlas_desktop.locale import _, ngettext
+from atlas_desktop.phrases.tasks import team_text
+from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.documents.reader import ReaderScreen
+from atlas_desktop.tui.overlays import Covering, fit
+from atlas_desktop.tui.tasks.rows import (
+    about_text,
+    outcomes,
+    report_text,
+    step_row,
+    step_text,
+    task_row,
+    teams_of,
+)
+from atlas_desktop.tui.textual_workarounds import SparingScreen
+from atlas_desktop.tui.views import View
+from atlas_desktop.tui.widgets.keyline import KeyLine
+from memory.errors import RoomClosed, TaskNotFound
+from memory.tasks.entities import ENDED, NewTask, Task, TaskEvent, TaskState, Team
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import RoomServices
+    from atlas_desktop.tui.base import BaseApp
+    from atlas_desktop.tui.documents.wanted import AskAbout
+    from memory.tasks.entities import Evidence, Step
+
+_UNDER_WAY = frozenset({TaskState.PLANNED, TaskState.RUNNING})
+
+
+class TaskList(OptionList):
+    """The tasks, or the steps of one. Left and Right go from one list to the other."""
+
+    # The keys of a list would hide those of the screen in the footer.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.tasks_open", _("Open")),
+        Binding("right", "screen.tasks_steps", show=False),
+        Binding("left", "screen.tasks_list", show=False),
+    ]
+
+
+class StepScreen(Covering, SparingScreen[None]):
+    """A step in full: its brief, the exact text that it worked on, and what it returned."""
+
+    CSS_PATH = "tasks.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", _("Back"))]
+    AUTO_FOCUS = "#page"
+
+    def __init__(self, app: "BaseApp", step: "Step", evidence: "list[Evidence]") -> None:
+        super().__init__(app.size.width)
+        self._step = step
+        self._evidence = evidence
+
+    def compose(self) -> ComposeResult:
+        title = _("Step {number}: {team}", number=self._step.number, team=team_text(self._step.team))
+        yield Static(Content(title), id="title", markup=False)
+        with VerticalScroll(id="page"):
+            yield Static(step_text(self._step, self._evidence), id="text", markup=False)
+        yield KeyLine()
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+class TasksScreen(View, SparingScreen["AskAbout | None"]):
+    """The tasks of a room. Dismissed with a question about a report, or None."""
+
+    CSS_PATH = "tasks.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    where = Where.TASKS
+    shown_by = "tasks"
+    AUTO_FOCUS = "#tasks"
+    BINDINGS = [*bindings(Where.TASKS), *bindings(Where.VIEWS, hidden=True)]  # noqa: RUF012
+
+    def __init__(
+        self,
+        app: "BaseApp",
+        room: "RoomServices",
+        *,
+        marked: str = "",
+        project: str | None = None,
+        session: str | None = None,
+    ) -> None:
+        """`marked` is the task to begin at. New tasks belong to `project`, and are given in `session`."""
+        super().__init__(app.size.width)
+        self.atlas = app
+        self._room = room
+        self._wanted = marked
+        self._project = project
+        self._session = session
+        self._found: list[Task] = []
+        self._said: dict[str, str] = {}
+        self._tasks = TaskList(id="tasks", markup=False)
+        self._steps = TaskList(id="steps", markup=False)
+        self._ending = room.tasks.listen(self._happened)
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="title", markup=False)
+        with Container(id="columns"):
+            with Container(id="left"):
+                yield self._tasks
+                yield Static("", id="none", markup=False)
+            with Container(id="right"):
+                yield Static("", id="about", markup=False)
+                yield self._steps
+                with VerticalScroll(id="report-box"):
+                    yield Static("", id="report", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        fit(self, self.query_one("#columns"), self.reload)
+
+    def on_unmount(self) -> None:
+        self._ending()
+
+    def _happened(self, _event: TaskEvent) -> None:
+        if self.is_running:
+            self.call_later(self.reload)
+
+    @property
+    def marked(self) -> Task | None:
+        """The task under the cursor."""
+        at = self._tasks.highlighted
+        return None if at is None or at >= len(self._found) else self._found[at]
+
+    # --- display ----------------------------------------------------------------------------------
+
+    def reload(self) -> None:
+        """Reads the tasks again; a newer request replaces one that is running."""
+        if self in self.app.screen_stack:
+            self.atlas.attempt(self._load, group="tasks", exclusive=True)
+
+    async def _load(self) -> None:
+        try:
+            found = list(await self._room.tasks.list())
+            chosen = self._chosen(found)
+            said = {} if chosen is None else outcomes(await self._room.tasks.events(chosen.id))
+        except RoomClosed:
+            # The screen closes together with its room.
+            if self in self.app.screen_stack:
+                raise
+            return
+        if self.is_attached:
+            self._show(found, chosen, said)
+
+    def _chosen(self, found: list[Task]) -> Task | None:
+        """Returns the task that stays under the cursor."""
+        kept = self.marked
+        wanted = self._wanted or (kept.id if kept is not None else "")
+        return next((one for one in found if one.id == wanted), found[0] if found else None)
+
+    def _show(self, found: list[Task], chosen: Task | None, said: dict[str, str]) -> None:
+        self._found, self._said, self._wanted = found, said, ""
+        width = max(self._tasks.size.width - 5, 20)
+        with self.app.batch_update():
+            self._tasks.clear_options()
+            self._tasks.add_options([Option(task_row(one, width), id=one.id) for one in found])
+            if chosen is not None:
+                self._tasks.highlighted = found.index(chosen)
+            for name in ("#tasks", "#steps", "#report-box", "#about"):
+                self.query_one(name).display = bool(found)
+            empty = self.query_one("#none", Static)
+            empty.display = not found
+            empty.update(
+                Content(_("No tasks. Press n to give one: work of more than a turn, such as a comparison."))
+            )
+            active = sum(one.state in _UNDER_WAY for one in found)
+            counts = [ngettext("{count} task", "{count} tasks", len(found))]
+            counts += [_("{count} under way", count=active)] if active else []
+            self.query_one("#title", Static).update(Content(" · ".join([_("Tasks"), *counts])))
+            self._show_details()
+        self.refresh_bindings()
+
+    def _show_details(self) -> None:
+        task = self.marked
+        if task is None:
+            return
+        at = self._steps.highlighted
+        width = max(self._steps.size.width - 5, 40)
+        self._steps.clear_options()
+        self._steps.add_options(
+            [Option(step_row(step, self._said.get(step.id, ""), width), id=step.id) for step in task.steps]
+        )
+        if at is not None and task.steps:
+            self._steps.highlighted = min(at, len(task.steps) - 1)
+        self.query_one("#about", Static).update(about_text(task))
+        self.query_one("#report", Static).update(report_text(task))
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        if event.option_list is self._tasks and (task := self.marked) is not None:
+            known = {step.id for step in task.steps}
+            if known.isdisjoint(self._said) and known:
+                self.reload()
+            else:
+                self._show_details()
+        self.refresh_bindings()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.action_tasks_open()
+
+    # --- actions ----------------------------------------------------------------------------------
+
+    def action_tasks_open(self) -> None:
+        """Opens the step under the cursor; from the list of tasks, goes to the steps."""
+        if not self._steps.has_focus:
+            self.action_tasks_steps()
+        elif (task := self.marked) is not None and (at := self._steps.highlighted) is not None:
+            self._do(partial(self._open_step, task, task.steps[at]))
+
+    async def _open_step(self, task: Task, step: "Step") -> None:
+        evidence = list(await self._room.tasks.evidence(task.id))
+        self.app.push_screen(StepScreen(self.atlas, step, evidence))
+
+    def action_tasks_steps(self) -> None:
+        if self.marked is not None and self.marked.steps:
+            self._steps.focus()
+            self._steps.highlighted = self._steps.highlighted or 0
+
+    def action_tasks_list(self) -> None:
+        self._tasks.focus()
+
+    def action_tasks_report(self) -> None:
+        """Opens the finished report in the reader."""
+        if (task := self.marked) is not None and task.report is not None and task.report.document is not None:
+            reader = ReaderScreen(self.atlas, self._room, task.report.document)
+            self.app.push_screen(reader, self._reader_left)
+
+    def _reader_left(self, wanted: "AskAbout | None") -> None:
+        if wanted is not None:
+            self.dismiss(wanted)
+
+    def action_tasks_new(self) -> None:
+        self._do(self._new)
+
+    async def _new(self) -> None:
+        brief, teams, sources = _("What is to be done"), _("Teams"), _("Only these documents (their ids)")
+        hint = _(
+            "Name what it is about and what you want to know of it. Teams: {teams}; empty for all.",
+            teams=", ".join(map(team_text, Team)),
+        )
+        fields = await self.atlas.push_screen_wait(
+            FieldsScreen(_("New task"), [brief, teams, sources], hint=hint)
+        )
+        if not fields or not fields[brief].strip():
+            return
+        documents = tuple(fields[sources].replace(",", " ").split()) or None
+        new = NewTask(
+            fields[brief],
+            project=self._project,
+            session=self._session,
+            documents=documents,
+            teams=teams_of(fields[teams]),
+        )
+        task = await self._room.tasks.create(new)
+        self._wanted = task.id
+        await self._room.tasks.start(task.id)
+        self.reload()
+
+    def action_tasks_pause(self) -> None:
+        """Pauses the task, or lets it go on."""
+        if (task := self.marked) is not None:
+            self._do(partial(self._pause, task))
+
+    async def _pause(self, task: Task) -> None:
+        if task.state in _UNDER_WAY:
+            await self._room.tasks.pause(task.id)
+        else:
+            await self._go_on(await self._room.tasks.resume(task.id))
+
+    async def _go_on(self, task: Task) -> None:
+        if task.state in _UNDER_WAY:
+            await self._room.tasks.start(task.id)
+
+    def action_tasks_steer(self) -> None:
+        """Tells the supervisor something."""
+        self._ask(_("Tell the supervisor"), _("It follows this from the next step on."))
+
+    def action_tasks_revise(self) -> None:
+        """Has the report made again, with what the user says."""
+        self._ask(_("Revise the report"), _("Say what is missing or wrong. The teams work on it again."))
+
+    def _ask(self, title: str, hint: str) -> None:
+        if (task := self.marked) is not None:
+            self._do(partial(self._steer, task, title, hint))
+
+    async def _steer(self, task: Task, title: str, hint: str) -> None:
+        text = await self.atlas.push_screen_wait(TextEditScreen(title, "", hint=hint))
+        if text:
+            await self._go_on(await self._room.tasks.steer(task.id, text))
+
+    def action_tasks_approve(self) -> None:
+        """Takes the report as it is."""
+        if (task := self.marked) is not None:
+            self._do(lambda: self._room.tasks.approve(task.id))
+
+    def action_tasks_cancel(self) -> None:
+        if (task := self.marked) is not None:
+            self._do(partial(self._cancel, task))
+
+    async def _cancel(self, task: Task) -> None:
+        if await self._sure(
+            _("End this task for good?"), _("What it found stays until you delete it."), _("End it")
+        ):
+            await self._room.tasks.cancel(task.id)
+
+    def action_tasks_remove(self) -> None:
+        if (task := self.marked) is not None:
+            self._do(partial(self._remove, task))
+
+    async def _remove(self, task: Task) -> None:
+        text = _("Its steps, what it found and its report in the library are deleted.")
+        if await self._sure(_("Delete this task?"), text, _("Delete")):
+            if task.state in _UNDER_WAY:
+                await self._room.tasks.cancel(task.id)
+            await self._room.remove_task(task.id)
+
+    async def _sure(self, title: str, text: str, agree: str) -> bool:
+        screen = ConfirmScreen(title, text, agree=agree, refuse=_("No"))
+        agreed: bool | None = await self.atlas.push_screen_wait(screen)
+        return agreed is True
+
+    def _do(self, work: Callable[[], Awaitable[object]]) -> None:
+        """Runs an action in the background, and shows what became of it."""
+
+        async def run() -> None:
+            try:
+                await work()
+            except TaskNotFound:
+                # It was deleted meanwhile.
+                self.atlas.say(_("This task does not exist any more."))
+            self.reload()
+
+        self.atlas.attempt(run, group="task-action")
+
+    def action_tasks_back(self) -> None:
+        if self._steps.has_focus:
+            self._tasks.focus()
+        else:
+            self.dismiss(None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        task = self.marked
+        rules: dict[str, Callable[[Task], bool]] = {
+            "tasks_open": lambda one: bool(one.steps),
+            "tasks_pause": lambda one: one.state not in ENDED or one.state is TaskState.FAILED,
+            "tasks_steer": lambda one: one.state not in ENDED,
+            "tasks_revise": lambda one: one.state in (TaskState.DONE, TaskState.WAITING),
+            "tasks_approve": lambda one: one.state is TaskState.WAITING and one.report is not None,
+            "tasks_cancel": lambda one: one.state not in ENDED,
+            "tasks_remove": lambda _one: True,
+            "tasks_report": lambda one: one.report is not None and one.report.document is not None,
+        }
+        if action in rules:
+            return task is not None and rules[action](task)
+        return super().check_action(action, parameters)

@@ -1,0 +1,506 @@
+"""What can be computed from passages: tables, choices, totals, contradictions, plans, the best sentences."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from memory.documents.statements import Statement, contradicts
+from memory.memories.consolidation import negated
+from memory.tasks.briefs import Attribute, Brief, Goal
+from memory.tasks.entities import Evidence, EvidenceKind
+from memory.tasks.facts import (
+    Fact,
+    Sentence,
+    disagreeing,
+    facts_about,
+    read_sentences,
+    speaks_of,
+    subjects_of,
+)
+from memory.tasks.lexicon import Kind, content, known, root, words
+from memory.tasks.limits import Limit
+from memory.tasks.values import Value, plain
+
+OWN = frozenset({EvidenceKind.MEMORY, EvidenceKind.MESSAGE})
+_MOST_POINTS = 12
+_MOST_PAIRS = 12
+_MOST_COMPARED = 400
+_ALIKE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A subject with what was found of each attribute, by the attribute's name; `others` contradict it."""
+
+    subject: str
+    facts: dict[str, Fact]
+    others: dict[str, Fact] = field(default_factory=dict)
+    sentences: tuple[Sentence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A sentence of the user's that bears on a choice or plan, with the limit that it sets, if any."""
+
+    sentence: Sentence
+    limit: Limit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a subject keeps to a limit: the value that was compared with it."""
+
+    subject: str
+    fact: Fact
+    limit: Limit
+    wish: Sentence | None
+    fits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A sum of values in one unit: what was added, and the result in that unit."""
+
+    facts: tuple[Fact, ...]
+    amount: Decimal
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All that was computed for a brief. `missing` are the parts of the brief that nothing was found for."""
+
+    goal: Goal
+    attributes: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    wishes: tuple[Wish, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    chosen: tuple[str, ...] = ()
+    best: Fact | None = None
+    totals: tuple[Total, ...] = ()
+    contradictions: tuple[tuple[Sentence, Sentence], ...] = ()
+    dated: tuple[tuple[Value, Sentence], ...] = ()
+    duties: tuple[Sentence, ...] = ()
+    points: tuple[Sentence, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        return not (
+            any(row.facts or row.sentences for row in self.rows)
+            or self.totals
+            or self.contradictions
+            or self.dated
+            or self.duties
+            or self.points
+        )
+
+
+def analyse(brief: Brief, evidence: Sequence[Evidence]) -> Findings:
+    """Returns what the passages say of what a brief asks for."""
+    items = read_sentences(evidence)
+    match brief.goal:
+        case Goal.COMPARE | Goal.LIST:
+            return _table(brief, evidence, items)
+        case Goal.SUM:
+            return _sum(brief, items)
+        case Goal.CONTRADICTION:
+            return _contradictions(brief, items)
+        case Goal.PLAN:
+            return _plan(brief, items)
+        case _:
+            return _answer(brief, items)
+
+
+# --- tables -----------------------------------------------------------------------------------------
+
+
+def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]) -> Findings:
+    subjects = subjects_of(brief, evidence)
+    if not subjects:
+        return _answer(brief, items)
+    outside = [item for item in items if item.evidence.kind is not EvidenceKind.MEMORY]
+    of = speaks_of(outside, subjects)
+    by_subject = {
+        name: [item for item, owner in zip(outside, of, strict=True) if owner == name] for name in subjects
+    }
+    attributes = brief.attributes or _usual(by_subject.values())
+    rows = []
+    for name, own in by_subject.items():
+        facts: dict[str, Fact] = {}
+        others: dict[str, Fact] = {}
+        for attribute in attributes:
+            found = facts_about(name, attribute, own)
+            if found:
+                facts[attribute.name] = found[0]
+                if (other := disagreeing(found)) is not None:
+                    others[attribute.name] = other
+        rows.append(Row(name, facts, others, tuple(_telling(own, brief))[:2]))
+    if brief.goal is Goal.LIST:
+        rows = _kept(brief, rows, by_subject)
+    missing = [
+        f"{row.subject}: {attribute.name}"
+        for row in rows
+        for attribute in attributes
+        if attribute.name not in row.facts
+    ]
+    if brief.count is not None and len(rows) < brief.count and brief.goal is Goal.COMPARE:
+        missing += [f"{brief.nouns} {number + 1}" for number in range(len(rows), brief.count)]
+    findings = Findings(
+        brief.goal, tuple(one.name for one in attributes), tuple(rows), missing=tuple(missing)
+    )
+    return _choose(brief, findings, items, by_subject) if brief.choice else findings
+
+
+def _usual(groups: Iterable[list[Sentence]]) -> tuple[Attribute, ...]:
+    """Returns the known kinds of values of which at least half of the subjects have one."""
+    sets = [{value.dimension for item in group for value in item.values} for group in groups]
+    found: list[Attribute] = []
+    taken: set[str] = set()
+    for kind in known().kinds.values():
+        dimensions = kind.dimensions - {"count"} or kind.dimensions
+        if dimensions & taken or "count" in kind.dimensions:
+            continue
+        if sets and 2 * sum(bool(dimensions & one) for one in sets) >= len(sets):
+            found.append(Attribute(kind.name, kind.stems, kind))
+            taken |= dimensions
+    return tuple(found)
+
+
+def _telling(own: Sequence[Sentence], brief: Brief) -> Iterator[Sentence]:
+    for item in own:
+        # A sentence that only repeats the title says nothing.
+        if item.values or (item.content & brief.topic and not item.content <= item.around):
+            yield item
+
+
+def _kept(brief: Brief, rows: list[Row], by_subject: dict[str, list[Sentence]]) -> list[Row]:
+    """Leaves out rows that break a limit in the brief itself ("that cost less than 100 euros")."""
+    kept = []
+    for row in rows:
+        verdicts = [
+            one
+            for limit in brief.limits
+            for one in _judged(row.subject, by_subject[row.subject], limit, None)
+        ]
+        if all(one.fits for one in verdicts) and (verdicts or not brief.limits):
+            facts = {**row.facts}
+            for one in verdicts:
+                facts.setdefault(one.fact.attribute, one.fact)
+            kept.append(Row(row.subject, facts, row.others, row.sentences))
+    return kept
+
+
+# --- choices ----------------------------------------------------------------------------------------
+
+
+def _choose(
+    brief: Brief, findings: Findings, items: Sequence[Sentence], by_subject: dict[str, list[Sentence]]
+) -> Findings:
+    wishes = wishes_of(brief, items)
+    limits = [(wish.limit, wish.sentence) for wish in wishes if wish.limit is not None]
+    verdicts = tuple(
+        one
+        for name, own in by_subject.items()
+        for limit, sentence in [*limits, *((limit, None) for limit in brief.limits)]
+        for one in _judged(name, own, limit, sentence)
+    )
+    broken = {one.subject for one in verdicts if not one.fits}
+    left = [row.subject for row in findings.rows if row.subject not in broken]
+    best: Fact | None = None
+    if brief.best is not None and left:
+        kind, way = brief.best
+        best = _extreme(findings, left, kind, most=way == "most")
+        left = [best.subject] if best is not None else left
+    chosen = tuple(left) if (verdicts or best is not None) else ()
+    return Findings(
+        findings.goal,
+        findings.attributes,
+        findings.rows,
+        tuple(
+            wish
+            for wish in wishes
+            if wish.limit is None or any(one.wish is wish.sentence for one in verdicts)
+        ),
+        verdicts,
+        chosen,
+        best,
+        missing=findings.missing,
+    )
+
+
+def wishes_of(brief: Brief, items: Sequence[Sentence]) -> list[Wish]:
+    """Returns what the user said that bears on the brief: limits first, then what names its topic."""
+    found: list[Wish] = []
+    about = brief.topic | {brief.noun} | {stem for one in brief.attributes for stem in one.spoken}
+    for item in items:
+        if item.evidence.kind not in OWN:
+            continue
+        found += [Wish(item, limit) for limit in item.limits]
+        if not item.limits and item.content & about:
+            found.append(Wish(item))
+    seen: set[tuple[str, str]] = set()
+    kept = []
+    for wish in found:
+        # A memory and the message that it was learned from say the same.
+        key = (" ".join(sorted(wish.sentence.content)), wish.limit.value.text if wish.limit else "")
+        if key not in seen:
+            seen.add(key)
+            kept.append(wish)
+    return kept
+
+
+def _judged(subject: str, own: Sequence[Sentence], limit: Limit, wish: Sentence | None) -> Iterator[Verdict]:
+    """Yields whether a subject keeps to a limit, by its first value of that dimension."""
+    kind = next((one for one in known().kinds.values() if limit.value.dimension in one.dimensions), None)
+    stems = kind.stems if kind is not None else frozenset[str]()
+    attribute = Attribute(
+        kind.name if kind else limit.value.dimension,
+        stems,
+        Kind("", stems, frozenset({limit.value.dimension})),
+    )
+    for fact in facts_about(subject, attribute, own):
+        if fact.value is not None and (fits := limit.allows(fact.value)) is not None:
+            yield Verdict(subject, fact, limit, wish, fits)
+            return
+
+
+def _extreme(findings: Findings, names: Sequence[str], kind: str, *, most: bool) -> Fact | None:
+    stems = known().kinds[kind].dimensions
+    found = [
+        fact
+        for row in findings.rows
+        if row.subject in names
+        for fact in row.facts.values()
+        if fact.value is not None and fact.value.dimension in stems and fact.value.amount is not None
+    ]
+    if not found or not all(
+        one.value and found[0].value and one.value.comparable(found[0].value) for one in found
+    ):
+        return None
+    return max(found, key=_amount_of) if most else min(found, key=_amount_of)
+
+
+def _amount_of(fact: Fact) -> Decimal:
+    return fact.value.amount if fact.value is not None and fact.value.amount is not None else Decimal(0)
+
+
+# --- sums -------------------------------------------------------------------------------------------
+
+
+def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
+    attribute = next((one for one in brief.attributes if one.kind is not None), None)
+    dimensions = attribute.kind.dimensions if attribute and attribute.kind else frozenset({"money"})
+    name = attribute.name if attribute else "amount"
+    facts: list[Fact] = []
+    seen: set[tuple[str, str]] = set()
+    # Of "repairs of the boat", those of the garden are no part. Only if nothing says all of it, half will do.
+    exact = [item for item in items if brief.topic <= item.content | item.around]
+    half = [item for item in items if 2 * len((item.content | item.around) & brief.topic) >= len(brief.topic)]
+    for item in exact if any(_has(item, dimensions) for item in exact) else half:
+        for value in item.values:
+            if value.dimension not in dimensions or value.amount is None:
+                continue
+            key = (" ".join(sorted(item.content)), value.text)
+            if key in seen:
+                continue
+            seen.add(key)
+            facts.append(Fact(_item_name(item), name, value.text, item, value))
+            # The rest of the sentence explains the value: "120 euros, 20 of it for the paint".
+            break
+    totals: dict[str, list[Fact]] = {}
+    for fact in facts:
+        if fact.value is not None:
+            own_unit = fact.value.unit if fact.value.dimension in ("money", "count") else ""
+            totals.setdefault(f"{fact.value.dimension} {own_unit}", []).append(fact)
+    return Findings(
+        Goal.SUM,
+        (name,),
+        totals=tuple(_total(group) for group in totals.values()),
+        missing=() if facts else (name,),
+    )
+
+
+def _has(item: Sentence, dimensions: frozenset[str]) -> bool:
+    return any(value.dimension in dimensions for value in item.values)
+
+
+def _item_name(item: Sentence) -> str:
+    return item.evidence.heading[-1] if item.evidence.heading else item.evidence.title
+
+
+def _total(facts: Sequence[Fact]) -> Total:
+    """Adds values; the result is in the unit of the first."""
+    first = facts[0].value
+    amounts = [one.value.amount for one in facts if one.value is not None and one.value.amount is not None]
+    amount = sum(amounts, Decimal(0))
+    unit = first.unit if first is not None else ""
+    if first is not None and first.dimension not in ("money", "count"):
+        factor = next((one.factor for one in known().units.values() if one.name == unit), Decimal(1))
+        amount = (amount / factor).quantize(Decimal("0.01"))
+    return Total(tuple(facts), Decimal(plain(amount)), unit)
+
+
+# --- contradictions ---------------------------------------------------------------------------------
+
+
+def _contradictions(brief: Brief, items: Sequence[Sentence]) -> Findings:
+    about = [item for item in items if len(item.content) >= 2 and not item.is_row]
+    about.sort(key=lambda item: -len((item.content | item.around) & brief.topic))
+    about = about[:_MOST_COMPARED]
+    found: list[tuple[float, Sentence, Sentence]] = []
+    for at, one in enumerate(about):
+        for other in about[at + 1 :]:
+            shared = one.content & other.content
+            alike = len(shared) / max(1, min(len(one.content), len(other.content)))
+            if alike < _ALIKE or len(shared) < 2 or _same_source(one, other):
+                continue
+            if (strength := _opposed(one, other, alike)) > 0:
+                found.append((strength, one, other))
+    found.sort(key=lambda pair: -pair[0])
+    pairs: list[tuple[Sentence, Sentence]] = []
+    used: set[int] = set()
+    for _strength, one, other in found:
+        if id(one) not in used and id(other) not in used:
+            used |= {id(one), id(other)}
+            pairs.append((one, other))
+    points = () if pairs else tuple(_best(brief, items))[:_MOST_POINTS]
+    return Findings(Goal.CONTRADICTION, contradictions=tuple(pairs[:_MOST_PAIRS]), points=points)
+
+
+def _same_source(one: Sentence, other: Sentence) -> bool:
+    return one.evidence.source == other.evidence.source and one.whole == other.whole
+
+
+def _opposed(one: Sentence, other: Sentence, alike: float) -> float:
+    """Returns how clearly two sentences contradict each other; 0 if they do not."""
+    for mine in one.values:
+        rivals = [value for value in other.values if value.dimension == mine.dimension]
+        if mine.dimension == "count":
+            rivals = [value for value in rivals if value.unit == mine.unit]
+        if len(one.values) == 1 == len(other.values) and rivals and not rivals[0].same(mine):
+            return 1 + alike
+        if rivals and not any(value.same(mine) for value in rivals) and alike >= 0.6:
+            return alike + 0.5
+    first, second = Statement(one.text), Statement(other.text)
+    if alike >= 0.6 and (negated(one.text) != negated(other.text) or contradicts(first, second)):
+        return alike
+    return 0.0
+
+
+# --- plans ------------------------------------------------------------------------------------------
+
+
+def _plan(brief: Brief, items: Sequence[Sentence]) -> Findings:
+    relevant = [item for item in items if (item.content | item.around) & brief.topic]
+    dated = sorted(
+        ((value, item) for item in relevant for value in item.values if value.dimension == "date"),
+        key=lambda pair: pair[0].order,
+    )
+    seen: set[int] = set()
+    dated = [pair for pair in dated if not (id(pair[1]) in seen or seen.add(id(pair[1])))]  # type: ignore[func-returns-value]
+    wishes = wishes_of(brief, items)
+    own = {id(wish.sentence) for wish in wishes}
+    duties = [
+        item
+        for item in relevant
+        if id(item) not in seen and id(item) not in own and (item.stems & known().duties)
+    ]
+    money = [
+        Fact(_item_name(item), "price", value.text, item, value)
+        for item in relevant
+        if id(item) not in own and not item.limits
+        for value in item.values[:1]
+        if value.dimension == "money"
+    ]
+    by_unit: dict[str, list[Fact]] = {}
+    for fact in money:
+        if fact.value is not None:
+            by_unit.setdefault(fact.value.unit, []).append(fact)
+    totals = tuple(_total(group) for group in by_unit.values() if len(group) > 1)
+    covered = {id(item) for _value, item in dated} | {id(item) for item in duties} | own
+    covered |= {id(fact.sentence) for fact in money}
+    points = [item for item in _best(brief, relevant) if id(item) not in covered][:_MOST_POINTS]
+    verdicts = []
+    for wish in wishes:
+        for total in totals:
+            whole = Value(0, 0, f"{plain(total.amount)} {total.unit}", "money", total.unit, total.amount)
+            if wish.limit is not None and (fits := wish.limit.allows(whole)) is not None:
+                verdicts.append(
+                    Verdict(
+                        "",
+                        Fact("", "price", whole.text, total.facts[0].sentence, whole),
+                        wish.limit,
+                        wish.sentence,
+                        fits,
+                    )
+                )
+    everything = [item for item in items if id(item) in covered or item in points]
+    missing = [one.name for one in brief.attributes if not _spoken(one, everything)]
+    return Findings(
+        Goal.PLAN,
+        wishes=tuple(wishes),
+        verdicts=tuple(verdicts),
+        totals=totals,
+        dated=tuple(dated),
+        duties=tuple(duties[:_MOST_POINTS]),
+        points=tuple(points),
+        missing=tuple(missing),
+    )
+
+
+def _spoken(attribute: Attribute, items: Sequence[Sentence]) -> bool:
+    dimensions = attribute.kind.dimensions if attribute.kind is not None else frozenset[str]()
+    return any(
+        item.stems & attribute.spoken or any(value.dimension in dimensions for value in item.values)
+        for item in items
+    )
+
+
+# --- answers ----------------------------------------------------------------------------------------
+
+
+def _answer(brief: Brief, items: Sequence[Sentence]) -> Findings:
+    points = tuple(_best(brief, items))[:_MOST_POINTS]
+    covered = {stem for item in points for stem in item.content | item.around}
+    missing = [word for word in dict.fromkeys(words(brief.text)) if root(word) in brief.topic - covered]
+    return Findings(brief.goal, points=points, missing=() if points else tuple(missing[:5]))
+
+
+def _best(brief: Brief, items: Sequence[Sentence]) -> Iterator[Sentence]:
+    """Yields the sentences that say most of what is asked about; in a summary, of each source in turn."""
+    scored = []
+    for at, item in enumerate(items):
+        shared = len((item.content | item.around) & brief.topic)
+        own = len(item.content & brief.topic)
+        if shared and len(item.content) >= 2:
+            scored.append((shared + own + 0.3 * bool(item.values), -at, item))
+    scored.sort(key=lambda one: (-one[0], -one[1]))
+    seen: set[str] = set()
+    if brief.goal is Goal.SUMMARY:
+        groups: dict[str, list[Sentence]] = {}
+        for _score, _at, item in scored:
+            groups.setdefault(item.evidence.source, []).append(item)
+        ordered = [group[at] for at in range(_MOST_POINTS) for group in groups.values() if at < len(group)]
+    else:
+        ordered = [item for _score, _at, item in scored]
+    for item in ordered:
+        key = " ".join(sorted(item.content))
+        if key not in seen:
+            seen.add(key)
+            yield item
+
+
+def queries(brief: Brief, missing: Sequence[str] = (), guidance: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Returns what research looks for: for which subject ("" for none), and the query."""
+    wanted = " ".join(one.name for one in brief.attributes)
+    found = [("", brief.text)]
+    found += [("", sentence) for sentence in guidance]
+    found += [(name, f"{name} {wanted}".strip()) for name in brief.subjects]
+    found += [("", part.replace(":", " ")) for part in missing]
+    return list(dict.fromkeys(found))
+
+
+def content_of(text: str) -> frozenset[str]:
+    """Returns the stems of the words that say what a text is about."""
+    return frozenset(content(text))

@@ -1,0 +1,275 @@
+"""What a brief asks for: its goal, what it is about, what it wants to know of that, and its limits."""
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from memory.summaries.evidence import fold
+from memory.summaries.languages import lexicon
+from memory.tasks.lexicon import Kind, content, known, means_something, root, words
+from memory.tasks.limits import Limit, limits
+
+LONGEST = 4_000
+"""Characters of a brief."""
+
+
+class Goal(StrEnum):
+    """What a report shows: a table, a list, a total, contradictions, a plan, a summary, or what was asked."""
+
+    COMPARE = "compare"
+    LIST = "list"
+    SUM = "sum"
+    CONTRADICTION = "contradiction"
+    PLAN = "plan"
+    SUMMARY = "summary"
+    ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What a brief wants to know of each subject.
+
+    `stems` are those of its own words, `kind` what they mean, if that is known.
+    """
+
+    name: str
+    stems: frozenset[str]
+    kind: Kind | None = None
+
+    @property
+    def spoken(self) -> frozenset[str]:
+        """All stems by which it is spoken of."""
+        return self.stems | (self.kind.stems if self.kind is not None else frozenset())
+
+    @property
+    def special(self) -> frozenset[str]:
+        """The stems that its kind does not explain: "boil" of "boiling time"."""
+        return self.stems - (self.kind.stems if self.kind is not None else frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """A brief as the supervisor understands it.
+
+    `subjects` are names in it; `noun` is the stem of what they are, `count` how many. `topic` are the stems
+    of everything else that it is about. `choice`: it asks which is best; `best` is by what, and whether the
+    least or the most of that is wanted.
+    """
+
+    text: str = field(repr=False)
+    goal: Goal
+    subjects: tuple[str, ...] = ()
+    noun: str = ""
+    nouns: str = ""
+    count: int | None = None
+    attributes: tuple[Attribute, ...] = ()
+    topic: frozenset[str] = frozenset()
+    choice: bool = False
+    best: tuple[str, str] | None = None
+    limits: tuple[Limit, ...] = ()
+
+
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_LIST = re.compile(r",|;|\band\b|\bund\b|\by\b|&|\bwith\b|\bmit\b|\bcon\b|\bor\b|\boder\b")
+_OF = re.compile(r"\b(?:of|for|among|between|der|des|von|für|de|del|entre|para)\b", re.IGNORECASE)
+_WITH = re.compile(
+    r"\b(?:with (?:their|its|the)|by (?:their|its)?|mit (?:ihrem|ihrer|ihren)|con sus?)\b", re.IGNORECASE
+)
+_WITHOUT = re.compile(
+    r"\b(?:leave out|omit|ignore|skip|never mind|not? matter|doesn't matter|don't matter|lass .{1,40} weg"
+    r"|lasse .{1,40} weg|ist egal|omite|no importa)\b",
+    re.IGNORECASE,
+)
+"""A sentence with one of these takes back what it names."""
+_CUT = re.compile(r"[,;]| and (?:say|tell|which|recommend)\b")
+_TOKEN = re.compile(r"\d{1,3}|[^\W\d_]+(?:-[^\W\d_]+)*")
+_NAME = re.compile(r"[^\W\d_][\w'’-]*")
+_QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{2,80})[”\"»“]")
+_MOST_ATTRIBUTES = 8
+_MOST_SUBJECTS = 40
+_TABULAR = frozenset({Goal.COMPARE, Goal.LIST, Goal.SUM, Goal.PLAN})
+
+
+def read_brief(text: str) -> Brief:
+    """Returns what a brief asks for."""
+    text = text[:LONGEST]
+    goal = _goal(text)
+    stems = [root(word) for word in words(text)]
+    german = _is_german(text)
+    subjects = _names(text, german=german)
+    attributes, noun, nouns, count = _asked(text, subjects)
+    if goal not in _TABULAR:
+        attributes = ()
+    if goal is Goal.SUM:
+        attributes = tuple(one for one in attributes if one.kind is not None) or _by_kind(stems)
+    chosen = any(stem in known().choice for stem in stems)
+    best = next((known().best[stem] for stem in stems if stem in known().best), None)
+    own = {stem for one in attributes for stem in one.stems}
+    cues = known().asking | known().choice | frozenset().union(*known().goals.values())
+    cues |= {root(word) for word in known().articles}
+    topic = frozenset(stem for stem in content(text) if stem not in own and stem not in cues)
+    return Brief(
+        text=text,
+        goal=goal,
+        subjects=subjects,
+        noun=noun,
+        nouns=nouns,
+        count=count,
+        attributes=attributes,
+        topic=topic or frozenset(content(text)),
+        choice=chosen and goal in (Goal.COMPARE, Goal.LIST),
+        best=best,
+        limits=tuple(limits(text)),
+    )
+
+
+def _goal(text: str) -> Goal:
+    stems = [root(word) for word in words(text)]
+    lowered = fold(text)
+    goals = known().goals
+    if not goals["contradiction"].isdisjoint(stems):
+        return Goal.CONTRADICTION
+    if "add up" in lowered or "zähle" in lowered or "how much in all" in lowered:
+        return Goal.SUM
+    if "sum up" in lowered:
+        return Goal.SUMMARY
+    for stem in stems:
+        for name in ("compare", "plan", "sum", "list", "summary"):
+            if stem in goals[name] and not (name == "list" and stem in _NO_LIST):
+                return Goal(name)
+    return Goal.ANSWER
+
+
+_NO_LIST = frozenset(map(root, ("alle", "todos", "todas")))
+
+
+def _by_kind(stems: list[str]) -> tuple[Attribute, ...]:
+    """Returns the first known kind of value that the words speak of, as an attribute."""
+    for stem in stems:
+        for kind in known().kinds.values():
+            if stem in kind.stems:
+                return (Attribute(kind.name, frozenset({stem}), kind),)
+    return ()
+
+
+def _is_german(text: str) -> bool:
+    small = lexicon().small_words
+    found = [fold(word) for word in words(text)]
+    return sum(word in small["de"] for word in found) > sum(word in small["en"] for word in found)
+
+
+def _names(text: str, *, german: bool) -> tuple[str, ...]:
+    """Returns what a brief names: words with capitals inside a sentence, and what it puts in quotes.
+
+    In German all nouns have capitals, so only quotes count.
+    """
+    found: dict[str, None] = {}
+    for match in _QUOTED.finditer(text):
+        found[match[1].strip()] = None
+    for sentence in [] if german else _SENTENCE.findall(_QUOTED.sub(" ", text)):
+        current: list[str] = []
+        for at, match in enumerate(_NAME.finditer(sentence)):
+            word = match[0]
+            joined = bool(current) and sentence[match.start() - 1 : match.start()] == " "
+            if at and word[0].isupper() and word != "I" and fold(word) not in lexicon().calendar:
+                current = [*current, word] if joined else _flush(found, current, [word])
+            else:
+                current = _flush(found, current, [])
+        _flush(found, current, [])
+    return tuple(found)
+
+
+def _flush(found: dict[str, None], current: list[str], following: list[str]) -> list[str]:
+    if current:
+        name = " ".join(current)
+        found[name.removesuffix("'s").removesuffix("’s")] = None
+    return following
+
+
+def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...], str, str, int | None]:
+    """Returns what is wanted of each subject, the noun for the subjects (its stem, and as written), and how
+    many there are."""
+    names = {root(word) for name in subjects for word in words(name)}
+    attributes: dict[frozenset[str], Attribute] = {}
+    noun, nouns, count = "", "", None
+    unwanted: set[str] = set()
+    for sentence in _SENTENCE.findall(text):
+        if _WITHOUT.search(sentence):
+            unwanted |= {root(word) for word in words(sentence)}
+            continue
+        wanted, _, about = _parted(sentence)
+        if not noun:
+            kinds = {stem for kind in known().kinds.values() for stem in kind.stems}
+            noun, nouns, count = _noun(about or sentence, names if about else names | kinds)
+        for part in _LIST.split(wanted):
+            if known().which.intersection(map(fold, words(part))):
+                continue
+            one = _attribute(part, names | {noun})
+            # "List all hotels" names no value: nothing says that "hotels" is one.
+            named = one is not None and (bool(about) or one.kind is not None or bool(attributes))
+            if one is not None and named and len(attributes) < _MOST_ATTRIBUTES:
+                attributes.setdefault(one.stems, one)
+    kept = [one for one in attributes.values() if not one.stems <= unwanted]
+    return tuple(kept), noun, nouns, count
+
+
+def _parted(sentence: str) -> tuple[str, str, str]:
+    """Splits "the weight and price of the three stoves" into what is wanted and of what; and "the stoves with
+    their weight" the other way round."""
+    with_ = _WITH.search(sentence)
+    if with_ is not None:
+        return sentence[with_.end() :], "", sentence[: with_.start()]
+    before, colon, after = sentence.partition(":")
+    if colon and after.strip():
+        return after, colon, before
+    of = _OF.search(sentence)
+    if of is None:
+        return sentence, "", ""
+    after = sentence[of.end() :]
+    # "… of the stoves, and say which": what follows the comma is no part of it.
+    cut = _CUT.search(after)
+    return sentence[: of.start()], of[0], after if cut is None else after[: cut.start()]
+
+
+def _noun(text: str, names: set[str]) -> tuple[str, str, int | None]:
+    """Returns the noun that stands for the subjects: a plural, if there is one."""
+    count: int | None = None
+    numbers = lexicon().number_words
+    found: list[str] = []
+    cues = known().asking | known().choice | frozenset().union(*known().goals.values())
+    for token in _TOKEN.findall(text):
+        word = fold(token)
+        value = token if token.isdecimal() else numbers.get(word)
+        if value is not None:
+            # Of "courses below 100 euros", the number is no count.
+            count = int(value) if not found and int(value) <= _MOST_SUBJECTS else count
+            continue
+        stem = root(token)
+        if word in known().articles or not means_something(token) or stem in names or stem in cues:
+            continue
+        found.append(token)
+    plurals = [
+        one for one in found if fold(one).endswith(("s", "en", "er")) and not (one[0].isupper() and names)
+    ]
+    chosen = (plurals or found or [""])[0]
+    return (root(chosen), chosen, count) if chosen else ("", "", count)
+
+
+def _attribute(part: str, apart: set[str]) -> Attribute | None:
+    """Returns an attribute from a part of a list ("the boiling time"), None if it is something else."""
+    cues = known().asking | known().choice | frozenset().union(*known().goals.values())
+    kept = [
+        word
+        for word in words(part)
+        if fold(word) not in known().articles
+        and root(word) not in apart
+        and (root(word) not in cues or any(root(word) in kind.stems for kind in known().kinds.values()))
+        and (means_something(word) or any(root(word) in kind.stems for kind in known().kinds.values()))
+    ]
+    if not 1 <= len(kept) <= 3 or any(char.isdigit() for char in part):
+        return None
+    stems = frozenset(map(root, kept))
+    kind = next(
+        (kind for word in reversed(kept) for kind in known().kinds.values() if root(word) in kind.stems), None
+    )
+    return Attribute(" ".join(kept), stems, kind)

@@ -1,0 +1,306 @@
+"""What passages state: their sentences, of whom each speaks, and the values and words in them."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from memory.documents.sentences import sentences
+from memory.summaries.evidence import fold
+from memory.tasks.briefs import Attribute, Brief
+from memory.tasks.entities import Evidence, EvidenceKind
+from memory.tasks.lexicon import content, known, means_something, root, words
+from memory.tasks.limits import Limit, limits
+from memory.tasks.values import Value, values
+
+_SPLIT = re.compile(r"[,;](?=\s)|\s(?:and|but|while|und|aber|während|y|pero)(?=\s)")
+_NAME = re.compile(r"[^\W\d_][\w'’-]*")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
+_CELL = "|"
+_LONGEST_WORDING = 90
+_GENERAL = frozenset({"report", "document", "note", "file", "page"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A part of a sentence: a clause, or a cell of a table with the words of its column."""
+
+    begin: int
+    end: int
+    column: str = ""
+
+
+class Sentence:
+    """A sentence of a passage. `begin` and `end` are its range in the passage's text."""
+
+    def __init__(self, evidence: Evidence, begin: int, end: int, *, columns: Sequence[str] = ()) -> None:
+        self.evidence = evidence
+        self.begin = begin
+        self.end = end
+        self.text = evidence.text[begin:end]
+        self._columns = columns
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        return frozenset(map(root, words(self.text)))
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        return frozenset(content(self.text))
+
+    @cached_property
+    def around(self) -> frozenset[str]:
+        """The stems of what the passage is about: its title and headings."""
+        one = self.evidence
+        return frozenset(map(root, words(" ".join((one.title, *one.heading)))))
+
+    @cached_property
+    def values(self) -> list[Value]:
+        return values(self.text)
+
+    @cached_property
+    def limits(self) -> list[Limit]:
+        return limits(self.text)
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Its clauses, or the cells of its row, as ranges of its text."""
+        if self.is_row:
+            return self._row()
+        found, at = [], 0
+        for match in _SPLIT.finditer(self.text):
+            found.append(Cell(at, match.start()))
+            at = match.end()
+        return [*found, Cell(at, len(self.text))]
+
+    @property
+    def is_row(self) -> bool:
+        return self.text.count(_CELL) >= 2
+
+    @property
+    def is_heading(self) -> bool:
+        return _HEADING.match(self.text) is not None
+
+    @property
+    def whole(self) -> tuple[int, int]:
+        """Its range in the source."""
+        return self.evidence.begin + self.begin, self.evidence.begin + self.end
+
+    def _row(self) -> list[Cell]:
+        found, at = [], 0
+        for number, part in enumerate(self.text.strip(_CELL).split(_CELL)):
+            begin = self.text.index(part, at)
+            at = begin + len(part)
+            column = self._columns[number] if number < len(self._columns) else ""
+            found.append(Cell(begin, at, column))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a sentence says of a subject: the value as it is written, with the sentence that says it."""
+
+    subject: str
+    attribute: str
+    text: str
+    sentence: Sentence
+    value: Value | None = None
+    score: float = 0.0
+
+
+def read_sentences(evidence: Iterable[Evidence]) -> list[Sentence]:
+    """Returns the sentences of passages, without headings; each range of a source once."""
+    found: dict[tuple[str, int, int], Sentence] = {}
+    for one in evidence:
+        columns = _columns(one.header)
+        for begin, end in sentences(one.text):
+            sentence = Sentence(one, begin, end, columns=columns)
+            if sentence.is_row:
+                if set(sentence.text) <= set("|-: \t"):
+                    continue
+                if not columns:
+                    columns = _columns(sentence.text)
+                    continue
+            else:
+                columns = _columns(one.header)
+            if not sentence.is_heading and sentence.stems:
+                found.setdefault((one.source, *sentence.whole), sentence)
+    return list(found.values())
+
+
+def _columns(header: str) -> list[str]:
+    first = header.strip().split("\n")[0].strip()
+    return [cell.strip() for cell in first.strip(_CELL).split(_CELL)] if _CELL in first else []
+
+
+# --- subjects ---------------------------------------------------------------------------------------
+
+
+def subjects_of(brief: Brief, evidence: Sequence[Evidence]) -> list[str]:
+    """Returns what a brief is about, by name: what it names itself, or else what is called by its noun.
+
+    "Alpine stove" in a title and "the Alpine stove" in a sentence are one. Those found most often and in most
+    sources come first, at most as many as the brief counts; in the order in which they were found.
+    """
+    if brief.subjects and not (brief.count and brief.count > len(brief.subjects)):
+        return list(brief.subjects)
+    if not brief.noun:
+        return []
+    names: dict[frozenset[str], str] = {}
+    weights: dict[frozenset[str], float] = {}
+    for one in evidence:
+        if one.kind is EvidenceKind.MEMORY:
+            continue
+        places = [(one.title, 3.0), *((head, 2.0) for head in one.heading)]
+        places += [(sentence.text, 1.0) for sentence in read_sentences([one])]
+        for text, weight in places:
+            for name in _called(text, brief.noun):
+                key = frozenset(map(root, words(name))) - {brief.noun}
+                if not key or key & known().asking:
+                    continue
+                names.setdefault(key, name)
+                weights[key] = weights.get(key, 0.0) + weight
+    keys = [key for key in names if not any(other < key for other in names)]
+    if brief.count is not None and len(keys) > brief.count:
+        best = sorted(keys, key=lambda key: -weights[key])[: brief.count]
+        keys = [key for key in keys if key in best]
+    return [names[key] for key in keys]
+
+
+def _called(text: str, noun: str) -> Iterator[str]:
+    """Yields the names next to the noun: "Alpine stove", "Hotel Miramar"."""
+    found = list(_NAME.finditer(text))
+    for at, match in enumerate(found):
+        if root(match[0]) != noun:
+            continue
+        first = at
+        while first and _is_name(found[first - 1][0]) and _next_to(text, found[first - 1], found[first]):
+            first -= 1
+        if first < at:
+            yield text[found[first].start() : match.end()]
+            continue
+        last = at
+        while (
+            last + 1 < len(found)
+            and _is_name(found[last + 1][0])
+            and _next_to(text, found[last], found[last + 1])
+        ):
+            last += 1
+        if last > at:
+            yield text[match.start() : found[last].end()]
+
+
+def _is_name(word: str) -> bool:
+    return word[0].isupper() and fold(word) not in known().openers and means_something(word)
+
+
+def _next_to(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
+    return text[one.end() : other.start()] in (" ", "-")
+
+
+def speaks_of(items: Sequence[Sentence], subjects: Sequence[str]) -> list[str]:
+    """Returns of which subject each sentence speaks, "" for none.
+
+    A sentence that names none goes on about the one before it in its passage; the first, about what the title
+    or the headings name.
+    """
+    keys = {name: _key(name, subjects) for name in subjects}
+    found: list[str] = []
+    passage, current = "", ""
+    for item in items:
+        if item.evidence.id != passage:
+            passage = item.evidence.id
+            current = _named(item.around, keys) or (
+                item.evidence.subject if item.evidence.subject in keys else ""
+            )
+        if item.is_row:
+            found.append(_named(item.stems, keys) or current)
+            continue
+        named = _named(item.stems, keys)
+        current = named or current
+        found.append(current)
+    return found
+
+
+def _key(name: str, subjects: Sequence[str]) -> frozenset[str]:
+    """Returns the stems that tell a subject from the others."""
+    own = frozenset(map(root, words(name)))
+    others = [frozenset(map(root, words(other))) for other in subjects if other != name]
+    shared = frozenset.intersection(own, *others) if others else frozenset[str]()
+    return own - shared or own
+
+
+def _named(stems: Collection[str], keys: dict[str, frozenset[str]]) -> str:
+    best = [name for name, key in keys.items() if key and key.issubset(stems)]
+    return max(best, key=lambda name: len(keys[name])) if best else ""
+
+
+# --- values -----------------------------------------------------------------------------------------
+
+
+def facts_about(subject: str, attribute: Attribute, items: Sequence[Sentence]) -> list[Fact]:
+    """Returns what these sentences, which all speak of the subject, say of an attribute, best first."""
+    found = [fact for item in items for fact in _facts(subject, attribute, item)]
+    if found and attribute.kind is not None and (special := attribute.special):
+        exact = [one for one in found if special & (one.sentence.stems)]
+        found = exact or found
+    return sorted(found, key=lambda one: -one.score)
+
+
+def _facts(subject: str, attribute: Attribute, item: Sentence) -> Iterator[Fact]:
+    for cell in item.cells:
+        text = item.text[cell.begin : cell.end]
+        stems = frozenset(map(root, words(f"{text} {cell.column}")))
+        own = len(stems & attribute.spoken) + len(stems & attribute.special)
+        near = len(item.stems & attribute.spoken)
+        inside = [one for one in item.values if cell.begin <= one.begin and one.end <= cell.end]
+        fitting = [
+            one for one in inside if attribute.kind is not None and one.dimension in attribute.kind.dimensions
+        ]
+        if attribute.kind is not None and fitting:
+            for value in fitting:
+                score = (
+                    2.0 + 2.0 * min(own, 2) + 0.5 * min(near, 2) - 0.01 * _distance(item, value, attribute)
+                )
+                yield Fact(subject, attribute.name, value.text, item, value, score)
+        elif own and attribute.kind is None:
+            only = inside[0] if len(inside) == 1 else None
+            wording = text.strip(" .,:;*_|-")
+            yield Fact(
+                subject, attribute.name, _short(wording), item, only, 1.0 + own + (0.5 if cell.column else 0)
+            )
+
+
+def _distance(item: Sentence, value: Value, attribute: Attribute) -> float:
+    """Returns how far a value stands from the nearest word for the attribute, in characters, at most 100."""
+    places = [
+        min(abs(match.start() - value.begin), abs(value.end - match.end()))
+        for match in _NAME.finditer(item.text)
+        if root(match[0]) in attribute.spoken
+    ]
+    return float(min([*places, 100]))
+
+
+def _short(text: str) -> str:
+    if len(text) <= _LONGEST_WORDING:
+        return text
+    return text[:_LONGEST_WORDING].rpartition(" ")[0] + " …"
+
+
+def disagreeing(facts: Sequence[Fact]) -> Fact | None:
+    """Returns a fact that says something else than the first, about as clearly; None if there is none."""
+    if not facts or facts[0].value is None:
+        return None
+    first = facts[0]
+    for other in facts[1:]:
+        if other.value is None or other.sentence is first.sentence or first.value is None:
+            continue
+        if other.value.dimension == first.value.dimension and not other.value.same(first.value):
+            alike = other.sentence.content & first.sentence.content
+            if (
+                other.score > 0.75 * first.score
+                and len(alike) >= 2
+                and other.sentence.evidence.source != first.sentence.evidence.source
+            ):
+                return other
+    return None

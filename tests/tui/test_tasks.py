@@ -1,0 +1,152 @@
+"""The board of tasks: given, watched, paused, steered, approved and deleted."""
+
+from collections.abc import Callable
+
+from textual.pilot import Pilot
+
+from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
+from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.documents.reader import ReaderScreen
+from atlas_desktop.tui.tasks.screen import StepScreen, TasksScreen
+from memory.tasks.entities import NewTask, TaskState
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
+from tests.tui.desk import NOW, Stage
+from tests.tui.driving import assert_until, on, say, settle, shown, type_text
+from tests.tui.shelves import shelve
+
+Make = Callable[..., Stage]
+BRIEF = "Compare the weight and price of the two stoves."
+
+
+async def stoves() -> InMemoryStore:
+    """A room with two documents to compare."""
+    store = InMemoryStore(FakeClock(NOW))
+    for name, weight, price in (("Alpine", 310, 45), ("Brook", 190, 28)):
+        text = f"{name} stove\n\nThe {name} stove weighs {weight} g and costs {price} euros."
+        await shelve(store, f"/home/ada/{name}.md", text, title=f"{name} stove")
+    return store
+
+
+async def board(pilot: Pilot[None], place: Stage, words: str) -> None:
+    """Opens the board and waits until it shows something."""
+    await settle(pilot)
+    await say(pilot, "/task")
+    await assert_until(pilot, lambda: on(place.app, TasksScreen) and words in shown(place))
+
+
+async def ended(place: Stage, brief: str = BRIEF) -> str:
+    """A task that has been carried on as far as it goes; returns its id."""
+    task = await place.app.room.tasks.create(NewTask(brief))
+    await place.app.room.tasks.run(task.id)
+    return task.id
+
+
+async def state(place: Stage) -> TaskState:
+    return (await place.store.tasks.get("last")).state
+
+
+async def test_a_command_gives_a_task_and_the_board_shows_its_report(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await say(pilot, f"/task {BRIEF}")
+        await assert_until(pilot, lambda: on(place.app, TasksScreen))
+        await assert_until(pilot, lambda: "190 g [" in shown(place) and "✓" in shown(place))
+        for team in ("research", "analysis", "writing", "rating"):
+            assert team in shown(place)
+        assert await state(place) is TaskState.DONE
+
+
+async def test_a_step_opens_with_its_exact_context_and_what_it_returned(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        task = await place.store.tasks.get(await ended(place))
+        await board(pilot, place, "4 steps")
+        await pilot.press("enter", "enter")
+        await assert_until(pilot, lambda: on(place.app, StepScreen) and "Context" in shown(place))
+        assert task.steps[0].context.splitlines()[0] in shown(place)
+        await pilot.press("escape", "escape", "escape")
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
+
+
+async def test_the_report_opens_in_the_reader(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        await ended(place)
+        await board(pilot, place, "4 steps")
+        await pilot.press("o")
+        await assert_until(pilot, lambda: on(place.app, ReaderScreen) and "Comparison" in shown(place))
+
+
+async def test_a_new_task_is_filled_in_and_begins(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await board(pilot, place, "No tasks.")
+        await pilot.press("n")
+        await assert_until(pilot, lambda: on(place.app, FieldsScreen))
+        await type_text(pilot, BRIEF)
+        await pilot.press("enter")
+        await type_text(pilot, "research, writing")
+        await pilot.press("enter", "enter")
+        await assert_until(pilot, lambda: on(place.app, TasksScreen) and "✓" in shown(place))
+    task = await place.store.tasks.get("last")
+    assert [step.team.value for step in task.steps] == ["research", "writing"]
+
+
+async def test_a_task_that_waits_goes_on_with_an_answer(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        await ended(place, "Compare the weight and the warranty of the two stoves.")
+        await board(pilot, place, "Nothing was found for")
+        await pilot.press("s")
+        await assert_until(pilot, lambda: on(place.app, TextEditScreen))
+        await type_text(pilot, "The warranty does not matter.")
+        await pilot.press("ctrl+s")
+        await assert_until(pilot, lambda: on(place.app, TasksScreen) and "✓" in shown(place))
+        assert await state(place) is TaskState.DONE
+
+
+async def test_the_report_of_a_task_that_waits_is_approved(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        await ended(place, "Compare the weight and the warranty of the two stoves.")
+        await board(pilot, place, "waits for you")
+        await pilot.press("a")
+        await assert_until(pilot, lambda: "✓" in shown(place))
+        assert await state(place) is TaskState.DONE
+
+
+async def test_a_task_is_paused_and_goes_on(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        task = await place.app.room.tasks.create(NewTask(BRIEF))
+        await place.app.room.tasks.advance(task.id)
+        await board(pilot, place, "1 step")
+        await pilot.press("p")
+        await assert_until(pilot, lambda: "paused" in shown(place))
+        await pilot.press("p")
+        await assert_until(pilot, lambda: "✓" in shown(place))
+
+
+async def test_a_task_is_ended_and_deleted_after_a_question(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        await place.app.room.tasks.create(NewTask(BRIEF))
+        await board(pilot, place, "planned")
+        await pilot.press("c")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        await pilot.press("tab", "enter")
+        await assert_until(pilot, lambda: "cancelled" in shown(place))
+        await pilot.press("delete")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        await pilot.press("tab", "enter")
+        await assert_until(pilot, lambda: "No tasks." in shown(place))
+    assert not await place.store.tasks.list()

@@ -1,0 +1,157 @@
+"""What is computed from passages."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.tasks.analysis import Findings, analyse
+from memory.tasks.briefs import read_brief
+from memory.tasks.entities import Evidence, EvidenceKind
+from memory.tasks.facts import read_sentences, subjects_of
+
+
+def passages(*texts: tuple[str, str], memories: Sequence[str] = ()) -> list[Evidence]:
+    found = [
+        Evidence(str(at), "s", at, EvidenceKind.DOCUMENT, f"d{at}", title, 0, len(text), text)
+        for at, (title, text) in enumerate(texts, 1)
+    ]
+    return found + [
+        Evidence(f"m{at}", "s", at, EvidenceKind.MEMORY, f"m{at}", "", 0, len(text), text)
+        for at, text in enumerate(memories, len(found) + 1)
+    ]
+
+
+def found(brief: str, *texts: tuple[str, str], memories: Sequence[str] = ()) -> Findings:
+    return analyse(read_brief(brief), passages(*texts, memories=memories))
+
+
+def table(findings: Findings) -> dict[str, dict[str, str]]:
+    return {row.subject: {name: fact.text for name, fact in row.facts.items()} for row in findings.rows}
+
+
+STOVES = (
+    ("Alpine stove", "The Alpine stove weighs 310 g and costs 45 euros. It boils a litre in 4 minutes."),
+    ("Brook stove", "The Brook stove weighs 190 g and costs 28 euros. It boils a litre in 9 minutes."),
+)
+
+
+def test_a_sentence_without_a_name_goes_on_about_the_one_before() -> None:
+    findings = found("Compare the price and boiling time of the two stoves.", *STOVES)
+    assert table(findings)["Brook stove"] == {"price": "28 euros", "boiling time": "9 minutes"}
+
+
+def test_rows_of_a_table_are_read_by_their_columns() -> None:
+    rows = ("| stove | weight | price |", "| --- | --- | --- |", "| Alpine stove | 310 g | 45 euros |")
+    text = "\n".join([*rows, "| Brook stove | 190 g | 28 euros |"])
+    findings = found("Compare the weight and price of the stoves Alpine and Brook.", ("Catalogue", text))
+    assert table(findings) == {
+        "Alpine": {"weight": "310 g", "price": "45 euros"},
+        "Brook": {"weight": "190 g", "price": "28 euros"},
+    }
+
+
+def test_several_subjects_of_one_document_are_told_apart() -> None:
+    text = "The Alpine stove costs 45 euros. The Brook stove costs 28 euros."
+    assert table(found("Compare the price of the two stoves.", ("Stoves", text))) == {
+        "Alpine stove": {"price": "45 euros"},
+        "Brook stove": {"price": "28 euros"},
+    }
+
+
+def test_a_limit_of_the_user_decides() -> None:
+    findings = found(
+        "Compare the weight of the two stoves, and say which one suits me.",
+        *STOVES,
+        memories=["I never carry more than 250 g of stove.", "I sleep until 9."],
+    )
+    assert findings.chosen == ("Brook stove",)
+    assert [(one.subject, one.fits) for one in findings.verdicts] == [
+        ("Alpine stove", False),
+        ("Brook stove", True),
+    ]
+
+
+def test_the_cheapest_is_the_one_with_the_least_price() -> None:
+    findings = found("Compare the price of the two stoves. Which is cheapest?", *STOVES)
+    assert findings.best is not None
+    assert (findings.best.subject, findings.best.text) == ("Brook stove", "28 euros")
+
+
+def test_a_limit_in_a_list_leaves_out_what_breaks_it() -> None:
+    findings = found("List all stoves that cost less than 30 euros.", *STOVES)
+    assert [row.subject for row in findings.rows] == ["Brook stove"]
+
+
+def test_what_is_not_stated_is_missing() -> None:
+    findings = found("Compare the weight and warranty of the two stoves.", *STOVES)
+    assert findings.missing == ("Alpine stove: warranty", "Brook stove: warranty")
+
+
+def test_sources_that_differ_on_a_value_are_both_named() -> None:
+    findings = found(
+        "Compare the weight of the stoves Alpine and Brook.",
+        *STOVES,
+        ("Test of the Alpine stove", "The Alpine stove weighs 350 g."),
+    )
+    (row,) = [row for row in findings.rows if row.subject == "Alpine"]
+    assert {row.facts["weight"].text, row.others["weight"].text} == {"310 g", "350 g"}
+
+
+def test_amounts_of_the_topic_alone_are_added_up() -> None:
+    findings = found(
+        "Add up what the repairs of the boat cost.",
+        ("Rope", "The repairs of the boat cost 120 euros for rope."),
+        ("Paint", "The repairs of the boat cost 80.50 euros for paint."),
+        ("Shed", "The repairs of the garden cost 999 euros."),
+    )
+    (total,) = findings.totals
+    assert (total.amount, total.unit) == (Decimal("200.5"), "€")
+
+
+def test_amounts_in_different_currencies_are_not_added() -> None:
+    findings = found(
+        "Add up the cost of the boat.",
+        ("Rope", "The rope of the boat cost 120 euros."),
+        ("Paint", "The paint of the boat cost $80."),
+    )
+    assert [(str(one.amount), one.unit) for one in findings.totals] == [("120", "€"), ("80", "$")]
+
+
+def test_contradictions_are_pairs_of_statements_about_the_same() -> None:
+    findings = found(
+        "Where do the reports on the bridge contradict each other?",
+        ("City", "The bridge was opened on 3 May 2001. It is 300 metres long and carries two lanes."),
+        ("Club", "The bridge was opened on 4 June 2001. Many people like the bridge."),
+    )
+    (pair,) = findings.contradictions
+    assert [one.text for one in pair] == [
+        "The bridge was opened on 3 May 2001.",
+        "The bridge was opened on 4 June 2001.",
+    ]
+
+
+def test_a_plan_has_its_dates_in_order_and_its_duties() -> None:
+    findings = found(
+        "Plan the trip to Skye: dates, costs and what I must bring.",
+        ("House", "The house on Skye is free from 9 May 2027. You must bring towels to Skye."),
+        ("Ferry", "The ferry to Skye leaves on 2 May 2027. It costs 60 euros."),
+    )
+    assert [value.text for value, _item in findings.dated] == ["2 May 2027", "9 May 2027"]
+    assert [one.text for one in findings.duties] == ["You must bring towels to Skye."]
+
+
+def test_subjects_are_found_by_their_noun() -> None:
+    brief = read_brief("List all hotels.")
+    texts = passages(("Hotel Miramar", "Hotel Miramar has a pool."), ("Trips", "We saw the Hotel Astoria."))
+    assert subjects_of(brief, texts) == ["Hotel Miramar", "Hotel Astoria"]
+
+
+@given(st.lists(st.text(max_size=120), min_size=1, max_size=4), st.text(max_size=80))
+def test_every_sentence_stands_where_it_says_whatever_the_texts(texts: list[str], brief: str) -> None:
+    given_ = passages(*((f"Title {at}", text) for at, text in enumerate(texts)))
+    for item in read_sentences(given_):
+        begin, end = item.whole
+        assert item.evidence.text[begin:end] == item.text
+    analyse(read_brief(brief or "Compare all."), given_)
