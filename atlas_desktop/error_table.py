@@ -315,6 +315,7 @@ _CONVERSATION: Words = {
     memory.SkillVersionNotFound: lambda e: told("skill_version_not_found", Exit.USAGE, number=e.number),
     memory.PersonaNotFound: _no_such("persona_not_found"),
     memory.TemplateNotFound: _no_such("template_not_found"),
+    memory.ClientNotFound: _no_such("client_not_found"),
     memory.NameTaken: lambda e: told("name_taken", Exit.USAGE, name=e.name),
 }
 

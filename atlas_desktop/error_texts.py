@@ -411,6 +411,10 @@ ERRORS = {
         N_("Template not found"),
         next_step=N_("`atlas templates list` lists all templates."),
     ),
+    "client_not_found": ErrorText(
+        N_("Client not found"),
+        next_step=N_("`atlas clients list` lists all clients."),
+    ),
     "name_taken": ErrorText(
         N_("This name is taken"),
         what=N_("“{name}” already exists. No changes were made."),

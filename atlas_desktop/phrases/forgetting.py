@@ -27,6 +27,7 @@ _PLACE_COUNTS = {
     "folder": plural("1 watched folder", "{count} watched folders"),
     "skill": plural("1 skill", "{count} skills"),
     "persona": plural("1 persona", "{count} personas"),
+    "client": plural("1 client", "{count} clients"),
     "template": plural("1 template", "{count} templates"),
     "draft": plural("1 draft", "{count} drafts"),
     "instructions": plural("{count} instructions", "{count} instructions"),

@@ -9,6 +9,7 @@ from atlas_desktop.parsing.client import DocumentParser
 from atlas_desktop.services.attachments import AttachmentService, PassageEmbedder
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.branches import BranchService
+from atlas_desktop.services.clients import ClientService
 from atlas_desktop.services.context import ContinuityService, EpochService
 from atlas_desktop.services.documents.indexing import ChunkEmbedder
 from atlas_desktop.services.documents.library import DocumentService
@@ -90,6 +91,7 @@ class RoomServices:
     skills: SkillService
     skill_folders: SkillFolders
     branches: BranchService
+    clients: ClientService
     snapshots: "SnapshotStore | None" = None
 
     async def remember(self) -> None:
@@ -247,6 +249,7 @@ class RoomFactory:
             skills=skills,
             skill_folders=SkillFolders(skills),
             branches=BranchService(store),
+            clients=ClientService(store, self.clock),
             personas=PersonaService(store, lambda: self.settings().chat.system_prompt),
             snapshots=snapshots,
         )

@@ -100,8 +100,8 @@ class Note:
     `text` is worded as in a prompt. Times are microseconds since 1970: `since` is when the note was learned
     or last used, and its age counts from then. `rate` (per hour) and the multiplier `importance` are those of
     `memory.recall.decay`. `approved` marks notes accepted by the user, `procedure` notes found only when
-    approved, `prefers` notes on what somebody likes or avoids. `messages` and `sessions` are where it was
-    learned.
+    approved (procedures, and what a client proposed), `prefers` notes on what somebody likes or avoids.
+    `messages` and `sessions` are where it was learned.
     """
 
     seq: int

@@ -21,6 +21,7 @@ from memory.entities import (
 from memory.errors import MessageNotFound, SessionBinned
 from memory.forgetting import Affected, Target
 from memory.storage.changes import ChangeNotes
+from memory.storage.clients import ClientStore
 from memory.storage.connection import Connection
 from memory.storage.context import AttachmentStore, ContextStore
 from memory.storage.database import Database
@@ -91,6 +92,7 @@ class Store:
         self.documents = DocumentStore(database, clock, changes, reads)
         self.notes = NoteStore(database, clock, changes)
         self.skills = SkillStore(database, clock)
+        self.clients = ClientStore(database, clock)
         self._freshness = freshness
         self._database = database
         self._room = room

@@ -49,6 +49,10 @@ _NAMED = {
     "skill_vectors": Lineage.ROOM,
     "rejected_drafts": Lineage.ROOM,
     "templates": Lineage.ROOM,
+    # A client is one of this room alone: what moves to another is out of its reach.
+    "clients": Lineage.ROOM,
+    "client_sessions": Lineage.ROOM,
+    "client_accesses": Lineage.ROOM,
     # A change is undone where it was made: it names memories and projects that stay.
     "memory_changes": Lineage.ROOM,
     "memory_change_ids": Lineage.ROOM,
