@@ -103,6 +103,7 @@ COMMANDS = {
     "insights": ("insights", N_("show your statistics, computed locally")),
     "export": ("exporting", N_("export conversations")),
     "import": ("importing", N_("import conversations from files")),
+    "serve": ("serve", N_("let other programs use your models and memory")),
     "clients": ("clients", N_("manage the programs that may ask Atlas")),
     "models": ("models", N_("download, import, choose and measure models")),
     "jobs": ("jobs", N_("manage background work")),

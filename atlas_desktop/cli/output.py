@@ -628,6 +628,7 @@ def memory(view: "MemoryView") -> dict[str, Any]:
         "updated_at": at(one.updated_at),
         "project": one.project,
         "model": one.model,
+        "proposed_by": one.proposed_by,
         "sources": [source(each) for each in view.sources],
         "superseded_by": one.superseded_by,
     }

@@ -46,6 +46,7 @@ from memory.context.engine import ContextEngine
 from memory.context.library import LibraryContext
 from memory.context.recalling import ContextRecall
 from memory.context.skills import SkillContext
+from memory.context.stateless import StatelessContext
 from memory.jobs.foreground_gate import ForegroundGate, Power
 from memory.memories.profile import ProfileMaker
 from memory.recall.decay import PRESETS
@@ -280,6 +281,22 @@ class RoomFactory:
             documents=Documents(store, model.counter, PassageEmbedder(lambda: self.model().embedder)),
         )
         return TurnService(TurnParts(store, model.chat, context, continuity, background, epochs.bring_back))
+
+    def stateless(
+        self, store: Store, recall: RecallService, search: DocumentSearchService
+    ) -> StatelessContext:
+        """Returns what makes prompts for other programs, with the model in use."""
+        model = self.model()
+        return StatelessContext(
+            model.chat,
+            model.counter,
+            self.clock,
+            limits=lambda: limits_of(self.settings().context),
+            recalling=ContextRecall(model.counter, self.clock, recall=recall),
+            profile=self.profile(store),
+            library=LibraryContext(store, model.counter, search),
+            erasures=lambda: store.erasures,
+        )
 
     def profile(self, store: Store) -> ProfileMaker:
         """Returns the maker of the profile: the page of what is known about the user."""

@@ -104,6 +104,11 @@ class Store:
         return self._room
 
     @property
+    def erasures(self) -> int:
+        """A number that changes whenever something is erased, or leaves the room."""
+        return self._database.erasures
+
+    @property
     def freshness(self) -> Freshness:
         """Whether the room was found as new as it had been when it was last used."""
         return self._freshness
