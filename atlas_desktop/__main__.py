@@ -104,6 +104,7 @@ COMMANDS = {
     "export": ("exporting", N_("export conversations")),
     "import": ("importing", N_("import conversations from files")),
     "serve": ("serve", N_("let other programs use your models and memory")),
+    "mcp": ("mcp", N_("serve one program over the Model Context Protocol")),
     "clients": ("clients", N_("manage the programs that may ask Atlas")),
     "models": ("models", N_("download, import, choose and measure models")),
     "jobs": ("jobs", N_("manage background work")),

@@ -42,6 +42,11 @@ ERRORS = {
             "Send it as `Authorization: Bearer TOKEN`. `atlas clients add` makes one and shows it once."
         ),
     ),
+    "door_no_token_given": ErrorText(
+        N_("A token is needed"),
+        what=N_("The client's token is missing."),
+        next_step=N_("Put it into ATLAS_CLIENT_TOKEN, or into a file for --token-file."),
+    ),
     "door_wrong_token": ErrorText(
         N_("Unknown token"),
         what=N_("No client has this token, or it was revoked."),

@@ -24,10 +24,15 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
             "OpenAI's. Each needs a token: see `atlas clients`."
         ),
     )
+    add_address_options(parser)
+    parser.set_defaults(handler=serve, exclusive=True)
+
+
+def add_address_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that say where to listen."""
     parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help=_("an address of this computer"))
     parser.add_argument("--port", metavar="N", type=int, default=PORT, help=_("default: {port}", port=PORT))
     parser.add_argument("--socket", metavar="PATH", help=_("listen on a Unix socket instead"))
-    parser.set_defaults(handler=serve, exclusive=True)
 
 
 def _path(given: str) -> Path:
@@ -43,6 +48,11 @@ def explained(error: BaseException) -> str:
 
 
 async def serve(ctx: Context, args: argparse.Namespace) -> int:
+    return await listen(ctx, args, "/v1")
+
+
+async def listen(ctx: Context, args: argparse.Namespace, base: str) -> int:
+    """Answers other programs until a signal comes. `base` is the path that they are told."""
     from atlas_desktop.serve.server import listen_at, listen_on
 
     path = None if args.socket is None else _path(args.socket)
@@ -55,12 +65,13 @@ async def serve(ctx: Context, args: argparse.Namespace) -> int:
         from models.messages import Lane
 
         doors = Doors(ctx.desk, room, Lane.CHAT)
+        await room.recall.load()
         room.recall.start(lambda error: ctx.note(explained(error)))
         room.background.start(lambda error: ctx.note(explained(error)))
         ended = asyncio.Event()
         with on_interrupt(lambda _number: ended.set()):
             url = await doors.open(listening, path)
-            print(dumps({"listening": url}), file=sys.stderr, flush=True)
+            print(dumps({"listening": url + base if path is None else url}), file=sys.stderr, flush=True)
             try:
                 await ended.wait()
             finally:

@@ -144,6 +144,12 @@ class ClientAccess:
             counted.items = len(view.messages)
             return view.session, tuple(view.messages)
 
+    async def session_text(self, ref: str, *, begin: int = 0) -> tuple[Session, Piece]:
+        """Returns a conversation and a stretch of it as plain text."""
+        session, messages = await self.session(ref)
+        said = (f"{one.speaker or one.role.value}: {one.content}" for one in messages if one.content)
+        return session, piece("\n\n".join(said), begin)
+
     async def _sees_session(self, session: Session) -> bool:
         """Whether other sessions may recall it, or the client began it."""
         if session.deleted_at is not None or not await self.sees(session.project):

@@ -3,7 +3,7 @@
 import base64
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -48,12 +48,8 @@ class Endpoint:
         self._room = room
         self._replies = Replies(desk, lane)
 
-    def app(
-        self,
-        hosts: Callable[[], Collection[str] | None],
-        mcp: "Callable[[], AsyncMount] | None" = None,
-    ) -> ASGIApp:
-        """Returns the guarded application. `hosts` are its names; `mcp` makes what answers at `/mcp`."""
+    def app(self, hosts: Callable[[], Collection[str] | None]) -> ASGIApp:
+        """Returns the guarded application. `hosts` are its names."""
         routes = [
             Route("/v1/models", self._route(self._models), methods=["GET"]),
             Route("/v1/models/{name:path}", self._route(self._model), methods=["GET"]),
@@ -66,11 +62,12 @@ class Endpoint:
 
         @asynccontextmanager
         async def running(app: Starlette) -> AsyncIterator[None]:
-            async with AsyncExitStack() as stack:
-                if mcp is not None:
-                    mount = mcp()
-                    app.router.routes.append(mount.route)
-                    await stack.enter_async_context(mount.running())
+            # Imported late: it takes most of a second, and a test of the endpoint alone need not wait for it.
+            from atlas_desktop.serve.mcp_server import McpMount
+
+            mount = McpMount(lambda request: ClientAccess(self._room, request.state.client))
+            app.router.routes.append(mount.route)
+            async with mount.running():
                 yield
 
         app = Starlette(
@@ -176,19 +173,6 @@ class Endpoint:
         return json_response(
             {"query": body.query, "took_ms": round(took_ms, 3), "hits": [document_hit(hit) for hit in hits]}
         )
-
-
-class AsyncMount:
-    """A route that has to be entered while the endpoint runs."""
-
-    def __init__(self, route: Route, running: Callable[[], object]) -> None:
-        self.route = route
-        self._running = running
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        async with self._running():  # type: ignore[attr-defined]
-            yield
 
 
 def piece_json(piece: Piece) -> dict[str, object]:

@@ -102,11 +102,11 @@ def names_of(listening: socket.socket) -> Collection[str] | None:
 
 
 def url_of(listening: socket.socket) -> str:
-    """Returns the address that programs are given."""
+    """Returns the address, without a path."""
     if listening.family not in (socket.AF_INET, socket.AF_INET6):
         return f"unix:{listening.getsockname()}"
     address, port = listening.getsockname()[:2]
-    return f"http://{f'[{address}]' if ':' in address else address}:{port}/v1"
+    return f"http://{f'[{address}]' if ':' in address else address}:{port}"
 
 
 class _TimedProtocol(H11Protocol):
