@@ -155,9 +155,7 @@ class Endpoint:
         body = decoded(await request.body(), RecallRequest)
         kinds = ("message", "memory") if body.kinds is None else tuple(body.kinds)
         hits, took_ms = await access.recall(body.query, k=body.k, kinds=kinds, project=body.project)
-        return json_response(
-            {"query": body.query, "took_ms": round(took_ms, 3), "hits": [recalled(hit) for hit in hits]}
-        )
+        return json_response({"took_ms": round(took_ms, 3), "hits": [recalled(hit) for hit in hits]})
 
     async def _documents(self, request: Request, access: ClientAccess) -> Response:
         body = decoded(await request.body(), DocumentsRequest)
@@ -170,9 +168,7 @@ class Endpoint:
         hits, took_ms = await access.search(
             body.query or "", k=body.k, kind=kind, documents=body.documents or (), project=body.project
         )
-        return json_response(
-            {"query": body.query, "took_ms": round(took_ms, 3), "hits": [document_hit(hit) for hit in hits]}
-        )
+        return json_response({"took_ms": round(took_ms, 3), "hits": [document_hit(hit) for hit in hits]})
 
 
 def piece_json(piece: Piece) -> dict[str, object]:
