@@ -275,6 +275,11 @@ async def _command(ctx: Any, args: argparse.Namespace, handler: Any) -> int:
     exclusive = getattr(args, "exclusive", False)
     if exclusive:
         ctx.paths.ensure()
+    if getattr(args, "hand_over", None) is not None and (ctx.paths.home / "commands").exists():
+        from atlas_desktop.cli.handing_over import hand_over
+
+        if (status := await hand_over(ctx, args)) is not None:
+            return status
     with InstanceLock(ctx.paths) if exclusive else nullcontext():
         try:
             return int(await handler(ctx, args))

@@ -26,7 +26,17 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--token-file", metavar="FILE", help=_("read the client's token from FILE"))
     parser.add_argument("--http", action="store_true", help=_("serve over HTTP instead, at /mcp"))
     endpoint.add_address_options(parser)
-    parser.set_defaults(handler=mcp, exclusive=True)
+    parser.set_defaults(handler=mcp, exclusive=True, hand_over=prepare, token="")
+
+
+def prepare(args: argparse.Namespace) -> bool:
+    """Reads the token here: another process has other variables and files."""
+    args.token = _token(args)
+    return not args.http
+
+
+def _token(args: argparse.Namespace) -> str:
+    return (read_secret(args.token_file) if args.token_file else os.environ.get(TOKEN, "")).strip()
 
 
 async def mcp(ctx: Context, args: argparse.Namespace) -> int:
@@ -36,17 +46,18 @@ async def mcp(ctx: Context, args: argparse.Namespace) -> int:
         raise UsageError(
             _("The client is missing."), _("Use --client NAME; `atlas clients list` lists them.")
         )
-    token = read_secret(args.token_file) if args.token_file else os.environ.get(TOKEN, "")
+    token = args.token if ctx.shared else _token(args)
     room = await ctx.unlock()
-    client = await room.clients.authenticate(token.strip(), name=(await room.clients.get(args.client)).name)
+    client = await room.clients.authenticate(token, name=(await room.clients.get(args.client)).name)
     if client is None:
         raise DoorRefused("wrong_token" if token else "no_token_given", 401)
     ctx.tell_damage(room)
     await room.recall.load()
     from atlas_desktop.serve.access import ClientAccess
-    from atlas_desktop.serve.mcp_server import serve_stdio
+    from atlas_desktop.serve.mcp_server import serve_lines, serve_stdio
     from atlas_desktop.serve.server import quiet
 
     quiet()
-    await serve_stdio(ClientAccess(room, client))
+    access = ClientAccess(room, client)
+    await (serve_lines(access, ctx.lines(), ctx.write) if ctx.shared else serve_stdio(access))
     return Exit.DONE

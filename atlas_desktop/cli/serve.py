@@ -61,20 +61,25 @@ async def listen(ctx: Context, args: argparse.Namespace, base: str) -> int:
     try:
         room = await ctx.unlock()
         ctx.tell_damage(room)
+        from atlas_desktop.cli.handing_over import answer
         from atlas_desktop.serve.doors import Doors
+        from atlas_desktop.serve.home_socket import HomeSocket
         from models.messages import Lane
 
         doors = Doors(ctx.desk, room, Lane.CHAT)
+        commands = HomeSocket(ctx.paths, lambda exchange: answer(ctx.desk, exchange))
         await room.recall.load()
         room.recall.start(lambda error: ctx.note(explained(error)))
         room.background.start(lambda error: ctx.note(explained(error)))
         ended = asyncio.Event()
         with on_interrupt(lambda _number: ended.set()):
             url = await doors.open(listening, path)
+            await commands.start()
             print(dumps({"listening": url + base if path is None else url}), file=sys.stderr, flush=True)
             try:
                 await ended.wait()
             finally:
+                await commands.stop()
                 await doors.close()
     finally:
         listening.close()

@@ -1,10 +1,10 @@
 """The MCP server: tools, resources and prompts over the open room, for one client or for many over HTTP."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import mcp_types as types
 import msgspec
@@ -386,6 +386,29 @@ async def serve_stdio(access: ClientAccess) -> None:
     server = build_server(lambda _ctx: access)
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
+
+
+async def serve_lines(access: ClientAccess, lines: AsyncIterator[str], write: Callable[..., None]) -> None:
+    """Serves one client whose lines come from elsewhere, until they end."""
+    from mcp.server.stdio import stdio_server
+
+    server = build_server(lambda _ctx: access)
+    # The transport only iterates over the one, and only writes to the other.
+    async with stdio_server(cast("Any", lines), cast("Any", _Written(write))) as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+class _Written:
+    """A file that passes on what is written to it."""
+
+    def __init__(self, write: Callable[..., None]) -> None:
+        self._write = write
+
+    async def write(self, text: str) -> None:
+        self._write(text, end="")
+
+    async def flush(self) -> None:
+        """Everything is passed on at once."""
 
 
 class McpMount:
