@@ -301,7 +301,16 @@ def _interface(ctx: Any, args: argparse.Namespace) -> int:
 
             relaunch_locked(ctx.paths.home, off_record=False)
         return status
-    return int(launch(ctx, resume=args.resume, off_record=args.off_record, locked=args.locked))
+    return int(
+        launch(ctx, resume=args.resume, off_record=args.off_record, locked=args.locked, commands=_handed_over)
+    )
+
+
+def _handed_over(desk: Any, consent: Any) -> Any:
+    """Returns what carries out the commands that other terminals hand over to the interface."""
+    from atlas_desktop.cli.handing_over import answer
+
+    return lambda exchange: answer(desk, exchange, consent)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any
 from atlas_desktop.errors import (
     AlreadyRunning,
     AttachmentRefused,
+    BadClient,
     BadRecipient,
     Declined,
     DocumentRefused,
@@ -494,11 +495,19 @@ def _setting(e: SettingsError) -> Explained:
     )
 
 
+_CLIENT_TEXTS = {
+    "name": N_("A name has up to 40 letters, digits and the characters . _ -"),
+    "scopes": N_("The scopes are chat, recall, documents and remember; give at least one."),
+    "rate": N_("The rate is between 1 and 6,000 requests a minute."),
+}
+
+
 _PROGRAM: Words = {
     SettingsError: _setting,
     UnknownSetting: lambda e: told("unknown_setting", Exit.USAGE, where=e.where),
     UsageError: lambda e: told("usage", Exit.USAGE, what=str(e), next_step=e.next_step),
     AlreadyRunning: _running,
+    BadClient: lambda e: told("bad_client", Exit.USAGE, why=_(_CLIENT_TEXTS[e.reason])),
     DoorRefused: lambda e: told(f"door_{e.reason}", **e.facts),
     NoSuchHome: named("no_such_home", Exit.USAGE),
     UnsafeHome: _unsafe,

@@ -63,6 +63,14 @@ class AlreadyRunning(Exception):
         self.holder = holder
 
 
+class BadClient(Exception):
+    """A client that cannot be added. `reason`: name, scopes or rate."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class DoorRefused(Exception):
     """A request of another program that is refused. `reason` ends the error's code; `status` is that of
     HTTP; `facts` fill in the text, and are never content."""

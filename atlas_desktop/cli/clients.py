@@ -4,8 +4,8 @@ import argparse
 from typing import Any
 
 from atlas_desktop.cli import output
-from atlas_desktop.cli.context import Context
-from atlas_desktop.errors import Exit
+from atlas_desktop.cli.context import Context, unchanged
+from atlas_desktop.errors import Declined, Exit
 from atlas_desktop.locale import _
 from atlas_desktop.phrases import clients as phrases
 from memory.clients import RATE, NewClient, Scope
@@ -21,7 +21,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         parser: argparse.ArgumentParser = commands.add_parser(
             name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
         )
-        parser.set_defaults(handler=handler, exclusive=True)
+        parser.set_defaults(handler=handler, exclusive=True, hand_over=unchanged)
         return parser
 
     new = add("add", add_client, _("add a program and show its token, once"))
@@ -54,6 +54,8 @@ async def add_client(ctx: Context, args: argparse.Namespace) -> int:
 
     scopes = scopes_of(args.scopes)
     room = await ctx.unlock()
+    if ctx.shared and (ctx.consent is None or not await ctx.consent(args.name, scopes)):
+        raise Declined
     client, token = await room.clients.add(NewClient(args.name, scopes, args.project, args.rate))
     ctx.emit(
         {**output.client(client), "client": client.name, "token": token},

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.services.vault import VaultService
     from atlas_desktop.settings.file import CheckKeys
+    from memory.clients import Scope
     from memory.entities import Freshness, RoomKind
     from memory.vault.keys import RoomKey
 
@@ -163,12 +164,16 @@ def counting(progress: Progress) -> Callable[[str, int, int | None], None]:
     return lambda name, done, total: progress.update(f"{done}/{total} {name}", 0, None)
 
 
+Consent = Callable[[str, frozenset["Scope"]], Awaitable[bool]]
+"""Asks the user of the interface whether to add a client of this name, with these scopes."""
+
+
 @dataclass(slots=True)
 class Context:
     """The state of one command run.
 
     `shared`: the rooms and the model are those of a running interface, which answers for this command.
-    `interrupts` replaces signals there.
+    `interrupts` replaces signals there, and `consent` asks its user.
     """
 
     paths: Paths
@@ -181,6 +186,7 @@ class Context:
     check_keys: "CheckKeys | None" = None
     shared: bool = False
     interrupts: Callable[[Callable[[int], None]], AbstractContextManager[None]] | None = None
+    consent: "Consent | None" = None
     _desk: "AppContext | None" = None
     _given: str | None = None
 

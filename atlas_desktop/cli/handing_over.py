@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli.context import Context, Lines
+from atlas_desktop.cli.context import Consent, Context, Lines
 from atlas_desktop.cli.turns import on_interrupt
 from atlas_desktop.errors import Exit
 from atlas_desktop.serve.home_socket import Exchange, connect
@@ -26,6 +26,9 @@ COMMANDS = {
     "docs search": ("documents", "search"),
     "notes suggest": ("notes", "suggest"),
     "mcp": ("mcp", "mcp"),
+    "clients add": ("clients", "add_client"),
+    "clients list": ("clients", "list_clients"),
+    "clients log": ("clients", "show_log"),
 }
 """By name: the module and the function that carry out the command."""
 _OWN = frozenset({"handler", "exclusive", "hand_over", "passphrase_fd", "passphrase_file", "home", "private"})
@@ -122,8 +125,11 @@ class _SharedContext(Context):
         return self.exchange
 
 
-async def answer(desk: "AppContext", exchange: Exchange) -> int:
-    """Carries out a command that another process of this user has handed over, in the open room."""
+async def answer(desk: "AppContext", exchange: Exchange, consent: Consent | None = None) -> int:
+    """Carries out a command that another process of this user has handed over, in the open room.
+
+    `consent` asks the user about a new client; without it, none is added.
+    """
     given = await exchange.begin()
     module, function = COMMANDS[str(given["command"])]
     args = argparse.Namespace(**given["args"])
@@ -134,6 +140,7 @@ async def answer(desk: "AppContext", exchange: Exchange) -> int:
         shared=True,
         interrupts=lambda act: _stopping(exchange, act),
         exchange=exchange,
+        consent=consent,
     )
     following = asyncio.create_task(exchange.follow())
     try:

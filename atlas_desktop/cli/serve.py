@@ -53,7 +53,7 @@ async def serve(ctx: Context, args: argparse.Namespace) -> int:
 
 async def listen(ctx: Context, args: argparse.Namespace, base: str) -> int:
     """Answers other programs until a signal comes. `base` is the path that they are told."""
-    from atlas_desktop.serve.server import listen_at, listen_on
+    from atlas_desktop.serve.listening import listen_at, listen_on
 
     path = None if args.socket is None else _path(args.socket)
     # A wrong address is reported before a passphrase is asked for.

@@ -31,8 +31,8 @@ class Doors:
         self._server = server
         return url
 
-    async def close(self) -> None:
-        """Ends within seconds."""
+    async def close(self, *, at_once: bool = False) -> None:
+        """Ends within seconds, or `at_once`."""
         server, self._server = self._server, None
         if server is not None:
-            await server.stop()
+            await server.stop(at_once=at_once)

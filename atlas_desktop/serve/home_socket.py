@@ -18,7 +18,7 @@ from typing import Any
 
 from atlas_desktop.errors import DoorRefused
 from atlas_desktop.paths import Paths
-from atlas_desktop.serve.server import listen_at
+from atlas_desktop.serve.listening import listen_at
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of one line, either way."""

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import timedelta
 
+from atlas_desktop.errors import BadClient
 from memory.clients import (
     MOST_RATE,
     NAME,
@@ -26,14 +27,6 @@ _PREFIX = "atlas-"
 _BYTES = 32
 LOGGED = timedelta(days=90)
 """How long the log is kept."""
-
-
-class BadClient(Exception):
-    """A client that cannot be added. `reason`: name, scopes or rate."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 def digest(token: str) -> bytes:
