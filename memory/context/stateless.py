@@ -121,8 +121,9 @@ class StatelessContext:
             head = await self._head(request, info, budget)
             self._put(keys[0], _Known(head=head, at=self._clock.now()))
         messages, before = self._as_stored(request, keys)
-        sizes = await self._counter.count([sent_text(one) for one in messages])
-        used = head.tokens + sum(sizes) + sum(info.shape.overhead[one.role] for one in messages)
+        counts = await self._counter.count([sent_text(one) for one in messages])
+        sizes = [n + info.shape.overhead[one.role] for n, one in zip(counts, messages, strict=True)]
+        used = head.tokens + sum(sizes)
         if used > budget.limit:
             raise ContextTooSmall(used + budget.reply, info.context_length)
         newest = self._find(keys[-1])
