@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import re
 import signal
 import socket
 import subprocess
@@ -52,8 +54,9 @@ def add(program: Program, name: str, scopes: str, *more: str) -> str:
 def post(port: int, path: str, value: object, **headers: str) -> tuple[int, dict[str, Any]]:
     """Sends JSON and returns the status and the body."""
     body = value if isinstance(value, bytes) else json.dumps(value).encode()
-    given = {"Host": f"127.0.0.1:{port}", "Content-Length": str(len(body)), "Connection": "close", **headers}
-    head = "".join(f"{name.replace('_', '-')}: {text}\r\n" for name, text in given.items())
+    given = {"Host": f"127.0.0.1:{port}", "Content-Length": str(len(body)), "Connection": "close"}
+    given |= {name.replace("_", "-"): text for name, text in headers.items()}
+    head = "".join(f"{name}: {text}\r\n" for name, text in given.items())
     with socket.create_connection(("127.0.0.1", port), 60) as to:
         to.sendall(f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + body)
         answer = b""
@@ -325,3 +328,47 @@ def test_the_open_interface_answers_commands_and_other_programs(program: Program
         assert not commands.exists()
         with pytest.raises(OSError, match="refused"):
             socket.create_connection(("127.0.0.1", port), 5)
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def examples(page: str, language: str) -> list[str]:
+    """Returns the blocks of a page that are in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+def test_the_examples_of_the_docs_run(program: Program) -> None:
+    program.json("ask", SAID, "--max-tokens", "5")
+    token, port = add(program, "editor", "chat,recall,documents,remember"), free_port()
+    environment = {
+        **program.environment,
+        "ATLAS_CLIENT_TOKEN": token,
+        "PATH": f"{program.executable.parent}:{os.environ['PATH']}",
+    }
+
+    def run(*command: str) -> str:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    with serving(program, "--port", str(port)):
+        asked, form, recalled = (
+            run(sys.executable, "-c", block.replace("8642", str(port)))
+            for block in examples("serve.md", "python")
+        )
+        assert "Zephyra-6612" in asked
+        assert json.loads(form)["fruit"] in ("apple", "plum")
+        assert "Zephyra-6612" in recalled
+        (curl,) = examples("serve.md", "sh")
+        streamed = run("sh", "-c", curl.replace("8642", str(port)))
+        assert streamed.rstrip().endswith("data: [DONE]")
+        # The Atlas that serves answers for the one that the program starts.
+        (client,) = examples("mcp.md", "python")
+        assert "Zephyra-6612" in run(sys.executable, "-c", client)
+    (settings,) = examples("mcp.md", "json")
+    server = json.loads(settings)["mcpServers"]["atlas"]
+    assert server["args"] == ["mcp", "--client", "editor"]
+    assert list(server["env"]) == ["ATLAS_CLIENT_TOKEN"]
