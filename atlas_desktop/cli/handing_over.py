@@ -20,25 +20,24 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
 
 COMMANDS = {
-    "ask": ("ask", "ask"),
-    "memory recall": ("memory", "recall_hits"),
-    "sessions search": ("search", "search_messages"),
-    "docs search": ("documents", "search"),
-    "notes suggest": ("notes", "suggest"),
-    "mcp": ("mcp", "mcp"),
-    "clients add": ("clients", "add_client"),
-    "clients list": ("clients", "list_clients"),
-    "clients log": ("clients", "show_log"),
+    ("ask", None): ("ask", "ask"),
+    ("memory", "recall"): ("memory", "recall_hits"),
+    ("sessions", "search"): ("search", "search_messages"),
+    ("docs", "search"): ("documents", "search"),
+    ("notes", "suggest"): ("notes", "suggest"),
+    ("mcp", None): ("mcp", "mcp"),
+    ("clients", "add"): ("clients", "add_client"),
+    ("clients", "list"): ("clients", "list_clients"),
+    ("clients", "log"): ("clients", "show_log"),
 }
-"""By name: the module and the function that carry out the command."""
+"""By name and subcommand: the module and the function that carry out the command."""
 _OWN = frozenset({"handler", "exclusive", "hand_over", "passphrase_fd", "passphrase_file", "home", "private"})
 """Arguments that stay here."""
 
 
-def named(args: argparse.Namespace) -> str:
-    """Returns the name of a command, with that of its subcommand."""
-    inner = getattr(args, f"{args.command}_command", None)
-    return f"{args.command} {inner}" if inner else str(args.command)
+def named(args: argparse.Namespace) -> tuple[str, str | None]:
+    """Returns the name of a command, and that of its subcommand."""
+    return args.command, getattr(args, f"{args.command}_command", None)
 
 
 async def hand_over(ctx: Context, args: argparse.Namespace) -> int | None:
@@ -54,7 +53,7 @@ async def hand_over(ctx: Context, args: argparse.Namespace) -> int | None:
         writer.close()
         return None
     given = {name: value for name, value in vars(args).items() if name not in _OWN}
-    _send(writer, command=named(args), args=given, json=ctx.json, jsonl=ctx.jsonl)
+    _send(writer, args=given, json=ctx.json, jsonl=ctx.jsonl)
     typing = None
     if getattr(args, "stdin", False) or args.command == "mcp":
         typing = asyncio.create_task(_pass_lines(writer))
@@ -131,8 +130,8 @@ async def answer(desk: "AppContext", exchange: Exchange, consent: Consent | None
     `consent` asks the user about a new client; without it, none is added.
     """
     given = await exchange.begin()
-    module, function = COMMANDS[str(given["command"])]
     args = argparse.Namespace(**given["args"])
+    module, function = COMMANDS[named(args)]
     ctx = _SharedContext(
         desk.paths,
         json=bool(given["json"]),
