@@ -77,7 +77,7 @@ class DoorKeeper:
             from atlas_desktop.serve.home_socket import HomeSocket
 
             desk = self._app.desk
-            self._socket = HomeSocket(desk.paths, self._commands(desk, self._consent))
+            self._socket = HomeSocket(desk.paths, self._commands(desk, self.consent))
             await self._socket.start()
 
     async def _close_socket(self) -> None:
@@ -94,7 +94,7 @@ class DoorKeeper:
         agreed: bool = await self._app.push_screen_wait(question)
         return agreed
 
-    async def _consent(self, name: str, scopes: frozenset[Scope]) -> bool:
+    async def consent(self, name: str, scopes: frozenset[Scope]) -> bool:
         """Asks the user about a client that another terminal wants to add."""
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 

@@ -74,12 +74,16 @@ def test_the_openai_package_talks_to_the_model_with_its_memory(program: Program)
         client = openai.OpenAI(base_url=url, api_key=token, max_retries=0)
         models = [one.id for one in client.models.list()]
         assert models[0] == "atlas"
-        question = {"role": "user", "content": "Where does my sister Zephyra-6612 live?"}
-        reply: Any = client.chat.completions.create(model="atlas", messages=[question], max_tokens=30)  # type: ignore[call-overload]
+        question: Any = {"role": "user", "content": "Where does my sister Zephyra-6612 live?"}
+        reply: Any = client.chat.completions.create(model="atlas", messages=[question], max_tokens=30)
         text = reply.choices[0].message.content
         assert SAID in [hit["text"] for hit in reply.atlas["recalled"]]
-        again = [question, {"role": "assistant", "content": text}, {"role": "user", "content": "Thank you."}]
-        second: Any = client.chat.completions.create(model="atlas", messages=again, max_tokens=5)  # type: ignore[call-overload]
+        again: Any = [
+            question,
+            {"role": "assistant", "content": text},
+            {"role": "user", "content": "Thank you."},
+        ]
+        second: Any = client.chat.completions.create(model="atlas", messages=again, max_tokens=5)
         cached = second.usage.prompt_tokens_details.cached_tokens
         assert cached >= reply.usage.prompt_tokens
         pieces = [

@@ -71,6 +71,8 @@ class ClientsScreen(NamedItemsScreen[Client]):
         return client
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        # Textual would call the handler of the base class, too, which chooses.
+        event.prevent_default()
         event.stop()
         self.action_edit()
 
