@@ -124,18 +124,33 @@ class _SharedContext(Context):
         return self.exchange
 
 
+def open_room_only(desk: "AppContext") -> "AppContext":
+    """Returns a desk with the open room and the model of another, and nothing else of it.
+
+    The private room and what is off the record stay out of reach, even while they are open. Raises
+    `RoomClosed`.
+    """
+    room = desk.at(RoomKind.OPEN)
+    # Made now if it was not, so that both have the same one.
+    model = desk.model
+    return replace(desk, room=room, _rooms=[room], _rooms_service=None, _model=model)
+
+
 async def answer(desk: "AppContext", exchange: Exchange, consent: Consent | None = None) -> int:
     """Carries out a command that another process of this user has handed over, in the open room.
 
     `consent` asks the user about a new client; without it, none is added.
     """
     given = await exchange.begin()
-    args = argparse.Namespace(**given["args"])
-    module, function = COMMANDS[named(args)]
+    try:
+        args = argparse.Namespace(**given["args"])
+        module, function = COMMANDS[named(args)]
+    except (AttributeError, KeyError, TypeError):
+        raise ValueError("not a command of this program") from None
     ctx = _SharedContext(
         desk.paths,
-        json=bool(given["json"]),
-        jsonl=bool(given["jsonl"]),
+        json=bool(given.get("json")),
+        jsonl=bool(given.get("jsonl")),
         shared=True,
         interrupts=lambda act: _stopping(exchange, act),
         exchange=exchange,
@@ -143,9 +158,7 @@ async def answer(desk: "AppContext", exchange: Exchange, consent: Consent | None
     )
     following = asyncio.create_task(exchange.follow())
     try:
-        # The private room stays out of reach, even while it is open.
-        room = desk.at(RoomKind.OPEN)
-        ctx.share(replace(desk, room=room, _rooms=[room]))
+        ctx.share(open_room_only(desk))
         handler = getattr(import_module(f"atlas_desktop.cli.{module}"), function)
         working = asyncio.ensure_future(handler(ctx, args))
         # A command ends with the process that handed it over.

@@ -4,12 +4,17 @@ import asyncio
 import socket
 from collections.abc import Callable
 
+import pytest
 from textual.widgets import Button, Input
 
+from atlas_desktop.cli.handing_over import open_room_only
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.settings.clients import AccessLogScreen, ClientsScreen, TokenScreen
 from memory.clients import Access, AccessKind, NewClient, Scope
+from memory.entities import NewMessage, NewSession, RoomKind
+from memory.errors import SessionNotFound
+from models.messages import Role
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until, on, say, settle, shown
 
@@ -98,6 +103,23 @@ async def test_a_taken_port_is_explained_and_the_door_stays_closed(make: Make) -
             await place.app.change_setting("doors.serve", True)
             await assert_until(pilot, lambda: "The address cannot be used" in shown(place))
             assert place.app.door_url is None
+
+
+async def test_commands_of_other_terminals_never_reach_the_private_room(make: Make) -> None:
+    place = make(theme="none")
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        desk = place.desk
+        private = await desk.enter(place.vault.key, RoomKind.PRIVATE)
+        said = NewMessage(Role.USER, "Brimstone")
+        session, _message = await private.store.create_session(NewSession("Secret"), said)
+        assert (await desk.rooms.find(session.id))[0] is private
+        shared = open_room_only(desk)
+        assert [room.store.room for room in shared.open_rooms] == [RoomKind.OPEN]
+        assert shared.model is desk.model
+        assert shared.rooms.private is None
+        with pytest.raises(SessionNotFound):
+            await shared.rooms.find(session.id)
 
 
 async def test_the_user_is_asked_before_another_terminal_adds_a_program(make: Make) -> None:
