@@ -3,8 +3,8 @@
 PYTHON is that of an environment with `llama-cpp-python[server]` in the same version. Both servers run the
 same file with the same number of threads and are asked in turns, one at a time, over HTTP as streams; figures
 are medians. Without `--bare`, only the endpoint is measured. Bars: the first token takes at most 1.1 times
-as long, throughput is at least .97 of the other's, a repeated history of 2,000 tokens and 20 new ones is at least
-20 times faster than reading it, and recall over MCP takes at most 80 ms at the 95th percentile.
+as long, throughput is at least .97 of the other's, a repeated history of 2,000 tokens and 20 new ones is at
+least 20 times faster than reading it, and recall over MCP takes at most 80 ms at the 95th percentile.
 """
 
 import argparse

@@ -128,7 +128,7 @@ class HeadLine(Widget):
         gap = " " * (width - cell_len(title) - cell_len(facts))
         how, where = _MEMORY_STYLES.get(self._memory, ""), _ROOM_STYLES.get(self._room, "")
         marks = Content.assemble(
-            (door, "bold $warning"),
+            *([(door, "bold $warning")] if door else []),
             (memory, how),
             " · ",
             (room, where),
