@@ -136,7 +136,6 @@ class Endpoint:
             if embedder is None:
                 raise self._desk.model.damaged or NoModel("embed")
             vectors = await embedder.embed(texts)
-            (tokens,) = [sum(len(text.split()) for text in texts)]
             counted.items = len(vectors)
         data = [
             {
@@ -146,8 +145,8 @@ class Endpoint:
             }
             for at, vector in enumerate(vectors)
         ]
-        counts = {"prompt_tokens": tokens, "total_tokens": tokens}
-        return json_response({"object": "list", "data": data, "model": body.model, "usage": counts})
+        # Without `usage`: nobody counts the tokens of the embedding model, and none are charged.
+        return json_response({"object": "list", "data": data, "model": body.model})
 
     # --- memory -----------------------------------------------------------------------------------
 

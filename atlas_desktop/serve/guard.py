@@ -2,9 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
-from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -18,7 +17,14 @@ MOST_BODY = 4 * 1024 * 1024
 """Bytes of a request."""
 BODY_S = 20.0
 """Seconds within which a request has to be complete."""
-State = MutableMapping[str, Any]
+_KINDS = {
+    "/v1/models": AccessKind.MODELS,
+    "/v1/embeddings": AccessKind.EMBEDDINGS,
+    "/atlas/recall": AccessKind.RECALL,
+    "/atlas/documents": AccessKind.DOCUMENTS,
+    "/mcp": AccessKind.RECALL,
+}
+"""What is logged of a request that is refused before it is read; replies, for all other addresses."""
 
 
 class Rates:
@@ -67,7 +73,7 @@ class Guard:
                 await self._app(scope, receive, send)
             return
         try:
-            client = await self._admitted(Headers(scope=scope))
+            client = await self._admitted(Headers(scope=scope), _KINDS.get(scope["path"], AccessKind.CHAT))
             body = await self._body(Headers(scope=scope), receive)
         except DoorRefused as refused:
             response = error_response(refused)
@@ -78,8 +84,8 @@ class Guard:
         scope.setdefault("state", {})["client"] = client
         await self._app(scope, _replay(body, receive), send)
 
-    async def _admitted(self, headers: Headers) -> Client:
-        """Returns the client of a request. Raises `DoorRefused`."""
+    async def _admitted(self, headers: Headers, kind: AccessKind) -> Client:
+        """Returns the client of a request; `kind` is for the log. Raises `DoorRefused`."""
         hosts = self._hosts()
         named = headers.getlist("host")
         if hosts is not None and (len(named) != 1 or named[0].lower() not in hosts):
@@ -87,14 +93,14 @@ class Guard:
         # Browsers send an origin with all that pages ask for; other programs send none.
         if headers.get("origin") is not None or headers.get("sec-fetch-site", "none") != "none":
             raise DoorRefused("origin", 403)
-        kind, _, token = headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer" or not token.strip():
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
             raise DoorRefused("no_token", 401)
         client = await self._authenticate(token.strip())
         if client is None:
             raise DoorRefused("wrong_token", 401)
         if not self._rates.take(client):
-            await self._record(client, AccessKind.CHAT, AccessOutcome.LIMITED)
+            await self._record(client, kind, AccessOutcome.LIMITED)
             raise DoorRefused("rate", 429, rate=client.rate)
         return client
 
