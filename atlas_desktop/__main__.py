@@ -104,6 +104,9 @@ COMMANDS = {
     "insights": ("insights", N_("show your statistics, computed locally")),
     "export": ("exporting", N_("export conversations")),
     "import": ("importing", N_("import conversations from files")),
+    "serve": ("serve", N_("let other programs use your models and memory")),
+    "mcp": ("mcp", N_("serve one program over the Model Context Protocol")),
+    "clients": ("clients", N_("manage the programs that may ask Atlas")),
     "models": ("models", N_("download, import, choose and measure models")),
     "jobs": ("jobs", N_("manage background work")),
     "vault": ("vault", N_("manage keys, recovery, integrity")),
@@ -273,6 +276,11 @@ async def _command(ctx: Any, args: argparse.Namespace, handler: Any) -> int:
     exclusive = getattr(args, "exclusive", False)
     if exclusive:
         ctx.paths.ensure()
+    if getattr(args, "hand_over", None) is not None and (ctx.paths.home / "commands").exists():
+        from atlas_desktop.cli.handing_over import hand_over
+
+        if (status := await hand_over(ctx, args)) is not None:
+            return status
     with InstanceLock(ctx.paths) if exclusive else nullcontext():
         try:
             return int(await handler(ctx, args))
@@ -294,7 +302,16 @@ def _interface(ctx: Any, args: argparse.Namespace) -> int:
 
             relaunch_locked(ctx.paths.home, off_record=False)
         return status
-    return int(launch(ctx, resume=args.resume, off_record=args.off_record, locked=args.locked))
+    return int(
+        launch(ctx, resume=args.resume, off_record=args.off_record, locked=args.locked, commands=_handed_over)
+    )
+
+
+def _handed_over(desk: Any, consent: Any) -> Any:
+    """Returns what carries out the commands that other terminals hand over to the interface."""
+    from atlas_desktop.cli.handing_over import answer
+
+    return lambda exchange: answer(desk, exchange, consent)
 
 
 if __name__ == "__main__":

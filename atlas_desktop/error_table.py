@@ -9,9 +9,11 @@ from typing import Any
 from atlas_desktop.errors import (
     AlreadyRunning,
     AttachmentRefused,
+    BadClient,
     BadRecipient,
     Declined,
     DocumentRefused,
+    DoorRefused,
     Exit,
     Explained,
     NothingToExport,
@@ -320,6 +322,7 @@ _CONVERSATION: Words = {
     memory.SkillVersionNotFound: lambda e: told("skill_version_not_found", Exit.USAGE, number=e.number),
     memory.PersonaNotFound: _no_such("persona_not_found"),
     memory.TemplateNotFound: _no_such("template_not_found"),
+    memory.ClientNotFound: _no_such("client_not_found"),
     memory.NameTaken: lambda e: told("name_taken", Exit.USAGE, name=e.name),
 }
 
@@ -497,11 +500,20 @@ def _setting(e: SettingsError) -> Explained:
     )
 
 
+_CLIENT_TEXTS = {
+    "name": N_("A name has up to 40 letters, digits and the characters . _ -"),
+    "scopes": N_("The scopes are chat, recall, documents and remember; give at least one."),
+    "rate": N_("The rate is between 1 and 6,000 requests a minute."),
+}
+
+
 _PROGRAM: Words = {
     SettingsError: _setting,
     UnknownSetting: lambda e: told("unknown_setting", Exit.USAGE, where=e.where),
     UsageError: lambda e: told("usage", Exit.USAGE, what=str(e), next_step=e.next_step),
     AlreadyRunning: _running,
+    BadClient: lambda e: told("bad_client", Exit.USAGE, why=_(_CLIENT_TEXTS[e.reason])),
+    DoorRefused: lambda e: told(f"door_{e.reason}", **e.facts),
     NoSuchHome: named("no_such_home", Exit.USAGE),
     UnsafeHome: _unsafe,
     Declined: named("declined"),

@@ -35,6 +35,108 @@ ERRORS = {
         what=N_("Another Atlas{who} is using it, and two would overwrite each other. No changes were made."),
         next_step=N_("Use the other window, or close it first."),
     ),
+    "door_no_token": ErrorText(
+        N_("A token is needed"),
+        what=N_("Every request needs the token of a client."),
+        next_step=N_(
+            "Send it as `Authorization: Bearer TOKEN`. `atlas clients add` makes one and shows it once."
+        ),
+    ),
+    "door_no_token_given": ErrorText(
+        N_("A token is needed"),
+        what=N_("The client's token is missing."),
+        next_step=N_("Put it into ATLAS_CLIENT_TOKEN, or into a file for --token-file."),
+    ),
+    "door_wrong_token": ErrorText(
+        N_("Unknown token"),
+        what=N_("No client has this token, or it was revoked."),
+        next_step=N_("Check the token. `atlas clients list` shows the clients."),
+    ),
+    "door_scope": ErrorText(
+        N_("Not allowed"),
+        what=N_("This client may not do that: it lacks the scope {scope}."),
+        next_step=N_("Add a client with that scope: `atlas clients add NAME --scopes …`."),
+    ),
+    "door_host": ErrorText(
+        N_("Wrong host"),
+        what=N_("The request names another host than this computer."),
+        next_step=N_("Use the address that Atlas shows, with localhost or 127.0.0.1."),
+    ),
+    "door_origin": ErrorText(
+        N_("Not from web pages"),
+        what=N_("The request comes from a web page, and these are not answered."),
+        next_step=N_("Use a program that runs on this computer."),
+    ),
+    "door_rate": ErrorText(
+        N_("Too many requests"),
+        what=N_("This client may make {rate} requests a minute."),
+        next_step=N_("Wait a moment, or add a client with a higher rate."),
+    ),
+    "door_busy": ErrorText(
+        N_("Busy"),
+        what=N_("Too many requests are waiting already."),
+        next_step=N_("Wait a moment, then send it again."),
+    ),
+    "door_too_large": ErrorText(
+        N_("The request is too large"),
+        what=N_("Requests may have {limit}."),
+        next_step=N_("Send less at once."),
+    ),
+    "door_too_slow": ErrorText(
+        N_("The request took too long"),
+        what=N_("It was not complete after {seconds} seconds."),
+        next_step=N_("Send it again."),
+    ),
+    "door_bad_request": ErrorText(
+        N_("The request cannot be understood"),
+        what=N_("{why}"),
+        next_step=N_("docs/serve.md describes the requests, with examples."),
+    ),
+    "door_not_found": ErrorText(
+        N_("Nothing here"),
+        what=N_("Atlas offers nothing at this address."),
+        next_step=N_("docs/serve.md lists the addresses."),
+    ),
+    "door_unknown_model": ErrorText(
+        N_("Model not available"),
+        what=N_("The models are: {models}."),
+        next_step=N_("Ask for one of these; `atlas` is the chosen model with your memory."),
+    ),
+    "door_private": ErrorText(
+        N_("The private room is closed to programs"),
+        what=N_("Programs see the open room only, and nothing off the record."),
+        next_step=N_("Move what they should see to the open room."),
+    ),
+    "door_project": ErrorText(
+        N_("Another project"),
+        what=N_("This client sees its own project and nothing else."),
+        next_step=N_("Leave the project out, or use another client."),
+    ),
+    "door_isolated": ErrorText(
+        N_("The project keeps to itself"),
+        what=N_("Only a client of that project sees what is in it."),
+        next_step=N_("Add a client for it: `atlas clients add NAME --project PROJECT --scopes …`."),
+    ),
+    "door_not_its_own": ErrorText(
+        N_("Not found"),
+        what=N_("This client cannot see anything with this id."),
+        next_step=N_("Use an id from one of its own searches."),
+    ),
+    "door_address": ErrorText(
+        N_("Only on this computer"),
+        what=N_("{host} can be reached from other computers, so Atlas does not listen there."),
+        next_step=N_("Use 127.0.0.1, or `--socket PATH`. For other computers, use SSH with `-L`."),
+    ),
+    "door_port": ErrorText(
+        N_("The address cannot be used"),
+        what=N_("{where}: {why}."),
+        next_step=N_("Choose another one with `--port` or `--socket`."),
+    ),
+    "bad_client": ErrorText(
+        N_("The client cannot be added"),
+        what=N_("{why} No changes were made."),
+        next_step=N_("Example: `atlas clients add editor --scopes chat,recall`."),
+    ),
     "bad_setting": ErrorText(
         N_("Invalid setting"),
         what=N_("{where}: {reason}. The file was not changed."),
@@ -426,6 +528,10 @@ ERRORS = {
     "template_not_found": ErrorText(
         N_("Template not found"),
         next_step=N_("`atlas templates list` lists all templates."),
+    ),
+    "client_not_found": ErrorText(
+        N_("Client not found"),
+        next_step=N_("`atlas clients list` lists all clients."),
     ),
     "name_taken": ErrorText(
         N_("This name is taken"),

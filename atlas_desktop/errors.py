@@ -63,6 +63,25 @@ class AlreadyRunning(Exception):
         self.holder = holder
 
 
+class BadClient(Exception):
+    """A client that cannot be added. `reason`: name, scopes or rate."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class DoorRefused(Exception):
+    """A request of another program that is refused. `reason` ends the error's code; `status` is that of
+    HTTP; `facts` fill in the text, and are never content."""
+
+    def __init__(self, reason: str, status: int, **facts: object) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.status = status
+        self.facts = facts
+
+
 def size(amount: float) -> str:
     """Returns bytes in the most readable unit (decimal units, as disks are sold)."""
     if abs(amount) < 1000:

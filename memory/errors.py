@@ -328,8 +328,16 @@ class TemplateNotFound(MemoryFault):
         self.ref = ref
 
 
+class ClientNotFound(MemoryFault):
+    """No client of the room has this name or id."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__()
+        self.ref = ref
+
+
 class NameTaken(MemoryFault):
-    """Another persona or template has this name."""
+    """Another persona, template or client has this name."""
 
     def __init__(self, name: str) -> None:
         super().__init__()

@@ -45,9 +45,13 @@ class StopReason(StrEnum):
 
 
 class Lane(StrEnum):
-    """Which context of the worker handles a request. Chat pre-empts the others within one token."""
+    """Which context of the worker handles a request. Chat pre-empts the others within one token.
+
+    `door` is for other programs that talk to the model: behind the user's own chat, before tasks.
+    """
 
     CHAT = "chat"
+    DOOR = "door"
     TASK = "task"
     EMBED = "embed"
 
@@ -70,7 +74,9 @@ class ChatMessage:
 class GenerationParams:
     """Sampling parameters. `seed=None` draws a random seed; `temperature=0` is greedy.
 
-    `grammar` is GBNF text that the completion must match.
+    `grammar` is GBNF text that the completion must match, `json_schema` the text of a JSON schema that it
+    must match. Only one of the two may be given. `gather_s` is for how many seconds tokens are gathered into
+    one delta; None lets the worker choose.
     """
 
     max_tokens: int = 512
@@ -83,6 +89,8 @@ class GenerationParams:
     seed: int | None = None
     stop: tuple[str, ...] = ()
     grammar: str | None = None
+    json_schema: str | None = None
+    gather_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

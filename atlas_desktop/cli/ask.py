@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import output
@@ -43,11 +44,25 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         action="store_true",
         help=_("send a text that is too long in parts, with the full text of attached files first"),
     )
-    parser.set_defaults(handler=ask, exclusive=True)
+    parser.set_defaults(handler=ask, exclusive=True, hand_over=prepare)
+
+
+def prepare(args: argparse.Namespace) -> bool:
+    """Makes the arguments mean the same in another process; returns False where that cannot be."""
+    if args.memory == "off" or args.model:
+        return False
+    args.text = given_text(args.text)
+    args.system = None if args.system is None else _absolute(args.system)
+    args.attach = [_absolute(name) for name in args.attach]
+    return True
+
+
+def _absolute(name: str) -> str:
+    return str(Path(name).absolute())
 
 
 async def ask(ctx: Context, args: argparse.Namespace) -> int:
-    text = given_text(args.text)
+    text = args.text if ctx.shared else given_text(args.text)
     if not text.strip():
         raise UsageError(_("The message is empty."), _("Give a text, or `-` to read it from standard input."))
     refuse_what_is_for_new_sessions(args)
@@ -88,12 +103,12 @@ async def _run(ctx: Context, turn: "Turn", *, show: bool) -> "Replied":
     from atlas_desktop.services.events import Delta, Notice, Replied
 
     done: Replied | None = None
-    with on_interrupt(lambda _number: turn.stop()):
+    with (ctx.interrupts or on_interrupt)(lambda _number: turn.stop()):
         # Close this before the room: the reply must be saved even if the reader exits early (`| head`).
         async with aclosing(aiter(turn)) as events:
             async for event in events:
                 if isinstance(event, Delta) and show and not ctx.json:
-                    print(event.text, end="", flush=True)
+                    ctx.write(event.text, end="")
                 elif isinstance(event, Notice):
                     ctx.note(event.text)
                 elif isinstance(event, Replied):

@@ -9,8 +9,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.services.vault import VaultService
     from atlas_desktop.settings.file import CheckKeys
+    from memory.clients import Scope
     from memory.entities import Freshness, RoomKind
     from memory.vault.keys import RoomKey
 
@@ -163,9 +164,17 @@ def counting(progress: Progress) -> Callable[[str, int, int | None], None]:
     return lambda name, done, total: progress.update(f"{done}/{total} {name}", 0, None)
 
 
+Consent = Callable[[str, frozenset["Scope"]], Awaitable[bool]]
+"""Asks the user of the interface whether to add a client of this name, with these scopes."""
+
+
 @dataclass(slots=True)
 class Context:
-    """The state of one command run."""
+    """The state of one command run.
+
+    `shared`: the rooms and the model are those of a running interface, which answers for this command.
+    `interrupts` replaces signals there, and `consent` asks its user.
+    """
 
     paths: Paths
     json: bool = False
@@ -175,6 +184,9 @@ class Context:
     passphrase_file: str | None = None
     private: bool = False
     check_keys: "CheckKeys | None" = None
+    shared: bool = False
+    interrupts: Callable[[Callable[[int], None]], AbstractContextManager[None]] | None = None
+    consent: "Consent | None" = None
     _desk: "AppContext | None" = None
     _given: str | None = None
 
@@ -202,12 +214,25 @@ class Context:
         """Prints one JSON value with `--json`, otherwise the text for people."""
         text = dumps(value) if self.json else clean(human() if callable(human) else human)
         if text:
-            print(text, flush=True)
+            self.write(text)
+
+    def write(self, text: str, *, end: str = "\n") -> None:
+        """Writes to standard output, at once."""
+        print(text, end=end, flush=True)
+
+    def write_aside(self, text: str) -> None:
+        """Writes a line to standard error."""
+        print(text, file=sys.stderr, flush=True)
+
+    async def lines(self) -> AsyncIterator[str]:
+        """Yields the lines of standard input."""
+        for line in sys.stdin:
+            yield line
 
     def note(self, text: str) -> None:
         """Prints a note for people on stderr; nothing with `--json`."""
         if not self.json:
-            print(clean(text), file=sys.stderr, flush=True)
+            self.write_aside(clean(text))
 
     def fail(self, error: BaseException) -> int:
         """Prints an error and returns the exit status."""
@@ -219,9 +244,9 @@ class Context:
         try:
             if self.json:
                 kind = {"type": "error"} if self.jsonl else {}
-                print(dumps({**kind, **words.as_json()}), flush=True)
+                self.write(dumps({**kind, **words.as_json()}))
             else:
-                print(text, file=sys.stderr, flush=True)
+                self.write_aside(text)
         except OSError:
             # Standard output does not work (for example, a full disk): print to stderr instead.
             with suppress(OSError):
@@ -319,6 +344,10 @@ class Context:
             self._desk.on_held_back = self._tell_held_back
         return self._desk
 
+    def share(self, desk: "AppContext") -> None:
+        """Uses the rooms of a desk that others use, too."""
+        self._desk = desk
+
     def _tell_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
         """Always printed: as an event with `--jsonl`, otherwise on stderr."""
         from atlas_desktop.phrases.rooms import freshness_text
@@ -332,9 +361,9 @@ class Context:
 
     def _tell(self, code: str, text: str) -> None:
         if self.jsonl:
-            print(dumps({"type": "notice", "code": code, "text": text}), flush=True)
+            self.write(dumps({"type": "notice", "code": code, "text": text}))
         else:
-            print(clean(text), file=sys.stderr, flush=True)
+            self.write_aside(clean(text))
 
     def vault(self) -> "VaultService":
         return self.desk.vault
@@ -419,6 +448,11 @@ class Context:
         if self._desk is not None:
             await self._desk.close()
             remove_private_temporary_folder(self.paths)
+
+
+def unchanged(_args: argparse.Namespace) -> bool:
+    """For commands whose arguments mean the same in another process."""
+    return True
 
 
 def dumps(value: Any) -> str:

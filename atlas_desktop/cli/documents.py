@@ -2,10 +2,10 @@
 
 import argparse
 import gc
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -100,6 +100,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--page", metavar="N", type=int, help=_("only this page"))
 
     parser = add("search", search, _("search in documents by words and meaning"))
+    parser.set_defaults(hand_over=prepare_search)
     parser.add_argument("query", metavar="QUERY", nargs="?", help=_("what to look for"))
     parser.add_argument(
         "-k", dest="k", metavar="N", type=int, default=10, help=_("at most N hits (default: 10)")
@@ -321,6 +322,17 @@ async def _find(ctx: Context, ref: str) -> "tuple[RoomServices, Document]":
 # --- searching --------------------------------------------------------------------------------------
 
 
+def prepare_search(args: argparse.Namespace) -> bool:
+    """Makes paths in the arguments mean the same in another process."""
+
+    def whole_path(given: str) -> str:
+        return str(Path(given).absolute()) if Path(given).exists() else given
+
+    args.doc = [whole_path(one) for one in args.doc]
+    args.folder = None if args.folder is None else whole_path(args.folder)
+    return True
+
+
 async def search(ctx: Context, args: argparse.Namespace) -> int:
     if args.stdin == (args.query is not None):
         raise UsageError(_("It is not clear what to look for."), _("Give either a QUERY or --stdin."))
@@ -328,10 +340,10 @@ async def search(ctx: Context, args: argparse.Namespace) -> int:
     ctx.tell_damage(room)
     folder = None if args.folder is None else (await room.documents.folder(args.folder)).id
     await room.documents.search.load()
-    if args.stdin:
+    if args.stdin and not ctx.shared:
         # The loaded room data stays, so the garbage collector need not scan it between queries.
         gc.freeze()
-    for line, query in _queries(args, folder):
+    async for line, query in _queries(ctx, args, folder):
         found = await room.documents.search.answer(await _resolved(room, query, line))
         value = {
             "query": query.text,
@@ -339,13 +351,15 @@ async def search(ctx: Context, args: argparse.Namespace) -> int:
             "hits": [output.document_hit(hit) for hit in found.hits],
         }
         if args.jsonl or args.stdin:
-            print(dumps(value), flush=True)
+            ctx.write(dumps(value))
         else:
             ctx.emit(value, "\n\n".join(map(_described, found.hits)) or _("No matches."))
     return Exit.DONE
 
 
-def _queries(args: argparse.Namespace, folder: str | None) -> "Iterator[tuple[int, DocumentQuery]]":
+async def _queries(
+    ctx: Context, args: argparse.Namespace, folder: str | None
+) -> "AsyncIterator[tuple[int, DocumentQuery]]":
     from memory.documents.entities import DocumentQuery, Grain
 
     usual = DocumentQuery(
@@ -354,7 +368,9 @@ def _queries(args: argparse.Namespace, folder: str | None) -> "Iterator[tuple[in
     if not args.stdin:
         yield 0, _checked(usual)
         return
-    for at, line in enumerate(sys.stdin, start=1):
+    at = 0
+    async for line in ctx.lines():
+        at += 1
         if line.strip():
             yield at, _checked(_read_line(whole(line, line=at), usual, at))
 

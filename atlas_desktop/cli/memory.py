@@ -2,14 +2,13 @@
 
 import argparse
 import gc
-import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from atlas_desktop.cli import memory_change, memory_view, provenance
-from atlas_desktop.cli.context import Context, dumps, whole
+from atlas_desktop.cli.context import Context, dumps, unchanged, whole
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _
 
@@ -84,6 +83,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     recall.add_argument("--project", metavar="P", help=_("only in this project"))
     recall.add_argument("--session", metavar="ID", help=_("only in this session"))
     recall.add_argument("--stdin", action="store_true", help=_("read one query per line from standard input"))
+    recall.set_defaults(hand_over=unchanged)
     recall.add_argument("--jsonl", action="store_true", help=_("print one object per line"))
     memory_view.register(add)
     memory_change.register(add)
@@ -106,10 +106,11 @@ async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
     if args.stdin:
         await room.recall.warm_questions()
         await room.recall.warm_wordings()
-        # The loaded room data stays, so the garbage collector need not scan it between queries.
-        gc.freeze()
+        if not ctx.shared:
+            # The loaded room data stays, so the garbage collector need not scan it between queries.
+            gc.freeze()
     spelt: dict[str, str] = {}
-    for question in _questions(args):
+    async for question in _questions(ctx, args):
         found = await _ask(room, question, spelt)
         answer = {
             "query": question.query,
@@ -117,19 +118,21 @@ async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:
             "hits": [output.recalled(hit) for hit in found.hits],
         }
         if args.jsonl or args.stdin:
-            print(dumps(answer), flush=True)
+            ctx.write(dumps(answer))
         else:
             ctx.emit(answer, "\n".join(map(_described, found.hits)) or _("No matches."))
     return Exit.DONE
 
 
-def _questions(args: argparse.Namespace) -> "Iterator[Question]":
+async def _questions(ctx: Context, args: argparse.Namespace) -> "AsyncIterator[Question]":
 
     usual = Question(args.query or "", args.k, args.kinds, args.project, args.session)
     if not args.stdin:
         yield usual
         return
-    for number, line in enumerate(sys.stdin, start=1):
+    number = 0
+    async for line in ctx.lines():
+        number += 1
         if line.strip():
             question = read_question(whole(line, line=number), usual, number)
             _check(question.k, question.kinds)

@@ -1,7 +1,6 @@
 """`atlas notes`: the commands for notes."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from atlas_desktop.cli import output
-from atlas_desktop.cli.context import Context, counting, dumps, given_text, whole
+from atlas_desktop.cli.context import Context, counting, dumps, given_text, unchanged, whole
 from atlas_desktop.cli.turns import read_text
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
@@ -81,6 +80,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     note(parser)
 
     parser = add("suggest", suggest, _("suggest links from a note to others, with reasons"))
+    parser.set_defaults(hand_over=unchanged)
     parser.add_argument("note", metavar="ID", nargs="?", help=_("a note: its id, its path or its title"))
     parser.add_argument(
         "-k", dest="k", metavar="N", type=int, default=10, help=_("at most N suggestions (default: 10)")
@@ -264,10 +264,12 @@ async def suggest(ctx: Context, args: argparse.Namespace) -> int:
         raise UsageError(_("It is not clear which note is meant."), _("Give either an ID or --stdin."))
     await ctx.unlock()
     if args.stdin:
-        for at, line in enumerate(sys.stdin, start=1):
+        at = 0
+        async for line in ctx.lines():
+            at += 1
             if line.strip():
                 ref, k = _suggest_line(whole(line, line=at).strip(), args.k, at)
-                print(dumps((await _suggestions(ctx, ref, k))[0]), flush=True)
+                ctx.write(dumps((await _suggestions(ctx, ref, k))[0]))
         return Exit.DONE
     value, lines = await _suggestions(ctx, args.note, args.k)
     ctx.emit(value, "\n".join(lines) or _("No suggestions."))

@@ -14,6 +14,11 @@ from atlas_desktop.phrases.provenance import part_text
 from atlas_desktop.phrases.skills import author_text, state_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
+from atlas_desktop.shapes import at as at
+from atlas_desktop.shapes import citation as citation
+from atlas_desktop.shapes import document_hit as document_hit
+from atlas_desktop.shapes import recalled as recalled
+from memory.clients import Scope
 from memory.entities import RoomKind
 from memory.forgetting import Affected
 
@@ -24,16 +29,16 @@ if TYPE_CHECKING:
     from atlas_desktop.services.forgetting import Receipt
     from atlas_desktop.services.memories import MemoryDetails, MemoryView, SourceView
     from memory.attachments import Attachment
+    from memory.clients import AccessEntry, Client
     from memory.context.documents import DocumentUse
     from memory.context.entities import Summary, TierUse
     from memory.context.prepared import ContextView
-    from memory.documents.entities import Chunk, Document, DocumentHit, ErasedDocuments, StoredCitation
+    from memory.documents.entities import Chunk, Document, ErasedDocuments
     from memory.entities import Message, SearchHit, Session
     from memory.jobs.queue import Job
     from memory.jobs.runner import RunReport
     from memory.memories.entities import Memory, MemoryChange, MemoryUse, MemoryVersion
     from memory.notes.entities import Backlink, Note, NoteLink
-    from memory.recall.entities import Hit
     from memory.skills.entities import Skill, SkillVersion, UsedSkill
 
 
@@ -50,26 +55,6 @@ def document(value: "DocumentUse") -> dict[str, Any]:
         "tokens": value.tokens,
         "passages": value.passages,
         "of": value.of,
-    }
-
-
-def recalled(value: "Hit") -> dict[str, Any]:
-    """A recalled item with its score parts."""
-    source = value.source
-    return {
-        "id": value.id,
-        "kind": value.kind,
-        "text": value.text,
-        "score": round(value.score, 6),
-        "parts": {name: round(part, 6) for name, part in value.parts.items()},
-        "source": {
-            "session": source.session,
-            "message": source.message,
-            "external_id": source.external_id,
-            "document": source.document,
-            "created_at": source.created_at.isoformat(),
-            "speaker": source.speaker,
-        },
     }
 
 
@@ -114,42 +99,6 @@ def chunk(value: "Chunk") -> dict[str, Any]:
         "chars": [value.begin, value.end],
         "heading": list(value.heading),
         "text": value.text,
-    }
-
-
-def document_hit(value: "DocumentHit") -> dict[str, Any]:
-    """A chunk that was found, with its score parts."""
-    found = value.chunk
-    return {
-        "id": found.id,
-        "kind": "chunk",
-        "text": found.text,
-        "score": round(value.score, 6),
-        "parts": {name: round(part, 6) for name, part in value.parts.items()},
-        "source": {
-            "document": found.document,
-            "title": value.title,
-            "path": value.path,
-            "page": found.page,
-            "lines": None if found.page is not None else list(found.lines),
-            "chars": [found.begin, found.end],
-            "heading": list(found.heading),
-            "created_at": at(value.created_at),
-        },
-    }
-
-
-def citation(value: "StoredCitation") -> dict[str, Any]:
-    return {
-        "marker": value.marker,
-        value.kind.value: value.document,
-        "title": value.title,
-        "page": value.page,
-        "lines": None if value.page is not None else list(value.lines),
-        "chars": [value.begin, value.end],
-        "quote": value.quote,
-        "verified": value.verified,
-        "current": value.current,
     }
 
 
@@ -653,10 +602,6 @@ WHY = {
 }
 
 
-def at(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
-
-
 def memory(view: "MemoryView") -> dict[str, Any]:
     """`weight` follows the documented formula; `half_life_days` is the half-life of the tier without use."""
     one = view.memory
@@ -683,6 +628,7 @@ def memory(view: "MemoryView") -> dict[str, Any]:
         "updated_at": at(one.updated_at),
         "project": one.project,
         "model": one.model,
+        "proposed_by": one.proposed_by,
         "sources": [source(each) for each in view.sources],
         "superseded_by": one.superseded_by,
     }
@@ -829,4 +775,31 @@ def forget_preview(affected: "Affected") -> dict[str, Any]:
         "memories": [{"id": one.id, "text": one.text} for one in affected.memories],
         "documents": [{"id": one.id, "title": one.text} for one in affected.documents],
         "notes": [{"id": one.id, "title": one.text} for one in affected.notes],
+    }
+
+
+def client(value: "Client") -> dict[str, Any]:
+    """A program that may ask Atlas, without its token."""
+    return {
+        "id": value.id,
+        "name": value.name,
+        "scopes": [scope.value for scope in Scope if scope in value.scopes],
+        "project": value.project,
+        "rate": value.rate,
+        "created_at": at(value.created_at),
+        "used_at": at(value.used_at),
+        "revoked_at": at(value.revoked_at),
+    }
+
+
+def access(value: "AccessEntry") -> dict[str, Any]:
+    """What a program asked for within one minute: kinds and numbers."""
+    return {
+        "client": value.client,
+        "at": at(value.at),
+        "kind": value.kind,
+        "outcome": value.outcome,
+        "requests": value.requests,
+        "items": value.items,
+        "tokens": value.tokens,
     }

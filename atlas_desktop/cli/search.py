@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import output
-from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.context import Context, unchanged
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, number
 from atlas_desktop.services.cleaning import clean_line
@@ -29,6 +29,7 @@ def register(add: Callable[[str, Any, str], argparse.ArgumentParser]) -> None:
     )
     listing.add_argument("--limit", metavar="N", type=int, help=_("show at most N"))
     search = add("search", search_messages, _("find messages by words, filters and meaning"))
+    search.set_defaults(hand_over=unchanged)
     search.add_argument(
         "query", metavar="QUERY", nargs="+", help=_('words, "phrases", -word, tag:x, ~question, @saved')
     )

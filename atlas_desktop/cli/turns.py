@@ -144,6 +144,10 @@ async def for_new_session(
     if args.persona and persona is not None and persona.model:
         model = persona.model
     if model and not args.model:
+        if ctx.shared:
+            raise UsageError(
+                _("This needs another model than the open Atlas uses."), _("Ask there, or close it first.")
+            )
         ctx.desk.models.installed_model(model)
         ctx.desk.chosen_model = model
         await ctx.desk.switch_model()

@@ -28,6 +28,7 @@ _PLACE_COUNTS = {
     "skill": plural("1 skill", "{count} skills"),
     "task": plural("1 task", "{count} tasks"),
     "persona": plural("1 persona", "{count} personas"),
+    "client": plural("1 client", "{count} clients"),
     "template": plural("1 template", "{count} templates"),
     "draft": plural("1 draft", "{count} drafts"),
     "instructions": plural("{count} instructions", "{count} instructions"),

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.tuning import TuningService
     from atlas_desktop.services.turns import TurnOptions
     from memory.clock import Clock
+    from memory.context.stateless import StatelessContext
     from memory.documents.entities import Document
     from memory.entities import Session
     from memory.room_moves import Sealer
@@ -528,6 +529,15 @@ class AppContext:
             vector_index=self.vector_index,
             tuning=None if tuning is None else lambda: tuning(self.settings),
         )
+
+    def stateless(self, room: "RoomServices") -> "StatelessContext":
+        """Returns what makes prompts for other programs, from a room and the model in use."""
+        return self._parts().stateless(room.store, room.recall, room.documents.search)
+
+    async def system(self, room: "RoomServices", project: str | None) -> str:
+        """Returns the instructions of a session without its own: the default, and the project's."""
+        added = "" if project is None else await room.store.projects.instructions(project)
+        return "\n\n".join(part for part in (self.settings.chat.system_prompt, added) if part)
 
     def turn_options(self) -> "TurnOptions":
         """Returns the options of a turn by the settings and the recommendations of the model's makers."""

@@ -249,6 +249,37 @@ class KnowledgeService:
         await self._changed()
         return made
 
+    async def propose(self, text: str, *, client_id: str, project: str | None = None) -> Memory:
+        """Puts what a client proposes into the inbox; it is in use once the user has accepted it.
+
+        Raises ValueError when the text is empty or too long.
+        """
+        worded = _worded(text)
+        understood = understand(worded)
+        way = route(
+            understood.kind,
+            Wish().importance,
+            self._clock.now(),
+            rules_of(self._settings()),
+            origin=MemoryOrigin.PERSON,
+            project=project,
+            project_ended=await self._ended(project),
+        )
+        return await self._memories.add(
+            NewMemory(
+                kind=understood.kind,
+                text=worded,
+                origin=MemoryOrigin.PERSON,
+                tier=way.tier,
+                state=MemoryState.INBOX,
+                subject=clean_line(understood.subject)[:_SUBJECT],
+                importance=Wish().importance,
+                expires_at=way.expires_at,
+                project=project,
+                proposed_by=client_id,
+            )
+        )
+
     async def edit(self, ref: str, patch: MemoryPatch) -> Memory:
         """Corrects a memory. Another tier sets its own expiry, unless the patch gives one.
 

@@ -9,6 +9,7 @@ from atlas_desktop.parsing.client import DocumentParser
 from atlas_desktop.services.attachments import AttachmentService, PassageEmbedder
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.branches import BranchService
+from atlas_desktop.services.clients import ClientService
 from atlas_desktop.services.context import ContinuityService, EpochService
 from atlas_desktop.services.documents.indexing import ChunkEmbedder
 from atlas_desktop.services.documents.library import DocumentService
@@ -49,6 +50,7 @@ from memory.context.engine import ContextEngine
 from memory.context.library import LibraryContext
 from memory.context.recalling import ContextRecall
 from memory.context.skills import SkillContext
+from memory.context.stateless import StatelessContext
 from memory.jobs.foreground_gate import ForegroundGate, Power
 from memory.memories.profile import ProfileMaker
 from memory.recall.decay import PRESETS
@@ -95,6 +97,7 @@ class RoomServices:
     skill_folders: SkillFolders
     tasks: TaskService
     branches: BranchService
+    clients: ClientService
     snapshots: "SnapshotStore | None" = None
 
     async def remember(self) -> None:
@@ -257,6 +260,7 @@ class RoomFactory:
             skill_folders=SkillFolders(skills),
             tasks=self.tasks(store, background, recall, search, chunk_embedder.queue),
             branches=BranchService(store),
+            clients=ClientService(store, self.clock),
             personas=PersonaService(store, lambda: self.settings().chat.system_prompt),
             snapshots=snapshots,
         )
@@ -300,6 +304,22 @@ class RoomFactory:
         wording = Wording(lambda: self.model().chat, lambda: self.model().counter, background.gate.checkpoint)
         teams = Teams(store, Research(store, recall, search), wording, self.clock.now)
         return TaskService(store, teams, background, embed)
+
+    def stateless(
+        self, store: Store, recall: RecallService, search: DocumentSearchService
+    ) -> StatelessContext:
+        """Returns what makes prompts for other programs, with the model in use."""
+        model = self.model()
+        return StatelessContext(
+            model.chat,
+            model.counter,
+            self.clock,
+            limits=lambda: limits_of(self.settings().context),
+            recalling=ContextRecall(model.counter, self.clock, recall=recall),
+            profile=self.profile(store),
+            library=LibraryContext(store, model.counter, search),
+            erasures=lambda: store.erasures,
+        )
 
     def profile(self, store: Store) -> ProfileMaker:
         """Returns the maker of the profile: the page of what is known about the user."""

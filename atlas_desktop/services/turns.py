@@ -35,7 +35,7 @@ from memory.errors import MemoryFault, MessageNotFound, NothingToAnswer, Session
 from memory.insights import Timed
 from memory.storage.store import Store
 from models.errors import WorkerCrashed
-from models.messages import ChatMessage, Completion, GenerationParams, Role, StopReason, Timings
+from models.messages import ChatMessage, Completion, GenerationParams, Lane, Role, StopReason, Timings
 from models.ports import ChatModel, Generation
 
 _NEW_SESSION_TEXTS = {
@@ -58,7 +58,7 @@ class TurnOptions:
 
     `memory_mode` is the mode from this turn on; None keeps the session's. A turn that `goes_on` with the one
     before it never starts a new session. `attachments` are attached to its session, which becomes about
-    `documents` (ids), too.
+    `documents` (ids), too. `lane` says how urgent the reply is.
     """
 
     params: GenerationParams = field(default_factory=GenerationParams)
@@ -68,6 +68,7 @@ class TurnOptions:
     goes_on: bool = False
     attachments: tuple[NewAttachment, ...] = ()
     documents: tuple[str, ...] = ()
+    lane: Lane = Lane.CHAT
 
 
 _NEAR_THE_END = 8
@@ -376,7 +377,7 @@ class Turn:
         return replace(prompt, messages=(*prompt.messages, message))
 
     def _generate(self, prompt: Prompt) -> Generation:
-        self._generation = self._parts.model.generate(prompt.messages, self.options.params)
+        self._generation = self._parts.model.generate(prompt.messages, self.options.params, self.options.lane)
         if self._stopped:
             self._generation.cancel()
         return self._generation

@@ -15,6 +15,7 @@ from atlas_desktop.settings.schema import (
     BackupSettings,
     ChatSettings,
     ContextSettings,
+    DoorSettings,
     JobSettings,
     MemorySettings,
     ModelSettings,
@@ -114,6 +115,7 @@ SECTIONS: dict[str, type[msgspec.Struct]] = {
     "backup": BackupSettings,
     "retention": RetentionSettings,
     "privacy": PrivacySettings,
+    "doors": DoorSettings,
     "ui": UiSettings,
 }
 

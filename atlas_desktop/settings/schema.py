@@ -608,6 +608,32 @@ class PrivacySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = True
 
 
+class DoorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What other programs on this computer may use while Atlas is open. Each needs a client's token."""
+
+    serve: Annotated[
+        bool,
+        Meta(
+            title=N_("Open the door"),
+            description=N_(
+                "Let programs with a token use your models and memory while Atlas is open. "
+                "/programs lists them."
+            ),
+        ),
+    ] = False
+    port: Annotated[
+        int,
+        Meta(ge=1024, le=65_535, title=N_("Port"), description=N_("Programs connect to 127.0.0.1:PORT.")),
+    ] = 8642
+    commands: Annotated[
+        bool,
+        Meta(
+            title=N_("Answer commands"),
+            description=N_("Answer commands such as `atlas ask` in other terminals while Atlas is open."),
+        ),
+    ] = True
+
+
 class SamplingOverride(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Sampling for one model, by its id: `[sampling."smollm2-135m-instruct"]`."""
 
@@ -631,6 +657,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backup: BackupSettings = msgspec.field(default_factory=BackupSettings)
     retention: RetentionSettings = msgspec.field(default_factory=RetentionSettings)
     privacy: PrivacySettings = msgspec.field(default_factory=PrivacySettings)
+    doors: DoorSettings = msgspec.field(default_factory=DoorSettings)
     ui: UiSettings = msgspec.field(default_factory=UiSettings)
     sampling: dict[str, SamplingOverride] = msgspec.field(default_factory=dict)
     keys: dict[str, str] = msgspec.field(default_factory=dict)

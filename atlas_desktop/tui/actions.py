@@ -2072,6 +2072,15 @@ _SETTINGS: tuple[Action, ...] = (
         help=_("Show every setting with its limits, and the keys of every action."),
     ),
     Action(
+        "doors.clients",
+        Where.EVERYWHERE,
+        "show_clients",
+        "",
+        slash="/programs",
+        name=_("Programs"),
+        help=_("Show the programs that may ask Atlas, and what they asked for."),
+    ),
+    Action(
         "settings.change",
         Where.SETTINGS,
         "setting_change",

@@ -17,6 +17,7 @@ from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.appearance import Appearance
 from atlas_desktop.tui.base import BaseApp, Now, local_now
 from atlas_desktop.tui.crash_recovery import CrashRecovery
+from atlas_desktop.tui.doors import Commands, DoorKeeper
 from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
 from atlas_desktop.tui.models.switcher import ModelSwitcher
 from atlas_desktop.tui.shutdown import Relaunch, Shutdown
@@ -54,7 +55,8 @@ class AtlasApp(BaseApp):
     lock. `demo` also locks, and shows sample conversations. `demo_passphrase` says that these are shown now,
     in a home that ends with the program and has this passphrase.
 
-    `models` defaults to those of the desk; `now` returns the local time.
+    `models` defaults to those of the desk; `commands` carries out what other terminals hand over; `now`
+    returns the local time.
     """
 
     TITLE = "Atlas"
@@ -76,6 +78,7 @@ class AtlasApp(BaseApp):
         demo: Relaunch | None = None,
         demo_passphrase: str = "",
         models: "ModelOnboarding | None" = None,
+        commands: Commands | None = None,
         now: Now = local_now,
     ) -> None:
         super().__init__()
@@ -88,7 +91,10 @@ class AtlasApp(BaseApp):
         self.appearance = Appearance(self)
         self.model_folder = ModelFolderWatcher(self)
         self.switcher = ModelSwitcher(self, self.choose_model)
-        self.shutdown = Shutdown(self, self.model_folder, relaunch=relaunch, demo=demo)
+        self.doors = DoorKeeper(self, commands)
+        self.shutdown = Shutdown(
+            self, self.model_folder, relaunch=relaunch, demo=demo, close_doors=self.doors.close
+        )
         self.recovery = CrashRecovery(
             self, gather=self.shutdown.gather, begin_anew=self._begin_anew, leave=self.action_quit
         )
@@ -159,6 +165,8 @@ class AtlasApp(BaseApp):
         room = await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
         self.look_after(room)
         self.attempt(self.model_folder.start(), group="ahead")
+        if key is not None and not self.is_demo:
+            self.attempt(self.doors.apply(), group="doors")
         has_model = await self.models.chat_model() is not None
         if has_model or self.is_demo:
             # The demonstration can be looked at before there is a model.
@@ -271,6 +279,8 @@ class AtlasApp(BaseApp):
             self.appearance.apply_locale()
         elif section == "privacy":
             self.shutdown.settings_changed()
+        elif section == "doors":
+            self.attempt(self.doors.apply(), group="doors")
         elif section == "models":
             self.attempt(self.switcher.settings_changed(), group="settings")
 
@@ -352,7 +362,7 @@ class AtlasApp(BaseApp):
                 return self.can_lock
             case "demo":
                 return self.can_demo
-            case "show_models" | "use_model" | "show_settings":
+            case "show_models" | "use_model" | "show_settings" | "show_clients":
                 # Settings and models reveal something about the content, so they need an open room.
                 return self.desk.room is not None and not self.leaving
         return super().check_action(action, parameters)
@@ -383,6 +393,13 @@ class AtlasApp(BaseApp):
 
         if not isinstance(self.screen, SettingsScreen):
             self.push_screen(SettingsScreen(self))
+
+    def action_show_clients(self) -> None:
+        from atlas_desktop.tui.settings.clients import ClientsScreen
+
+        for room in self.desk.open_rooms:
+            if room.store.room is RoomKind.OPEN and not isinstance(self.screen, ClientsScreen):
+                self.push_screen(ClientsScreen(self, room, self.doors.url))
 
     def action_choose_theme(self) -> None:
         from atlas_desktop.tui.settings.dialogs import ThemeScreen

@@ -121,6 +121,8 @@ class BaseApp(SturdyApp):
     leaving = False
     background = ""
     """Background activity, for the status line."""
+    door_url: str | None = None
+    """Where other programs can ask; None while the door is closed."""
     model_name = ""
     model_id = ""
     context_length = 0

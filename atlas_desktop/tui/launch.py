@@ -19,17 +19,24 @@ from atlas_desktop.process.relaunch import can_relaunch, relaunch_demo, relaunch
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.context import Context
+    from atlas_desktop.tui.doors import Commands
     from atlas_desktop.tui.shutdown import Relaunch
     from memory.vault.keys import RoomKey
 
 
 def launch(
-    ctx: "Context", *, resume: str | None = None, off_record: bool = False, locked: bool = False
+    ctx: "Context",
+    *,
+    resume: str | None = None,
+    off_record: bool = False,
+    locked: bool = False,
+    commands: "Commands | None" = None,
 ) -> int:
     """Shows the interface until the user leaves. Raises `AlreadyRunning`, `UsageError` or `MemoryFault`.
 
     With a passphrase from a file or descriptor it unlocks the room before it draws anything, and the private
     room too if `ctx.private` says so. `locked` is for the program that replaces another one at a lock.
+    `commands` carries out what other terminals hand over.
     """
 
     def relaunch() -> NoReturn:
@@ -59,6 +66,7 @@ def launch(
             locked=locked,
             relaunch=again,
             demo=demo if again is not None and not off_record else None,
+            commands=commands,
         )
 
 
@@ -113,6 +121,7 @@ def show(
     relaunch: "Relaunch | None" = None,
     demo: "Relaunch | None" = None,
     demo_passphrase: str = "",
+    commands: "Commands | None" = None,
 ) -> int:
     """Runs the interface, then removes temporary files."""
     # Textual paints at ticks of this clock. At its default of 60 a second, a key can wait 17 ms for nothing.
@@ -129,6 +138,7 @@ def show(
         relaunch=relaunch,
         demo=demo,
         demo_passphrase=demo_passphrase,
+        commands=commands,
     )
     try:
         app.run()

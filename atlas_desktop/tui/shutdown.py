@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -116,6 +116,7 @@ class Shutdown:
     secrets.
 
     `relaunch` replaces this program with a locked one, `demo` with one that shows sample conversations.
+    `close_doors` ends what other programs ask.
     """
 
     def __init__(
@@ -125,8 +126,10 @@ class Shutdown:
         *,
         relaunch: Relaunch | None,
         demo: Relaunch | None,
+        close_doors: Callable[[], Awaitable[None]],
     ) -> None:
         self._app = app
+        self._close_doors = close_doors
         self._model_folder = model_folder
         self.relaunch, self.demo = relaunch, demo
         self.locking = False
@@ -164,6 +167,7 @@ class Shutdown:
             self._app.exit(return_code=status)
 
     async def _close_all(self) -> None:
+        await self._close_doors()
         if self._app.desk.room is not None:
             await self._app.notes.keep_all()
             await self._app.drafts.keep_all()
@@ -393,6 +397,7 @@ class Shutdown:
         # A user who asked twice to quit, and a lock, do not wait for work that does not end.
         with suppress(TimeoutError):
             async with asyncio.timeout(self._patience):
+                await self._close_doors()
                 await self._app.desk.close()
         if self.locking and self.relaunch is not None:
             self.relaunch()

@@ -7,7 +7,7 @@ memory, those of its project first; only passages close to the message are sent.
 project are found in its sessions alone, and no others are found there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -119,13 +119,42 @@ class LibraryContext:
         standing = tuple(one for one in current if one.message in shown)
         if own and said.preface:
             return TellsPassages(passages=own, known=standing)
+        told = await self.select(
+            session.project,
+            bound,
+            messages,
+            min(budget.working // _SHARE, budget.limit - used),
+            notes=recalls and material.notes,
+            marker=max((one.marker for one in material.passages), default=0),
+            standing=standing,
+        )
+        if told.passages:
+            await self._store.documents.put_passages(session.id, told.passages)
+        return told
+
+    async def select(
+        self,
+        project: str | None,
+        documents: Collection[str],
+        messages: Sequence[Message],
+        left: int,
+        *,
+        notes: bool,
+        marker: int,
+        standing: tuple[StoredPassage, ...],
+        only_project: bool = False,
+    ) -> TellsPassages:
+        """Returns the passages of `documents` (ids), and with `notes` of notes, for the newest message.
+
+        They take at most `left` tokens, are numbered after `marker`, and are none of the `standing` ones.
+        With `only_project`, notes from outside the project are left out. Stores nothing.
+        """
+        said = messages[-1]
         found: list[tuple[str, Sequence[DocumentHit]]] = []
-        if bound:
-            found.append((_TITLE, await self._search.search(_query(messages, tuple(sorted(bound))))))
-        if recalls and material.notes and not needs_nothing(said.content):
-            found.append((_NOTES, await self._notes(session.project, messages)))
-        marker = max((one.marker for one in material.passages), default=0)
-        left = min(budget.working // _SHARE, budget.limit - used)
+        if documents:
+            found.append((_TITLE, await self._search.search(_query(messages, tuple(sorted(documents))))))
+        if notes and not needs_nothing(said.content):
+            found.append((_NOTES, await self._notes(project, messages, only_project=only_project)))
         in_prompt = {(one.document, one.begin, one.end) for one in standing}
         chosen: list[StoredPassage] = []
         blocks: list[str] = []
@@ -139,7 +168,6 @@ class LibraryContext:
         if not chosen:
             return TellsPassages(known=standing)
         text = "".join(blocks)
-        await self._store.documents.put_passages(session.id, chosen)
         return TellsPassages(text, (await self._counter.count([text]))[0], tuple(chosen), standing)
 
     async def _fitting(
@@ -162,12 +190,14 @@ class LibraryContext:
             lines.append(line)
         return chosen, lines, left
 
-    async def _notes(self, project: str | None, messages: Sequence[Message]) -> list[DocumentHit]:
+    async def _notes(
+        self, project: str | None, messages: Sequence[Message], *, only_project: bool
+    ) -> list[DocumentHit]:
         """Returns the passages of notes that are close enough, those of the project first."""
         isolated = await self._store.projects.isolated()
         query = replace(_query(messages, None), without=isolated - {project})
         own = await self._near_notes(messages, replace(query, project=project)) if project else []
-        if project in isolated or len(own) >= MOST_PASSAGES:
+        if only_project or project in isolated or len(own) >= MOST_PASSAGES:
             return own
         known = {_place(hit) for hit in own}
         return own + [hit for hit in await self._near_notes(messages, query) if _place(hit) not in known]

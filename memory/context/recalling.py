@@ -147,11 +147,13 @@ class ContextRecall:
         epoch: Epoch | NewEpoch,
         limits: Limits,
         tokens: int,
+        *,
+        widen: bool = True,
     ) -> RecalledContext:
         """Returns the preface for the last of `messages` (those in the prompt).
 
         At most `tokens` tokens are recalled, and only relevant ones. What is in the prompt already is never
-        repeated.
+        repeated. Without `widen`, nothing from outside the session's project is recalled.
         """
         now = self._clock.now().astimezone(self._zone)
         time = time_line(now, _told(messages, self._zone)) if limits.date_and_time else ""
@@ -159,7 +161,7 @@ class ContextRecall:
             return RecalledContext(preface(time, []))
         asked = messages[-1].content
         shown = {message.id for message in messages}.union(*(part.ids for part in epoch.parts))
-        found = await self._found(self._recall, session, messages, shown)
+        found = await self._found(self._recall, session, messages, shown, widen=widen)
         fresh, new = unrepeated(found, shown), await asyncio.to_thread(novel_hits, asked, found)
         said = {hit.id for hit in new}
         worthy = worthwhile(asked[:LONGEST_QUESTION], [hit for hit in fresh if hit.id in said])
@@ -170,7 +172,13 @@ class ContextRecall:
         )
 
     async def _found(
-        self, recall: Recall, session: Session, messages: Sequence[Message], shown: Collection[str]
+        self,
+        recall: Recall,
+        session: Session,
+        messages: Sequence[Message],
+        shown: Collection[str],
+        *,
+        widen: bool,
     ) -> list[Hit]:
         asked = messages[-1].content
         if needs_nothing(asked):
@@ -185,7 +193,7 @@ class ContextRecall:
                 project=session.project,
                 exclude_messages=shown,
                 now=messages[-1].created_at,
-                widen=True,
+                widen=widen,
                 recent_first=True,
             )
         )

@@ -62,7 +62,9 @@ class Cluster:
 
 
 def may_merge(memory: Memory) -> bool:
-    """Whether a memory may be merged: not pinned ones, nor procedures, whose text the user approves."""
+    """Whether a memory may be merged: not pinned ones, nor those that the user has to approve."""
+    if memory.proposed_by is not None and memory.state is not MemoryState.KEPT:
+        return False
     return memory.state in FINDABLE and not memory.pinned and memory.tier is not MemoryTier.PROCEDURAL
 
 

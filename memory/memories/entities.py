@@ -81,7 +81,8 @@ class Memory:
     """One memory. `confidence` and `importance` are 0 … 1; `uses` counts useful ones.
 
     `valid_from` and `valid_until` bound when it is true, `expires_at` how long it is in use. `superseded_by`
-    is the id of what holds instead. Times are aware, in UTC.
+    is the id of what holds instead. `proposed_by` is the id of the client that proposed it: it is in use
+    only once the user has accepted it. Times are aware, in UTC.
     """
 
     id: str
@@ -105,6 +106,7 @@ class Memory:
     superseded_by: str | None = None
     project: str | None = None
     model: str | None = None
+    proposed_by: str | None = None
 
 
 def end_of(memory: Memory, moment: datetime) -> datetime:
@@ -154,6 +156,7 @@ class NewMemory:
     supersedes: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     kept_in: str | None = None
+    proposed_by: str | None = None
 
     def __post_init__(self) -> None:
         require_order(self.valid_from, self.valid_until)

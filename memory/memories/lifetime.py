@@ -86,11 +86,12 @@ def expires_at(
 def in_use(memory: Memory, *, ask_first: bool = False) -> bool:
     """Whether a memory may be recalled.
 
-    Procedures need the user's approval first; with `ask_first` all memories do.
+    Procedures, and what a client proposed, need the user's approval first; with `ask_first` all memories do.
     """
     if memory.state not in FINDABLE:
         return False
-    return memory.state is MemoryState.KEPT or not (ask_first or memory.tier is MemoryTier.PROCEDURAL)
+    needs_approval = memory.tier is MemoryTier.PROCEDURAL or memory.proposed_by is not None
+    return memory.state is MemoryState.KEPT or not (ask_first or needs_approval)
 
 
 def life_left(memory: Memory, now: datetime) -> float:
@@ -259,6 +260,8 @@ class Standing:
 def ground(standing: Standing, rules: Retention) -> Ground | None:
     """Returns why to promote it, or None. What awaits the user's approval is never promoted past it."""
     memory = standing.memory
+    if memory.proposed_by is not None and memory.state is MemoryState.INBOX:
+        return None
     if memory.tier not in PASSING or memory.state not in (MemoryState.INBOX, MemoryState.KEPT):
         return None
     if memory.uses > rules.promote_uses:

@@ -42,6 +42,7 @@ class Database:
         self._lock = threading.Lock()
         self._closed = False
         self._damaged = False
+        self._erasures = 0
         self._files: dict[Path, tuple[int, int]] = {}
 
     @classmethod
@@ -103,7 +104,17 @@ class Database:
         """Like `write`, for content that must be gone afterwards: also empties the write-ahead log, which
         contains older versions of the pages. An active reader keeps it; it is then emptied when the room
         closes."""
-        return await self._run(lambda: self._erasing(work))
+        self._erasures += 1
+        try:
+            return await self._run(lambda: self._erasing(work))
+        finally:
+            # Counted twice, so that what is read meanwhile counts as read before.
+            self._erasures += 1
+
+    @property
+    def erasures(self) -> int:
+        """A number that changes with each call of `erase`."""
+        return self._erasures
 
     async def fold(self) -> None:
         """Moves the write-ahead log into the file and empties it, where space and other readers allow."""

@@ -21,6 +21,7 @@ from memory.entities import (
 from memory.errors import MessageNotFound, SessionBinned
 from memory.forgetting import Affected, Target
 from memory.storage.changes import ChangeNotes
+from memory.storage.clients import ClientStore
 from memory.storage.connection import Connection
 from memory.storage.context import AttachmentStore, ContextStore
 from memory.storage.database import Database
@@ -93,6 +94,7 @@ class Store:
         self.notes = NoteStore(database, clock, changes)
         self.skills = SkillStore(database, clock)
         self.tasks = TaskStore(database, clock)
+        self.clients = ClientStore(database, clock)
         self._freshness = freshness
         self._database = database
         self._room = room
@@ -102,6 +104,11 @@ class Store:
     @property
     def room(self) -> RoomKind:
         return self._room
+
+    @property
+    def erasures(self) -> int:
+        """A number that changes whenever something is erased, or leaves the room."""
+        return self._database.erasures
 
     @property
     def freshness(self) -> Freshness:

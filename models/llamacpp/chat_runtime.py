@@ -22,7 +22,7 @@ _REMEMBERED = 32
 
 
 class ChatRuntime:
-    """The contexts of one model for the chat and for tasks, and their cached states.
+    """The contexts of one model for the chat, for other programs and for tasks, and their cached states.
 
     `cache` is the limit of cached states in bytes (negative: chosen here). `new_context(length,
     interruptible)` creates a context.
@@ -47,7 +47,21 @@ class ChatRuntime:
         self.chat = ContextRunner(model, prompts, context, self.states, context.batch, keeps=True)
         self._new_context = new_context
         self._task: ContextRunner | None = None
+        self._door: ContextRunner | None = None
         self._told: dict[str, int] = {}
+
+    @property
+    def door(self) -> ContextRunner:
+        """What runs requests of other programs, with a context of its own from the first of them on.
+
+        What they read never replaces what the chat has read, and stays for their next request.
+        """
+        if self._door is None:
+            context = self._new_context(self.chat.context.length, not self.model.keeps_whole_state)
+            # Like tasks, a model that cannot drop the end of its state is not pre-empted.
+            batch = UNINTERRUPTED_BATCH if self.model.keeps_whole_state else context.batch
+            self._door = ContextRunner(self.model, self.prompts, context, self.states, batch, keeps=True)
+        return self._door
 
     def task(self, tokens: int) -> ContextRunner:
         """What runs tasks, with a context of at least `tokens` tokens or the maximum for tasks.
@@ -113,12 +127,13 @@ class ChatRuntime:
         self.states.clear()
         self._told.clear()
         self.chat.context.clear()
-        if self._task is not None:
-            self._task.context.clear()
+        for runner in (self._task, self._door):
+            if runner is not None:
+                runner.context.clear()
 
     def close(self) -> None:
         """Frees the model and its contexts."""
-        for runner in (self.chat, self._task):
+        for runner in (self.chat, self._task, self._door):
             if runner is not None:
                 runner.context.close()
         self.states.clear()

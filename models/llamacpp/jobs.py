@@ -22,6 +22,7 @@ from models.llamacpp.states import (
     snapshot,
     state_size,
 )
+from models.llamacpp.templates import template_limits
 from models.llamacpp.vocabulary import Vocabulary
 from models.messages import GenerationParams, StopReason, common_tokens, hash_tokens
 from models.worker import protocol
@@ -57,8 +58,9 @@ class Sampler:
 
 def _links(vocab: Vocabulary, params: GenerationParams) -> list[Any]:
     links = []
-    if params.grammar is not None:
-        grammar = C.llama_sampler_init_grammar(vocab._handle, params.grammar.encode(), b"root")  # noqa: SLF001
+    text = params.grammar if params.json_schema is None else schema_grammar(params.json_schema)
+    if text is not None:
+        grammar = C.llama_sampler_init_grammar(vocab._handle, text.encode(), b"root")  # noqa: SLF001
         if not grammar:
             raise BadGrammar
         links.append(grammar)
@@ -77,6 +79,17 @@ def _links(vocab: Vocabulary, params: GenerationParams) -> list[Any]:
         C.llama_sampler_init_temp(params.temperature),
         C.llama_sampler_init_dist(seed),
     ]
+
+
+def schema_grammar(schema: str) -> str:
+    """Returns a JSON schema as GBNF. Raises `BadGrammar`."""
+    from llama_cpp.llama_grammar import json_schema_to_gbnf
+
+    try:
+        with template_limits():
+            return str(json_schema_to_gbnf(schema))
+    except (AssertionError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        raise BadGrammar from None
 
 
 class TextStream:
@@ -172,7 +185,8 @@ class ContextRunner:
         """
         params = GenerationParams(**{f: getattr(request.params, f) for f in request.params.__struct_fields__})
         room = self._room(prompt)
-        moment = CROWDED_MOMENT_S if self.context.takes_every_processor else MOMENT_S
+        usual = CROWDED_MOMENT_S if self.context.takes_every_processor else MOMENT_S
+        moment = usual if params.gather_s is None else params.gather_s
         reply = _Reply(request.id, TextStream(params.stop), send, moment)
         cached = self._share(prompt)
         evaluated = yield from self._read(prompt, cached, cancelled)

@@ -120,6 +120,9 @@ class Worker:
         runtime = self._runtime
         with template_limits():
             prompt = runtime.prompts.build(request.messages)
+        if Lane(request.lane) is Lane.DOOR:
+            yield from runtime.door.generate(request, prompt, received, self._send, cancelled)
+            return
         if Lane(request.lane) is not Lane.CHAT:
             runner = runtime.task(len(prompt) + request.params.max_tokens)
             yield from runner.generate(request, prompt, received, self._send, cancelled)

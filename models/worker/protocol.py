@@ -44,6 +44,8 @@ class WireParams(msgspec.Struct, frozen=True, array_like=True):
     seed: int | None
     stop: list[str]
     grammar: str | None
+    json_schema: str | None = None
+    gather_s: float | None = None
 
 
 class Request(msgspec.Struct, frozen=True, tag=True, array_like=True):

@@ -14,7 +14,7 @@ from typing import Protocol
 from models.messages import Lane
 
 Job = Generator[None, None, None]
-URGENCY = {Lane.CHAT: 0, Lane.EMBED: 1, Lane.TASK: 2}
+URGENCY = {Lane.CHAT: 0, Lane.EMBED: 1, Lane.DOOR: 2, Lane.TASK: 3}
 
 
 class Switch(Protocol):

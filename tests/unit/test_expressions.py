@@ -54,6 +54,9 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_WORD": (" a", "\na"),
         "_UNSPACED": ("\u30ff", "\u0eff"),
     },
+    "memory.clients": {
+        "NAME": ("a", "a.", "-"),
+    },
     "memory.context.documents": {
         "_FENCES": ("`", "a"),
     },

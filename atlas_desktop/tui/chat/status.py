@@ -89,6 +89,7 @@ class HeadLine(Widget):
         self._room = RoomKind.OPEN
         self._unlocked: bool | None = None
         self._demo = False
+        self._door = False
 
     def tell(
         self,
@@ -99,11 +100,14 @@ class HeadLine(Widget):
         room: RoomKind,
         unlocked: bool | None = None,
         demo: bool = False,
+        door: bool = False,
     ) -> None:
-        """`unlocked` says whether the private room is open, if `room` is another one."""
+        """`unlocked` says whether the private room is open, if `room` is another one; `door`, whether other
+        programs can ask."""
         self._said, self._model = clean_line(title), clean_line(model)
         self._memory, self._room, self._unlocked = memory, room, unlocked
         self._demo = demo
+        self._door = door
         self.refresh()
 
     def render(self) -> Content:
@@ -114,7 +118,8 @@ class HeadLine(Widget):
         private = ""
         if self._unlocked is not None:
             private = f", {(_('private unlocked') if self._unlocked else _('private locked'))}"
-        state = f"{memory} · {room}{private}"
+        door = f"{_('door open')} · " if self._door else ""
+        state = f"{door}{memory} · {room}{private}"
         free = width - cell_len(state) - 2
         # Shorten the name of the model first: the title tells conversations apart.
         model = _cut(self._model, free - min(cell_len(self._said), TITLE_CELLS) - 3)
@@ -123,7 +128,11 @@ class HeadLine(Widget):
         gap = " " * (width - cell_len(title) - cell_len(facts))
         how, where = _MEMORY_STYLES.get(self._memory, ""), _ROOM_STYLES.get(self._room, "")
         marks = Content.assemble(
-            (memory, how), " · ", (room, where), (private, "bold $warning" if self._unlocked else "")
+            *([(door, "bold $warning")] if door else []),
+            (memory, how),
+            " · ",
+            (room, where),
+            (private, "bold $warning" if self._unlocked else ""),
         )
         return Content.assemble(
             (badge, "bold reverse $warning"),
@@ -236,6 +245,7 @@ class StatusController:
             room=session.room if session else kind,
             unlocked=self._rooms.private_unlocked(kind),
             demo=self._app.is_demo,
+            door=self._app.door_url is not None,
         )
         self._line.tell(
             Status(

@@ -66,6 +66,7 @@ class NamedItemsScreen(Covering, ModalScreen[T | None], Generic[T]):
     heading = ""
     hint = ""
     none = ""
+    keys_hint = _("Enter uses it · a adds · e edits · d removes · Esc closes")
     stays = ""
     """Says what is kept when an item is removed."""
 
@@ -78,7 +79,7 @@ class NamedItemsScreen(Covering, ModalScreen[T | None], Generic[T]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = self.heading
-            box.border_subtitle = _("Enter uses it · a adds · e edits · d removes · Esc closes")
+            box.border_subtitle = self.keys_hint
             yield Static(Content(self.hint), classes="hint", markup=False)
             yield OptionList(markup=False)
             yield Static(Content(self.none), classes="none", markup=False)

@@ -356,6 +356,8 @@ class EntryReader:
 
 def _made(memory: Memory) -> str:
     """Returns the source of a memory that has no message."""
+    if memory.proposed_by is not None:
+        return _("proposed by a program")
     match memory.origin:
         case MemoryOrigin.PERSON:
             return OWN_WORDS

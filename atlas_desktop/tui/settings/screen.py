@@ -42,6 +42,7 @@ _SECTION_TEXTS = {
     "backup": N_("Backups"),
     "retention": N_("Retention"),
     "privacy": N_("Privacy"),
+    "doors": N_("Doors"),
     "ui": N_("Interface"),
     "keys": N_("Keys"),
 }

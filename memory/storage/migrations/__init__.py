@@ -26,6 +26,7 @@ from memory.storage.migrations import (
     m0016_skills,
     m0017_projects,
     m0018_tasks,
+    m0019_clients,
 )
 
 
@@ -57,6 +58,7 @@ ALL: tuple[Migration, ...] = (
     m0016_skills,
     m0017_projects,
     m0018_tasks,
+    m0019_clients,
 )
 LATEST = ALL[-1].VERSION
 

@@ -81,7 +81,7 @@ def said_at(conn: Connection, memory_ids: Collection[str]) -> dict[str, datetime
 _COLUMNS = """
     m.id, m.kind, m.tier, m.state, m.origin, m.subject, m.text, m.confidence, m.importance, m.created_at,
     m.updated_at, m.pinned, m.version, m.uses, m.used_at, m.valid_from, m.valid_until, m.expires_at,
-    m.superseded_by, p.name, m.model
+    m.superseded_by, p.name, m.model, m.proposed_by
 """
 _FROM = "memories AS m LEFT JOIN projects AS p ON p.id = m.project_id"
 _FINDABLE = "m.state IN ('inbox', 'kept')"
@@ -110,6 +110,7 @@ def _memory(row: Any) -> Memory:
         superseded_by=row[18],
         project=row[19],
         model=row[20],
+        proposed_by=row[21],
     )
 
 
@@ -252,8 +253,9 @@ def insert(conn: Connection, new: NewMemory, now: datetime, *, memory_id: str | 
         """
         INSERT INTO memories (
             id, kind, tier, state, origin, subject, text, confidence, importance, pinned, valid_from,
-            valid_until, expires_at, project_id, model, own_words, worded_at, created_at, updated_at
-        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            valid_until, expires_at, project_id, model, own_words, worded_at, created_at, updated_at,
+            proposed_by
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (
             memory_id,
@@ -275,6 +277,7 @@ def insert(conn: Connection, new: NewMemory, now: datetime, *, memory_id: str | 
             at,
             at,
             at,
+            new.proposed_by,
         ),
     )
     add_sources(conn, memory_id, new.sources)

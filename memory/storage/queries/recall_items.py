@@ -14,7 +14,7 @@ from memory.storage.connection import Connection
 
 _MEMORIES = """
     SELECT k.seq, k.id, k.kind, k.tier, k.state, k.subject, k.text, k.importance, k.pinned, k.uses, k.used_at,
-        k.created_at, k.expires_at, p.name,
+        k.created_at, k.expires_at, p.name, k.proposed_by,
         (
             SELECT json_group_array(json_array(message_id, session_id)) FROM memory_sources
             WHERE memory_id = k.id
@@ -71,6 +71,7 @@ def _memory(row: tuple[Any, ...]) -> RecallItem:
         created,
         expires,
         project,
+        proposed_by,
         places,
     ) = row
     learned = json.loads(places)
@@ -84,7 +85,7 @@ def _memory(row: tuple[Any, ...]) -> RecallItem:
         0.0 if pinned else RATES[MemoryTier(tier)],
         importance(base_of(own), uses),
         approved=state == MemoryState.KEPT,
-        procedure=kind == MemoryKind.PROCEDURE or tier == MemoryTier.PROCEDURAL,
+        procedure=kind == MemoryKind.PROCEDURE or tier == MemoryTier.PROCEDURAL or proposed_by is not None,
         prefers=kind == MemoryKind.PREFERENCE,
         expires_at=expires,
         project=project,

@@ -56,6 +56,10 @@ _NAMED = {
     "task_guidance": Lineage.ROOM,
     "task_events": Lineage.ROOM,
     "templates": Lineage.ROOM,
+    # A client is one of this room alone: what moves to another is out of its reach.
+    "clients": Lineage.ROOM,
+    "client_sessions": Lineage.ROOM,
+    "client_accesses": Lineage.ROOM,
     # A change is undone where it was made: it names memories and projects that stay.
     "memory_changes": Lineage.ROOM,
     "memory_change_ids": Lineage.ROOM,

@@ -262,6 +262,11 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         f"DELETE FROM templates WHERE id IN {_LISTED}",
     ),
     (
+        "client",
+        "SELECT id, name FROM clients",
+        f"UPDATE clients SET name = 'client-' || substr(id, -12) WHERE id IN {_LISTED}",
+    ),
+    (
         "skill",
         """
         SELECT s.id, s.name, coalesce(v.description, ''), coalesce(v.body, ''), coalesce(v.front, '')
@@ -337,6 +342,8 @@ _ENUMERATION = "one of a few values that the schema allows"
 _ID = "an id that this program made, or several"
 _MODEL = "the name or fingerprint of a model"
 _CHOICES = {
+    "client_accesses": "kind outcome",
+    "clients": "scopes",
     "considered": "fate kind",
     "job_results": "kind",
     "jobs": "kind state",
@@ -365,6 +372,9 @@ _CHOICES = {
 }
 _IDS = {
     "attachments": "id session_id",
+    "client_accesses": "client_id",
+    "client_sessions": "client_id session_id",
+    "clients": "id project_id",
     "considered": "item_id reply_id session_id",
     "drafts": "place session_id",
     "epochs": "id session_id start_id",
@@ -372,7 +382,7 @@ _IDS = {
     "jobs": "id session_id",
     "learned": "session_id",
     "left_open": "session_id",
-    "memories": "id project_id superseded_by",
+    "memories": "id project_id proposed_by superseded_by",
     "memory_change_ids": "change_id memory_id",
     "memory_changes": "id",
     "memory_kept_in": "memory_id session_id",
@@ -465,6 +475,7 @@ WORDLESS: Mapping[str, str] = {
     "turns.prompt_hash": "a digest",
     "vectors.data": "numbers made from a text, deleted with it",
     "chunk_vectors.data": "numbers made from a chunk, deleted with it",
+    "clients.token_hash": "a digest",
     "chunks.key": "a digest",
     "citations.sha256": "a digest",
     "document_summaries.sha256": "a digest",

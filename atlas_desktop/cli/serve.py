@@ -1,0 +1,86 @@
+"""`atlas serve`: lets other programs on this computer use the models and the memory."""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+from atlas_desktop.cli.context import Context, dumps
+from atlas_desktop.cli.turns import on_interrupt
+from atlas_desktop.errors import Exit
+from atlas_desktop.locale import _
+
+PORT = 8642
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    parser = subparsers.add_parser(
+        "serve",
+        parents=[common],
+        help=_("let other programs use your models and memory"),
+        description=_(
+            "Let other programs on this computer use your models and memory, through an interface like "
+            "OpenAI's. Each needs a token: see `atlas clients`."
+        ),
+    )
+    add_address_options(parser)
+    parser.set_defaults(handler=serve, exclusive=True)
+
+
+def add_address_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that say where to listen."""
+    parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help=_("an address of this computer"))
+    parser.add_argument("--port", metavar="N", type=int, default=PORT, help=_("default: {port}", port=PORT))
+    parser.add_argument("--socket", metavar="PATH", help=_("listen on a Unix socket instead"))
+
+
+def _path(given: str) -> Path:
+    return Path(given).expanduser().absolute()
+
+
+def explained(error: BaseException) -> str:
+    """Returns an error of background work in words."""
+    from atlas_desktop.error_table import explain
+
+    words = explain(error)
+    return f"{words.title}: {words.message}"
+
+
+async def serve(ctx: Context, args: argparse.Namespace) -> int:
+    return await listen(ctx, args, "/v1")
+
+
+async def listen(ctx: Context, args: argparse.Namespace, base: str) -> int:
+    """Answers other programs until a signal comes. `base` is the path that they are told."""
+    from atlas_desktop.serve.listening import listen_at, listen_on
+
+    path = None if args.socket is None else _path(args.socket)
+    # A wrong address is reported before a passphrase is asked for.
+    listening = listen_on(args.host, args.port) if path is None else listen_at(path)
+    try:
+        room = await ctx.unlock()
+        ctx.tell_damage(room)
+        from atlas_desktop.cli.handing_over import answer
+        from atlas_desktop.serve.doors import Doors
+        from atlas_desktop.serve.home_socket import HomeSocket
+        from models.messages import Lane
+
+        doors = Doors(ctx.desk, room, Lane.CHAT)
+        commands = HomeSocket(ctx.paths, lambda exchange: answer(ctx.desk, exchange))
+        await room.recall.load()
+        room.recall.start(lambda error: ctx.note(explained(error)))
+        room.background.start(lambda error: ctx.note(explained(error)))
+        ended = asyncio.Event()
+        with on_interrupt(lambda _number: ended.set()):
+            url = await doors.open(listening, path)
+            await commands.start()
+            print(dumps({"listening": url + base if path is None else url}), file=sys.stderr, flush=True)
+            try:
+                await ended.wait()
+            finally:
+                await commands.stop()
+                await doors.close()
+    finally:
+        listening.close()
+    return Exit.DONE

@@ -1,0 +1,234 @@
+"""`/v1/chat/completions`: the interface that most programs speak, whole or as a stream."""
+
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+from uuid import uuid4
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from atlas_desktop.locale import _
+from atlas_desktop.serve.access import ClientAccess
+from atlas_desktop.serve.guard import unless_left
+from atlas_desktop.serve.replies import GATHERED_S, Answer, Asked, Replies, usage
+from atlas_desktop.serve.tools import format_schema, tool_use
+from atlas_desktop.serve.wire import (
+    DONE,
+    ChatRequest,
+    Metadata,
+    Part,
+    Said,
+    bad_request,
+    decoded,
+    error_body,
+    event_bytes,
+    json_response,
+)
+from atlas_desktop.services.cleaning import clean
+from models.messages import ChatMessage, Role
+
+_INSTRUCTIONS = frozenset({"system", "developer"})
+MOST_MESSAGES = 4_096
+
+
+def text_of(content: str | Sequence[Part] | None) -> str:
+    """Returns the text of a message's content, cleaned. Raises `DoorRefused` for anything else."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return clean(content)
+    for part in content:
+        if part.type not in ("text", "input_text", "output_text"):
+            raise bad_request(_("Messages may hold text only."))
+    return clean("".join(part.text for part in content))
+
+
+def conversation(messages: Sequence[Said]) -> tuple[str, tuple[ChatMessage, ...]]:
+    """Returns the instructions, and the messages in turn: calls and their results as text. Raises
+    `DoorRefused`."""
+    if len(messages) > MOST_MESSAGES:
+        raise bad_request(_("There are more than {most} messages.", most=MOST_MESSAGES))
+    system: list[str] = []
+    said: list[ChatMessage] = []
+    names: dict[str, str] = {}
+    for one in messages:
+        text = text_of(one.content)
+        if one.role in _INSTRUCTIONS:
+            system.append(text)
+            continue
+        if one.role == "assistant":
+            role = Role.ASSISTANT
+            for call in one.tool_calls or ():
+                names[call.id] = call.function.name
+                text += ("\n" if text else "") + called_text(call.function.name, call.function.arguments)
+        elif one.role == "tool":
+            role = Role.USER
+            text = result_text(names.get(one.tool_call_id or "", ""), text)
+        elif one.role == "user":
+            role = Role.USER
+        else:
+            raise bad_request(_("The roles are system, developer, user, assistant and tool."))
+        if text:
+            said.append(ChatMessage(role, text))
+    return "\n\n".join(filter(None, system)), in_turn(said)
+
+
+def called_text(name: str, arguments: str) -> str:
+    """Returns an earlier call as the model has written it."""
+    return f'{{"tool": "{name}", "arguments": {arguments}}}'
+
+
+def result_text(name: str, text: str) -> str:
+    """Returns the result of a call as the model reads it."""
+    return f"Result of {name or 'the function'}:\n{text}"
+
+
+def in_turn(said: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+    """Joins neighbours of the same role. Raises `DoorRefused` unless the user speaks last."""
+    joined: list[ChatMessage] = []
+    for one in said:
+        if joined and joined[-1].role is one.role:
+            before = joined.pop()
+            one = ChatMessage(one.role, f"{before.content}\n\n{one.content}")
+        joined.append(one)
+    if not joined or joined[-1].role is not Role.USER:
+        raise bad_request(_("The last message must be from the user, and have text."))
+    return tuple(joined)
+
+
+def asked_for(request: ChatRequest, replies: Replies) -> Asked:
+    """Returns a request as Atlas answers it. Raises `DoorRefused`."""
+    if request.n not in (None, 1):
+        raise bad_request(_("Only one reply is made for a request."))
+    tools = tool_use(request.tools, request.tool_choice)
+    system, messages = conversation(request.messages)
+    params = replies.params(
+        max_tokens=checked(
+            "max_tokens", request.max_completion_tokens or request.max_tokens, least=1, most=1_000_000
+        ),
+        temperature=checked("temperature", request.temperature, least=0, most=2),
+        top_p=checked("top_p", request.top_p, least=0, most=1),
+        seed=request.seed,
+        stop=stops(request.stop),
+        gather_s=GATHERED_S if request.stream else None,
+        json_schema=tools.schema or format_schema(request.response_format),
+    )
+    return Asked(request.model, system, messages, params, request.metadata or Metadata(), tools)
+
+
+def checked(name: str, value: Any, *, least: float, most: float) -> Any:
+    """Returns a number of a request. Raises `DoorRefused` if it is out of range."""
+    if value is not None and not least <= value <= most:
+        raise bad_request(_("`{name}` is out of range.", name=name))
+    return value
+
+
+def stops(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Returns the texts that end a reply. Raises `DoorRefused`."""
+    if given is None:
+        return None
+    found = (given,) if isinstance(given, str) else tuple(given)
+    if len(found) > 16 or any(len(one) > 500 for one in found):
+        raise bad_request(_("There are too many stop texts, or one is too long."))
+    return found
+
+
+async def chat_completions(request: Request, access: ClientAccess, replies: Replies) -> Response:
+    """Answers a request, as a whole or as a stream of events."""
+    body = decoded(await request.body(), ChatRequest)
+    asked = asked_for(body, replies)
+    head = {"id": f"chatcmpl-{uuid4().hex}", "created": int(time.time()), "model": body.model}
+    if not body.stream:
+        whole = await unless_left(request.receive, _whole(access, replies, asked, head))
+        return whole or Response(status_code=499)
+    events = replies.reply(access, asked)
+    # The first piece decides whether the answer is a stream or an error with its status.
+    first = await anext(events)
+    wants_usage = body.stream_options is not None and body.stream_options.include_usage
+    return StreamingResponse(
+        _stream(first, events, head, wants_usage=wants_usage),
+        media_type="text/event-stream",
+        headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+    )
+
+
+async def _whole(access: ClientAccess, replies: Replies, asked: Asked, head: dict[str, Any]) -> Response:
+    text, answer = await collected(replies.reply(access, asked))
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    if answer.call is not None:
+        message |= {"content": None, "tool_calls": [_call(answer.call)]}
+    choice = {"index": 0, "message": message, "finish_reason": answer.finish_reason, "logprobs": None}
+    return json_response(
+        {
+            **head,
+            "object": "chat.completion",
+            "choices": [choice],
+            "usage": usage(answer),
+            "atlas": answer.extension,
+        }
+    )
+
+
+async def collected(events: AsyncGenerator[str | Answer, None]) -> tuple[str, Answer]:
+    """Returns the text of a reply, and its end."""
+    parts: list[str] = []
+    answer: Answer | None = None
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Answer):
+                answer = event
+            else:
+                parts.append(event)
+    assert answer is not None
+    return "".join(parts), answer
+
+
+def _call(call: tuple[str, str]) -> dict[str, Any]:
+    name, arguments = call
+    function = {"name": name, "arguments": arguments}
+    return {"id": f"call_{uuid4().hex[:24]}", "type": "function", "function": function}
+
+
+async def _stream(
+    first: str | Answer,
+    events: AsyncGenerator[str | Answer, None],
+    head: dict[str, Any],
+    *,
+    wants_usage: bool,
+) -> AsyncGenerator[bytes, None]:
+    head = {**head, "object": "chat.completion.chunk"}
+
+    def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
+        return event_bytes(
+            {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **more}
+        )
+
+    async with aclosing(events):
+        try:
+            if isinstance(first, str):
+                yield chunk({"role": "assistant", "content": first})
+            else:
+                yield chunk({"role": "assistant", "content": ""})
+                for part in _end(first, chunk, head, wants_usage=wants_usage):
+                    yield part
+            async for event in events:
+                if isinstance(event, str):
+                    yield chunk({"content": event})
+                    continue
+                for part in _end(event, chunk, head, wants_usage=wants_usage):
+                    yield part
+        except Exception as error:  # noqa: BLE001 - the status is sent by now: the error becomes an event
+            yield event_bytes(error_body(error))
+        yield DONE
+
+
+def _end(answer: Answer, chunk: Any, head: dict[str, Any], *, wants_usage: bool) -> list[bytes]:
+    parts = []
+    if answer.call is not None:
+        parts.append(chunk({"tool_calls": [{"index": 0, **_call(answer.call)}]}))
+    parts.append(chunk({}, answer.finish_reason, atlas=answer.extension))
+    if wants_usage:
+        parts.append(event_bytes({**head, "choices": [], "usage": usage(answer)}))
+    return parts

@@ -1,0 +1,1 @@
+"""Doors: what is read, what is refused."""
