@@ -38,6 +38,7 @@ from memory.storage.reader import Reader
 from memory.storage.retention import RetentionStore
 from memory.storage.search.store import FindStore
 from memory.storage.skills import SkillStore
+from memory.storage.sync import SyncStore
 from memory.storage.transfer import MoveStore, TransferStore
 from memory.storage.vectors import VectorStore
 from memory.storage.verification import verified
@@ -91,6 +92,7 @@ class Store:
         self.documents = DocumentStore(database, clock, changes, reads)
         self.notes = NoteStore(database, clock, changes)
         self.skills = SkillStore(database, clock)
+        self.sync = SyncStore(database, clock)
         self._freshness = freshness
         self._database = database
         self._room = room

@@ -1,0 +1,676 @@
+"""Merges changes of other devices into a room: what is newer is written, what is forgotten is erased.
+
+A change whose row refers to one that is not here yet waits in `sync_waiting`. Nothing of what is written here is
+noted as this device's own, except what follows from it: two rows of the same name, memories that rested on what
+was forgotten.
+"""
+# ruff: noqa: S608  # the names put into SQL are all written in `memory.sync.tables`
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from sqlcipher3.dbapi2 import IntegrityError
+
+from memory.storage.connection import Connection
+from memory.storage.queries import erasure, merging, sync_log
+from memory.storage.queries import documents as document_rows
+from memory.storage.queries.sync_erase import erase_forgotten
+from memory.storage.sync_capture import BORN, FORGOTTEN, GONE, silent
+from memory.sync.clock import Stamp
+from memory.sync.merging import Marks, Merged, RowChange, merge
+from memory.sync.records import Change
+from memory.sync.tables import ALL, BY_NAME, EMPTIED, PLACES, Reference, SyncedTable
+
+_LATER = "zz"
+"""The table that a change needs if this program does not know its table or one of its columns."""
+_OPTIONAL = "?"
+"""Begins the name of a column whose value waits for the row that it names, while the row itself is here."""
+_OF_MESSAGES = (
+    ("summary_messages", "message_id"),
+    ("memory_sources", "message_id"),
+    ("memory_uses", "reply_id"),
+    ("turns", "reply_id"),
+    ("considered", "reply_id"),
+    ("epochs", "start_id"),
+    ("passages", "message_id"),
+    ("citations", "reply_id"),
+    ("unsupported", "reply_id"),
+    ("skill_uses", "reply_id"),
+)
+"""Tables whose rows belong to a message and name its session, and the column that names the message."""
+
+
+@dataclass(slots=True)
+class Applied:
+    """What a merge did: the number of changes that counted, of things forgotten, and the latest time seen."""
+
+    changes: int = 0
+    forgotten: int = 0
+    latest: int = 0
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+def apply(conn: Connection, changes: Sequence[Change], devices: Sequence[int]) -> Applied:
+    """Merges changes; `devices` are the numbers here of the devices that the stamps name by place."""
+    return _Merge(conn, devices).run(changes)
+
+
+def retry(conn: Connection) -> Applied:
+    """Merges what waits for a table or column that an older version of this program did not know."""
+    rows = conn.execute("SELECT number, change FROM sync_waiting WHERE needs_tbl = ?", (_LATER,)).fetchall()
+    known = [(number, msgspec.msgpack.decode(change, type=Change)) for number, change in rows]
+    ready = [(number, change) for number, change in known if _readable(change)]
+    conn.executemany("DELETE FROM sync_waiting WHERE number = ?", [(number,) for number, _ in ready])
+    return _Merge(conn, None).run([change for _, change in ready])
+
+
+def _readable(change: Change) -> bool:
+    table = BY_NAME.get(change.table)
+    if table is None:
+        return False
+    known = {*table.key, *table.columns}
+    return any(name in known for name in (*change.base, *change.fields)) or not change.fields
+
+
+class _Merge:
+    """One run. `devices` translates the places of stamps to numbers; None if they are numbers already."""
+
+    def __init__(self, conn: Connection, devices: Sequence[int] | None) -> None:
+        self._conn = conn
+        self._devices = devices
+        rows = conn.execute("SELECT number, id FROM sync_devices").fetchall()
+        self._ids = {number: device_id for number, device_id in rows}
+        self._numbers = {device_id: number for number, device_id in rows}
+        self._merged_projects = dict(conn.execute("SELECT id, into_id FROM sync_merged").fetchall())
+        self._needed = {
+            (table, key) for table, key in conn.execute("SELECT needs_tbl, needs_key FROM sync_waiting")
+        }
+        self._done = Applied()
+        self._moved: set[str] = set()
+        self._touched: dict[str, None] = {}
+        self._inserted_in: dict[str, int] = {}
+
+    def run(self, changes: Sequence[Change]) -> Applied:
+        if not changes:
+            return self._done
+        local = [self._localised(change) for change in changes]
+        self._forget([change for change in local if change.forgotten is not None])
+        with silent(self._conn):
+            # Heads and parents refer in both directions.
+            self._conn.execute("PRAGMA defer_foreign_keys = ON")
+            rest = [change for change in local if change.forgotten is None]
+            rest.sort(key=lambda one: (PLACES.get(one.table, len(ALL)), (one.born or (0, 0))[0]))
+            for change in rest:
+                self._take(change)
+            self._settle_messages()
+        return self._done
+
+    # --- stamps ------------------------------------------------------------------------------------
+
+    def _localised(self, change: Change) -> Change:
+        def time(given: tuple[int, int] | None) -> tuple[int, int] | None:
+            if given is None:
+                return None
+            self._done.latest = max(self._done.latest, given[0])
+            return given[0], given[1] if self._devices is None else self._devices[given[1]]
+
+        fields = {}
+        for name, (at, place, value) in change.fields.items():
+            local = time((at, place))
+            if local is not None:
+                fields[name] = (*local, value)
+        return Change(
+            change.table,
+            change.key,
+            time(change.born),
+            time(change.gone),
+            time(change.forgotten),
+            change.base,
+            fields,
+        )
+
+    def _stamp(self, time: tuple[int, int] | None) -> Stamp | None:
+        return None if time is None else Stamp(time[0], self._ids[time[1]])
+
+    def _marks(self, table: str, key: str) -> Marks:
+        found = {
+            name: Stamp(at, self._ids[by])
+            for name, at, by in self._conn.execute(
+                "SELECT field, at, by FROM sync_stamps WHERE tbl = ? AND key = ?", (table, key)
+            )
+        }
+        born, gone, forgotten = (found.pop(one, None) for one in (BORN, GONE, FORGOTTEN))
+        return Marks(born, gone, forgotten, found)
+
+    def _keep(self, table: str, key: str, name: str, stamp: Stamp) -> None:
+        self._conn.execute(
+            """
+            INSERT INTO sync_stamps (tbl, key, field, at, by, sent) VALUES (?, ?, ?, ?, ?, 0)
+            ON CONFLICT DO UPDATE SET at = excluded.at, by = excluded.by, sent = 0
+            """,
+            (table, key, name, stamp.at, self._numbers[stamp.by]),
+        )
+
+    # --- forgetting --------------------------------------------------------------------------------
+
+    def _forget(self, changes: Sequence[Change]) -> None:
+        """Notes what was forgotten, then erases it with all that was made from it here."""
+        new: dict[str, list[str]] = {}
+        for change in changes:
+            marks = self._marks(change.table, change.key)
+            stamp = self._stamp(change.forgotten)
+            if stamp is None or marks.forgotten is not None:
+                continue
+            self._conn.execute(
+                """
+                UPDATE sync_files SET stale = 1 WHERE number IN (
+                    SELECT sent FROM sync_stamps WHERE tbl = ? AND key = ? AND sent > 0
+                )
+                """,
+                ("messages" if change.table == EMPTIED else change.table, change.key),
+            )
+            self._keep(change.table, change.key, FORGOTTEN, stamp)
+            if change.table != EMPTIED:
+                self._conn.execute(
+                    "DELETE FROM sync_stamps WHERE tbl = ? AND key = ? AND field <> '!'",
+                    (change.table, change.key),
+                )
+                self._conn.execute(
+                    "DELETE FROM sync_waiting WHERE tbl = ? AND key = ?", (change.table, change.key)
+                )
+            new.setdefault(change.table, []).append(change.key)
+            self._done.forgotten += 1
+            self._done.changes += 1
+        if new:
+            erase_forgotten(self._conn, new)
+
+    def _is_forgotten(self, table: str, key: str) -> bool:
+        row = self._conn.execute(
+            "SELECT 1 FROM sync_stamps WHERE tbl = ? AND key = ? AND field = '!'", (table, key)
+        ).fetchone()
+        return row is not None
+
+    def _is_dead(self, table: SyncedTable, values: Mapping[str, Any]) -> bool:
+        """Whether a row belongs to one that was forgotten, directly or through others."""
+        for one in table.refers:
+            value = values.get(one.column)
+            if one.optional or value is None:
+                continue
+            if self._is_forgotten(one.table, str(value)):
+                return True
+            parent = BY_NAME[one.table]
+            if one.table != table.name and any(ref.column in parent.key for ref in parent.refers):
+                own = dict(zip(parent.key, [value], strict=False))
+                if self._is_dead(parent, own):
+                    return True
+        return False
+
+    # --- rows --------------------------------------------------------------------------------------
+
+    def _take(self, change: Change) -> None:
+        """Merges one change, and then those that waited for its row."""
+        todo = [change]
+        while todo:
+            one = todo.pop(0)
+            if self._merge(one) and (one.table, one.key) in self._needed:
+                todo += self._woken(one.table, one.key)
+
+    def _woken(self, table: str, key: str) -> list[Change]:
+        self._needed.discard((table, key))
+        rows = self._conn.execute(
+            "SELECT number, change FROM sync_waiting WHERE needs_tbl = ? AND needs_key = ? ORDER BY number",
+            (table, key),
+        ).fetchall()
+        self._conn.executemany("DELETE FROM sync_waiting WHERE number = ?", [(row[0],) for row in rows])
+        return [msgspec.msgpack.decode(row[1], type=Change) for row in rows]
+
+    def _wait(self, change: Change, needs: str, key: str) -> None:
+        self._conn.execute(
+            "INSERT INTO sync_waiting (tbl, key, needs_tbl, needs_key, change) VALUES (?, ?, ?, ?, ?)",
+            (change.table, change.key, needs, key, msgspec.msgpack.encode(change)),
+        )
+        self._needed.add((needs, key))
+
+    def _merge(self, change: Change) -> bool:
+        """Returns whether the row exists afterwards."""
+        table = BY_NAME.get(change.table)
+        if table is None:
+            self._wait(change, _LATER, change.table)
+            return False
+        if any(name.startswith(_OPTIONAL) for name in change.fields):
+            self._arrived(table, change)
+            return False
+        change = self._known_columns(table, change)
+        known = self._marks(table.name, change.key)
+        there = known.exists and self._exists(table, change.key)
+        if known.exists and not there:
+            # It was deleted with what it belonged to.
+            self._conn.execute(
+                "DELETE FROM sync_stamps WHERE tbl = ? AND key = ? AND field NOT IN ('-', '!')",
+                (table.name, change.key),
+            )
+            known = Marks(None, known.gone)
+        merged = merge(
+            known,
+            RowChange(
+                self._stamp(change.born),
+                self._stamp(change.gone),
+                None,
+                change.base,
+                {
+                    name: (Stamp(at, self._ids[by]), value)
+                    for name, (at, by, value) in change.fields.items()
+                },
+            ),
+        )
+        if merged.marks.forgotten is not None:
+            return False
+        if not merged.marks.exists:
+            self._remove(table, change.key, there, known, merged)
+            return False
+        if not merged.values and merged.marks == known:
+            return there
+        if not self._write(table, change, there, known, merged):
+            return False
+        self._done.changes += 1
+        return True
+
+    def _known_columns(self, table: SyncedTable, change: Change) -> Change:
+        """Returns the change without columns that this program does not know; they wait for a newer one."""
+        columns = {*table.key, *table.columns}
+        unknown = {name: (*(change.born or (0, 0)), value) for name, value in change.base.items()}
+        unknown |= change.fields
+        unknown = {name: value for name, value in unknown.items() if name not in columns}
+        if not unknown:
+            return change
+        self._wait(Change(table.name, change.key, fields=unknown), _LATER, table.name)
+        return Change(
+            table.name,
+            change.key,
+            change.born,
+            change.gone,
+            None,
+            {name: value for name, value in change.base.items() if name in columns},
+            {name: value for name, value in change.fields.items() if name in columns},
+        )
+
+    def _exists(self, table: SyncedTable, key: str) -> bool:
+        where, parameters = sync_log.where_key(table, key)
+        return self._conn.execute(f"SELECT 1 FROM {table.name} AS t WHERE {where}", parameters).fetchone() is not None
+
+    def _remove(self, table: SyncedTable, key: str, there: bool, known: Marks, merged: Merged) -> None:
+        waiting = {name: (at.at, self._numbers[at.by], value) for name, (at, value) in merged.waiting.items()}
+        if there:
+            row = sync_log.read(self._conn, table, key) or {}
+            waiting |= {
+                name: (at.at, self._numbers[at.by], row[name])
+                for name, at in merged.kept.items()
+                if name in row
+            }
+            where, parameters = sync_log.where_key(table, key)
+            self._delete(table, where, parameters, key)
+            self._done.changes += 1
+        if merged.marks != known or not there:
+            self._keep_marks(table.name, key, known, merged.marks)
+        if waiting:
+            self._wait(Change(table.name, key, fields=waiting), table.name, key)
+
+    def _delete(self, table: SyncedTable, where: str, parameters: Sequence[object], key: str) -> None:
+        """Deletes a row that has moved to another room elsewhere, or that was removed there."""
+        if table.name == "sessions":
+            erasure.erase_sessions(self._conn, [key])
+        elif table.name == "documents":
+            document_rows.erase(self._conn, [key])
+        elif table.name == "memories":
+            erasure.take_memories(self._conn, [key])
+        elif table.name == "messages":
+            self._conn.execute("UPDATE sessions SET head_id = NULL WHERE head_id = ?", (key,))
+            self._conn.execute("DELETE FROM messages WHERE id = ?", (key,))
+        elif table.name == "projects":
+            for name in ("sessions", "memories", "documents", "document_folders"):
+                self._conn.execute(f"UPDATE {name} SET project_id = NULL WHERE project_id = ?", (key,))
+            self._conn.execute("DELETE FROM projects WHERE id = ?", (key,))
+        else:
+            self._conn.execute(f"DELETE FROM {table.name} AS t WHERE {where}", parameters)
+
+    def _write(self, table: SyncedTable, change: Change, there: bool, known: Marks, merged: Merged) -> bool:
+        """Writes the columns that are newer; False if the row has to wait, or belongs to what was forgotten."""
+        values = dict(merged.values)
+        row = {**((sync_log.read(self._conn, table, change.key) or {}) if there else {}), **values}
+        self._map_projects(table, values, row)
+        if table.name == "messages":
+            self._place_message(change.key, values, row)
+        if self._is_dead(table, row):
+            return False
+        later: list[tuple[Reference, str]] = []
+        for one in table.refers:
+            value = row.get(one.column)
+            if value is None or (there and one.column not in values):
+                continue
+            if self._refers(table, one, row):
+                continue
+            needs = self._named(one, row)
+            if not one.optional:
+                self._wait(change, one.table, needs)
+                return False
+            values[one.column] = None
+            if not self._is_forgotten(one.table, needs):
+                later.append((one, needs))
+        self._follow_message(table, values, row)
+        named = table.unique is not None and table.unique in values
+        if named and not self._free_name(table, change.key, values, there):
+            # It has become one with another project.
+            return False
+        if there:
+            self._update(table, change.key, values)
+        elif not self._insert(table, {**row, **values}):
+            self._wait(change, _LATER, table.name)
+            return False
+        self._keep_marks(table.name, change.key, known, merged.marks)
+        if named and values[str(table.unique)] != merged.values[str(table.unique)]:
+            self._stamp_as_own(table.name, change.key, str(table.unique))
+        for one, needs in later:
+            self._wait_for_optional(table, change.key, one, needs, row[one.column], merged.marks)
+        self._after(table, change.key, {**row, **values}, merged.values, there)
+        return True
+
+    # --- references --------------------------------------------------------------------------------
+
+    def _named(self, one: Reference, row: Mapping[str, Any]) -> str:
+        if one.within is None:
+            return str(row[one.column])
+        return json.dumps([row[one.within], row[one.column]], separators=(",", ":"))
+
+    def _refers(self, table: SyncedTable, one: Reference, row: Mapping[str, Any]) -> bool:
+        """Whether the row that a column names is here; of a head, whether it is in its session."""
+        parent = BY_NAME[one.table]
+        if table.name == "sessions" and one.column == "head_id":
+            found = self._conn.execute(
+                "SELECT 1 FROM messages WHERE id = ? AND session_id = ?", (row["head_id"], row["id"])
+            ).fetchone()
+            return found is not None
+        return self._exists(parent, self._named(one, row))
+
+    def _wait_for_optional(
+        self, table: SyncedTable, key: str, one: Reference, needs: str, value: object, marks: Marks
+    ) -> None:
+        """Has the value of a column wait for the row that it names, for as long as its stamp stays."""
+        stamp = marks.of(one.column)
+        if stamp is not None:
+            field = {f"{_OPTIONAL}{one.column}": (stamp.at, self._numbers[stamp.by], value)}
+            self._wait(Change(table.name, key, fields=field), one.table, needs)
+
+    def _arrived(self, table: SyncedTable, change: Change) -> bool:
+        """Fills in columns whose rows have come. Returns whether the change was one of these."""
+        ((name, (at, by, value)),) = change.fields.items()
+        column = name.removeprefix(_OPTIONAL)
+        marks = self._marks(table.name, change.key)
+        row = sync_log.read(self._conn, table, change.key)
+        if row is None or not marks.exists or marks.of(column) != Stamp(at, self._ids[by]):
+            return True
+        (one,) = [found for found in table.refers if found.column == column]
+        row[column] = value
+        if self._refers(table, one, row):
+            self._update(table, change.key, {column: value})
+        else:
+            self._wait(change, one.table, self._named(one, row))
+        return True
+
+    def _map_projects(self, table: SyncedTable, values: dict[str, Any], row: dict[str, Any]) -> None:
+        """Replaces a project that has become another one of the same name."""
+        if not any(one.table == "projects" and one.column == "project_id" for one in table.refers):
+            return
+        project = row.get("project_id")
+        seen: set[str] = set()
+        while project in self._merged_projects and project not in seen:
+            seen.add(project)
+            project = self._merged_projects[project]
+        if project != row.get("project_id"):
+            row["project_id"] = values["project_id"] = project
+
+    def _follow_message(self, table: SyncedTable, values: dict[str, Any], row: Mapping[str, Any]) -> None:
+        """What belongs to a message is in its session, also when it has moved to another one here."""
+        if "session_id" not in table.columns or table.name == "messages":
+            return
+        for one in table.refers:
+            if one.table == "messages" and row.get(one.column) is not None:
+                found = self._conn.execute(
+                    "SELECT session_id FROM messages WHERE id = ?", (row[one.column],)
+                ).fetchone()
+                if found is not None and found[0] != row.get("session_id"):
+                    values["session_id"] = found[0]
+
+    # --- messages ----------------------------------------------------------------------------------
+
+    def _place_message(self, key: str, values: dict[str, Any], row: dict[str, Any]) -> None:
+        """A message is in the session of its parent; of a forgotten one, only its place is left."""
+        if row.get("parent_id") is not None:
+            found = self._conn.execute(
+                "SELECT session_id FROM messages WHERE id = ?", (row["parent_id"],)
+            ).fetchone()
+            if found is not None and found[0] != row["session_id"]:
+                row["session_id"] = values["session_id"] = found[0]
+        if self._is_forgotten(EMPTIED, key):
+            for name, empty in (("content", ""), ("meta", "{}")):
+                row[name] = empty
+                values[name] = empty
+
+    def _settle_messages(self) -> None:
+        """Moves what belongs to messages that changed their session, and counts the messages of sessions."""
+        listed = "(SELECT value FROM json_each(?))"
+        if self._moved:
+            rows = self._conn.execute(
+                f"""
+                WITH RECURSIVE moved (id, session_id, depth) AS (
+                    SELECT id, session_id, 0 FROM messages WHERE id IN {listed}
+                    UNION
+                    SELECT m.id, moved.session_id, moved.depth + 1
+                    FROM moved JOIN messages AS m ON m.parent_id = moved.id WHERE moved.depth < 100000
+                )
+                SELECT id, session_id, max(depth) FROM moved GROUP BY id ORDER BY max(depth)
+                """,
+                (json.dumps(sorted(self._moved)),),
+            ).fetchall()
+            for message_id, session_id, _ in rows:
+                self._resettle(message_id, session_id)
+        if self._touched:
+            self._conn.execute(
+                f"""
+                UPDATE sessions SET message_count =
+                    (SELECT count(*) FROM messages WHERE session_id = sessions.id)
+                WHERE id IN {listed}
+                """,
+                (json.dumps(sorted(self._touched)),),
+            )
+        for session_id in self._inserted_in:
+            self._count_as_learned(session_id)
+
+    def _resettle(self, message_id: str, session_id: str) -> None:
+        """Puts a message into its parent's session and behind its parent, with all that belongs to it."""
+        own, seq, status, parent = self._conn.execute(
+            "SELECT session_id, seq, status, parent_id FROM messages WHERE id = ?", (message_id,)
+        ).fetchone()
+        up = self._conn.execute("SELECT seq, session_id FROM messages WHERE id = ?", (parent,)).fetchone()
+        session_id = session_id if up is None else up[1]
+        if own != session_id:
+            self._touched |= {own: None, session_id: None}
+            self._conn.execute(
+                "UPDATE messages SET session_id = ? WHERE id = ?", (session_id, message_id)
+            )
+        if up is not None and up[0] >= seq:
+            # The full-text indexes know a message by its number: it leaves them meanwhile.
+            self._conn.execute("UPDATE messages SET status = 'streaming' WHERE id = ?", (message_id,))
+            self._conn.execute(
+                "UPDATE messages SET seq = (SELECT max(seq) + 1 FROM messages) WHERE id = ?", (message_id,)
+            )
+            self._conn.execute("UPDATE messages SET status = ? WHERE id = ?", (status, message_id))
+        self._conn.execute(
+            "UPDATE sessions SET head_id = NULL WHERE head_id = ? AND id <> ?", (message_id, session_id)
+        )
+        for table, column in _OF_MESSAGES:
+            self._conn.execute(
+                f"UPDATE {table} SET session_id = ? WHERE {column} = ? AND session_id <> ?",
+                (session_id, message_id, session_id),
+            )
+        merging.move_vectors(self._conn, session_id, "kind = 'message' AND owner_id = ?", message_id)
+
+    def _count_as_learned(self, session_id: str) -> None:
+        """Learns nothing from messages of other devices, which do that themselves, unless messages of this
+        one before them are still to be learned from."""
+        self._conn.execute(
+            """
+            INSERT INTO learned (session_id, seq)
+            SELECT ?1, max(seq) FROM messages WHERE session_id = ?1
+            HAVING max(seq) IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM messages AS m JOIN sync_stamps AS s
+                    ON s.tbl = 'messages' AND s.key = m.id AND s.field = '' AND s.sent IS NOT 0
+                WHERE m.session_id = ?1
+                    AND m.seq > coalesce((SELECT seq FROM learned WHERE session_id = ?1), 0)
+            )
+            ON CONFLICT DO UPDATE SET seq = max(seq, excluded.seq)
+            """,
+            (session_id,),
+        )
+
+    # --- names -------------------------------------------------------------------------------------
+
+    def _free_name(self, table: SyncedTable, key: str, values: dict[str, Any], there: bool) -> bool:
+        """Makes sure that no other row has the name. Returns False if the row became one with another.
+
+        Every device comes to the same result: of two projects the older one stays, with what belongs to both;
+        of other things the younger one gets another name.
+        """
+        column = str(table.unique)
+        found = self._conn.execute(
+            f'SELECT id FROM {table.name} WHERE "{column}" = ? AND id <> ?', (values[column], key)
+        ).fetchone()
+        if found is None:
+            return True
+        other = str(found[0])
+        if table.name == "projects":
+            if other < key:
+                self._become(key, other)
+                return False
+            self._become(other, key)
+            return True
+        if key < other:
+            self._conn.execute("UPDATE sync_state SET capturing = 1")
+            free = self._unused(table, str(values[column]))
+            self._conn.execute(f'UPDATE {table.name} SET "{column}" = ? WHERE id = ?', (free, other))
+            self._conn.execute("UPDATE sync_state SET capturing = 0")
+        else:
+            values[column] = self._unused(table, str(values[column]))
+        return True
+
+    def _unused(self, table: SyncedTable, name: str) -> str:
+        number = 2
+        while self._conn.execute(
+            f'SELECT 1 FROM {table.name} WHERE "{table.unique}" = ?', (f"{name} ({number})",)
+        ).fetchone():
+            number += 1
+        return f"{name} ({number})"
+
+    def _become(self, loser: str, winner: str) -> None:
+        """Makes a project another one of the same name, as a change of this device."""
+        self._conn.execute("UPDATE sync_state SET capturing = 1, leaving = 1")
+        for name in ("sessions", "memories", "documents", "document_folders"):
+            self._conn.execute(
+                f"UPDATE {name} SET project_id = ? WHERE project_id = ?", (winner, loser)
+            )
+        self._conn.execute("DELETE FROM projects WHERE id = ?", (loser,))
+        self._conn.execute(
+            """
+            INSERT INTO sync_merged (id, into_id) VALUES (?, ?)
+            ON CONFLICT DO UPDATE SET into_id = excluded.into_id
+            """,
+            (loser, winner),
+        )
+        self._conn.execute("UPDATE sync_state SET capturing = 0, leaving = 0")
+        self._merged_projects[loser] = winner
+
+    def _stamp_as_own(self, table: str, key: str, column: str) -> None:
+        self._conn.execute(
+            """
+            INSERT INTO sync_stamps (tbl, key, field, at, by, sent)
+            SELECT ?1, ?2, ?3, max(sync_at(), coalesce(
+                (SELECT max(at) + 1 FROM sync_stamps WHERE tbl = ?1 AND key = ?2 AND field IN ('', ?3)), 0
+            )), own, NULL FROM sync_state WHERE 1
+            ON CONFLICT DO UPDATE SET at = excluded.at, by = excluded.by, sent = NULL
+            """,
+            (table, key, column),
+        )
+
+    # --- writing -----------------------------------------------------------------------------------
+
+    def _insert(self, table: SyncedTable, row: Mapping[str, Any]) -> bool:
+        names = ", ".join(f'"{name}"' for name in row)
+        marks = ", ".join("?" for _ in row)
+        try:
+            self._conn.execute(
+                f"INSERT INTO {table.name} ({names}) VALUES ({marks})", tuple(row.values())
+            )
+        except IntegrityError:
+            # A value that this program does not know: a newer one does.
+            return False
+        return True
+
+    def _update(self, table: SyncedTable, key: str, values: Mapping[str, Any]) -> None:
+        changed = {name: value for name, value in values.items() if name not in table.key}
+        if not changed:
+            return
+        where, parameters = sync_log.where_key(table, key)
+        names = ", ".join(f'"{name}" = ?' for name in changed)
+        self._conn.execute(
+            f"UPDATE {table.name} AS t SET {names} WHERE {where}", (*changed.values(), *parameters)
+        )
+
+    def _keep_marks(self, table: str, key: str, known: Marks, marks: Marks) -> None:
+        for name, before, after in (
+            (BORN, known.born, marks.born),
+            (GONE, known.gone, marks.gone),
+        ):
+            if after is not None and after != before:
+                self._keep(table, key, name, after)
+        for name, stamp in marks.fields.items():
+            if known.fields.get(name) != stamp:
+                self._keep(table, key, name, stamp)
+        for name in known.fields:
+            if name not in marks.fields:
+                self._conn.execute(
+                    "DELETE FROM sync_stamps WHERE tbl = ? AND key = ? AND field = ?", (table, key, name)
+                )
+
+    def _after(
+        self,
+        table: SyncedTable,
+        key: str,
+        row: Mapping[str, Any],
+        changed: Mapping[str, Any],
+        there: bool,
+    ) -> None:
+        """What follows from a row that was written."""
+        if table.name == "messages":
+            if there and not {"session_id", "parent_id"}.isdisjoint(changed):
+                self._moved.add(key)
+                self._touched[str(row["session_id"])] = None
+            elif not there:
+                self._inserted_in[str(row["session_id"])] = 1
+            if there and "content" in changed:
+                self._drop_vectors("message", key)
+        elif table.name == "summaries" and there and "text" in changed:
+            self._drop_vectors("summary", key)
+        elif table.name == "memories" and there and not {"text", "subject"}.isdisjoint(changed):
+            self._drop_vectors("memory", key)
+        elif table.name == "sync_merged":
+            loser, winner = str(row["id"]), str(row["into_id"])
+            self._merged_projects[loser] = winner
+            if self._exists(BY_NAME["projects"], loser):
+                self._become(loser, winner)
+        elif table.name == "sync_settings":
+            self._done.settings[str(row["name"])] = str(row["value"])
+
+    def _drop_vectors(self, kind: str, key: str) -> None:
+        self._conn.execute("DELETE FROM vectors WHERE kind = ? AND owner_id = ?", (kind, key))
