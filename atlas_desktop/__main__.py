@@ -103,6 +103,7 @@ COMMANDS = {
     "insights": ("insights", N_("show your statistics, computed locally")),
     "export": ("exporting", N_("export conversations")),
     "import": ("importing", N_("import conversations from files")),
+    "sync": ("sync", N_("keep the same memory on several computers")),
     "models": ("models", N_("download, import, choose and measure models")),
     "jobs": ("jobs", N_("manage background work")),
     "vault": ("vault", N_("manage keys, recovery, integrity")),

@@ -34,6 +34,8 @@ class SyncStore:
         keys: KeySet,
         signing: tuple[bytes, bytes],
         sealing: tuple[bytes, bytes],
+        *,
+        device_id: str,
     ) -> int:
         """Makes the room a device of a folder, with all that is in it to say; returns how many rows that is.
 
@@ -43,7 +45,7 @@ class SyncStore:
         def work(conn: Connection) -> int:
             if sync_log.state(conn) is not None:
                 raise AlreadySynced
-            sync_log.begin(conn, folder, name, place, keys, signing, sealing)
+            sync_log.begin(conn, folder, device_id, name, place, keys, signing, sealing)
             sync_capture.define(conn, HybridClock(self._clock), keys.naming)
             return sync_log.stamp_everything(conn, self._clock.now())
 
@@ -69,10 +71,10 @@ class SyncStore:
         await self._database.connected(sync_capture.uninstall)
 
     async def renew(
-        self, place: str, signing: tuple[bytes, bytes], sealing: tuple[bytes, bytes]
+        self, device_id: str, place: str, signing: tuple[bytes, bytes], sealing: tuple[bytes, bytes]
     ) -> None:
         """Makes the room a new device: the one that it was has gone on elsewhere."""
-        await self._database.write(lambda conn: sync_log.renew(conn, place, signing, sealing))
+        await self._database.write(lambda conn: sync_log.renew(conn, device_id, place, signing, sealing))
 
     async def set_state(self, **changes: object) -> None:
         await self._database.write(lambda conn: sync_log.set_state(conn, **changes))

@@ -142,7 +142,7 @@ class Exchange:
         gone_on = head is not None and head.device == state.own.id and head.revision > state.revision
         if gone_on or (data is not None and self._is_own_segment(data, state)):
             new = await asyncio.to_thread(self._folder.make_place)
-            await self._store.renew(new, keys.signing_pair(), keys.sealing_pair())
+            await self._store.renew(keys.new_device_id(), new, keys.signing_pair(), keys.sealing_pair())
             self._report.new_identity = True
             return await self._state()
         await self._look_at_own(state, mine)
@@ -200,7 +200,7 @@ class Exchange:
 
     async def _receive(self, state: SyncState, listing: Listing) -> None:
         others = {name: files for name, files in listing.places.items() if name != state.own.place}
-        state = await self._rotate(state, others)
+        state = await self._rotate(state, listing.places)
         places = []
         for name, files in others.items():
             place = await self._place(state, name, files)

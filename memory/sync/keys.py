@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import secrets
+import uuid
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -58,6 +59,11 @@ def decrypt(key: bytes, salt: bytes, content: bytes, about: bytes) -> bytes | No
         return AESGCM(derived(key, salt, b"file")).decrypt(_NONCE, content, about)
     except InvalidTag:
         return None
+
+
+def new_device_id() -> str:
+    """Returns a random id (UUIDv4): it tells nothing about when the device joined."""
+    return str(uuid.uuid4())
 
 
 # --- devices ---------------------------------------------------------------------------------------

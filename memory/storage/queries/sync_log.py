@@ -11,7 +11,6 @@ import msgspec
 from memory.clock import micros, moment
 from memory.storage.connection import Connection
 from memory.storage.sync_capture import BORN, FORGOTTEN, GONE, key_of
-from memory.storage.values import new_id
 from memory.sync.entities import Device, Mark, Outgoing, OwnFile, SyncState
 from memory.sync.records import Change, KeySet
 from memory.sync.tables import ALL, BY_NAME, SyncedTable
@@ -52,6 +51,7 @@ def state(conn: Connection) -> SyncState | None:
 def begin(
     conn: Connection,
     folder: str,
+    device_id: str,
     name: str,
     place: str,
     keys: KeySet,
@@ -60,7 +60,7 @@ def begin(
 ) -> int:
     """Makes this room a device of a folder; `signing` and `sealing` are pairs of private and public keys.
     Returns the number of the device."""
-    number = new_device(conn, new_id(), name)
+    number = new_device(conn, device_id, name)
     conn.execute(
         "UPDATE sync_devices SET place = ?, signing = ?, sealing = ? WHERE number = ?",
         (place, signing[1], sealing[1], number),
@@ -93,7 +93,7 @@ def end(conn: Connection) -> None:
         conn.execute(f"DELETE FROM {table}")
 
 
-def renew(conn: Connection, place: str, signing: tuple[bytes, bytes], sealing: tuple[bytes, bytes]) -> Device:
+def renew(conn: Connection, device_id: str, place: str, signing: tuple[bytes, bytes], sealing: tuple[bytes, bytes]) -> Device:
     """Makes this room a new device, and the present one another device whose files are known so far.
 
     For a room that was restored or copied: its device has gone on elsewhere.
@@ -101,7 +101,7 @@ def renew(conn: Connection, place: str, signing: tuple[bytes, bytes], sealing: t
     old = state(conn)
     if old is None:
         raise ValueError("not synced")
-    number = new_device(conn, new_id(), old.own.name)
+    number = new_device(conn, device_id, old.own.name)
     conn.execute(
         "UPDATE sync_devices SET place = ?, signing = ?, sealing = ? WHERE number = ?",
         (place, signing[1], sealing[1], number),

@@ -53,6 +53,7 @@ class TestFolder:
             self.keys,
             keys.signing_pair(),
             keys.sealing_pair(),
+            device_id=keys.new_device_id(),
         )
 
 
