@@ -181,8 +181,8 @@ class SyncStore:
         return done
 
     async def retry(self) -> sync_merge.Applied:
-        """Merges what an older version of this program did not know."""
-        if not await self._database.read(sync_log.waits_for_program):
+        """Merges what waited for rows that are here now, or for a newer version of this program."""
+        if not await self._database.read(sync_log.waiting):
             return sync_merge.Applied()
         return await self._database.write(sync_merge.retry)
 

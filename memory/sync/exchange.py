@@ -104,7 +104,9 @@ class Exchange:
         self._tell_foreign(listing)
         state = await self._recover(state, listing)
         self._settings |= (await self._store.retry()).settings
-        await self._receive(state, listing)
+        # First: what follows from other devices' changes must not hide what was said here.
+        await self._send()
+        await self._receive(await self._state(), listing)
         await self._send()
         await self._tidy()
         return self._report
@@ -138,8 +140,8 @@ class Exchange:
                 await self._note_written(state, following, data, opened)
                 return await self._state()
         raw = await asyncio.to_thread(self._folder.read, place, head_name(key, place))
-        head = self._read_head(raw, state.keys.keys) if raw is not None else None
-        gone_on = head is not None and head.device == state.own.id and head.revision > state.revision
+        head = self._read_head(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
+        gone_on = isinstance(head, Head) and head.device == state.own.id and head.revision > state.revision
         if gone_on or (data is not None and self._is_own_segment(data, state)):
             new = await asyncio.to_thread(self._folder.make_place)
             await self._store.renew(keys.new_device_id(), new, keys.signing_pair(), keys.sealing_pair())

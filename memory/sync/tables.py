@@ -63,7 +63,7 @@ ALL: tuple[SyncedTable, ...] = (
         (Reference("personas", "persona_id", optional=True),),
         lasting=True, unique="name", changed_at="created_at",
     ),
-    SyncedTable("sync_merged", ("id",), ("into_id",), (Reference("projects", "into_id"),)),
+    SyncedTable("sync_merged", ("id",), ("into_id",)),
     SyncedTable(
         "sessions", ("id",),
         _words(

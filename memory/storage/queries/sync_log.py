@@ -244,7 +244,9 @@ def _change(
     if name not in BY_NAME:
         return change
     table = BY_NAME[name]
-    row = read(conn, table, key) if any(field not in (GONE, FORGOTTEN) for field in said) else None
+    row = None
+    if any(field not in (GONE, FORGOTTEN) for field in said):
+        row = read(conn, table, key) or _set_aside(conn, name, key)
     if row is None:
         return change if change.gone or change.forgotten else None
     if BORN in said:
@@ -259,6 +261,16 @@ def _change(
         field: (*at, row[field]) for field, at in said.items() if field not in _MARKS and field in row
     }
     return change
+
+
+def _set_aside(conn: Connection, name: str, key: str) -> dict[str, Any] | None:
+    """Returns a row that waits for the one that it belongs to."""
+    rows = conn.execute("SELECT change FROM sync_waiting WHERE tbl = ? AND key = ?", (name, key))
+    for (packed,) in rows:
+        change = msgspec.msgpack.decode(packed, type=Change)
+        if change.born is not None:
+            return change.base
+    return None
 
 
 def read(conn: Connection, table: SyncedTable, key: str) -> dict[str, Any] | None:
@@ -360,12 +372,6 @@ def unheard_forgettings(conn: Connection, number: int) -> int:
 def waiting(conn: Connection) -> int:
     (count,) = conn.execute("SELECT count(*) FROM sync_waiting").fetchone()
     return int(count)
-
-
-def waits_for_program(conn: Connection) -> bool:
-    """Whether something waits for a version of this program that knows its table or column."""
-    row = conn.execute("SELECT 1 FROM sync_waiting WHERE needs_tbl = 'zz' LIMIT 1").fetchone()
-    return row is not None
 
 
 def settings(conn: Connection) -> dict[str, str]:

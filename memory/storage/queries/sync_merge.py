@@ -18,7 +18,7 @@ from memory.storage.connection import Connection
 from memory.storage.queries import erasure, merging, sync_log
 from memory.storage.queries import documents as document_rows
 from memory.storage.queries.sync_erase import erase_forgotten
-from memory.storage.sync_capture import BORN, FORGOTTEN, GONE, silent
+from memory.storage.sync_capture import BORN, FORGOTTEN, GONE, key_of, silent
 from memory.sync.clock import Stamp
 from memory.sync.merging import Marks, Merged, RowChange, merge
 from memory.sync.records import Change
@@ -59,12 +59,21 @@ def apply(conn: Connection, changes: Sequence[Change], devices: Sequence[int]) -
 
 
 def retry(conn: Connection) -> Applied:
-    """Merges what waits for a table or column that an older version of this program did not know."""
-    rows = conn.execute("SELECT number, change FROM sync_waiting WHERE needs_tbl = ?", (_LATER,)).fetchall()
-    known = [(number, msgspec.msgpack.decode(change, type=Change)) for number, change in rows]
-    ready = [(number, change) for number, change in known if _readable(change)]
+    """Merges what waits for rows that have come otherwise than by sync (moved back from another room), or for a
+    table or column that an older version of this program did not know."""
+    rows = conn.execute("SELECT number, needs_tbl, needs_key, change FROM sync_waiting ORDER BY number").fetchall()
+    ready = []
+    for number, table, key, packed in rows:
+        change = msgspec.msgpack.decode(packed, type=Change)
+        if _readable(change) if table == _LATER else _is_there(conn, BY_NAME[table], key):
+            ready.append((number, change))
     conn.executemany("DELETE FROM sync_waiting WHERE number = ?", [(number,) for number, _ in ready])
     return _Merge(conn, None).run([change for _, change in ready])
+
+
+def _is_there(conn: Connection, table: SyncedTable, key: str) -> bool:
+    where, parameters = sync_log.where_key(table, key)
+    return conn.execute(f"SELECT 1 FROM {table.name} AS t WHERE {where}", parameters).fetchone() is not None
 
 
 def _readable(change: Change) -> bool:
@@ -81,6 +90,7 @@ class _Merge:
     def __init__(self, conn: Connection, devices: Sequence[int] | None) -> None:
         self._conn = conn
         self._devices = devices
+        (self._own,) = conn.execute("SELECT own FROM sync_state").fetchone()
         rows = conn.execute("SELECT number, id FROM sync_devices").fetchall()
         self._ids = {number: device_id for number, device_id in rows}
         self._numbers = {device_id: number for number, device_id in rows}
@@ -102,8 +112,12 @@ class _Merge:
             # Heads and parents refer in both directions.
             self._conn.execute("PRAGMA defer_foreign_keys = ON")
             rest = [change for change in local if change.forgotten is None]
+            # What is removed goes before what it belonged to.
+            gone = [one for one in rest if one.gone is not None and one.born is None]
+            gone.sort(key=lambda one: -PLACES.get(one.table, len(ALL)))
+            rest = [one for one in rest if one.gone is None or one.born is not None]
             rest.sort(key=lambda one: (PLACES.get(one.table, len(ALL)), (one.born or (0, 0))[0]))
-            for change in rest:
+            for change in [*gone, *rest]:
                 self._take(change)
             self._settle_messages()
         return self._done
@@ -146,12 +160,14 @@ class _Merge:
         return Marks(born, gone, forgotten, found)
 
     def _keep(self, table: str, key: str, name: str, stamp: Stamp) -> None:
+        by = self._numbers[stamp.by]
+        # What this device itself has said may not have been sent before it had to wait.
         self._conn.execute(
             """
-            INSERT INTO sync_stamps (tbl, key, field, at, by, sent) VALUES (?, ?, ?, ?, ?, 0)
-            ON CONFLICT DO UPDATE SET at = excluded.at, by = excluded.by, sent = 0
+            INSERT INTO sync_stamps (tbl, key, field, at, by, sent) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET at = excluded.at, by = excluded.by, sent = excluded.sent
             """,
-            (table, key, name, stamp.at, self._numbers[stamp.by]),
+            (table, key, name, stamp.at, by, None if by == self._own else 0),
         )
 
     # --- forgetting --------------------------------------------------------------------------------
@@ -217,12 +233,20 @@ class _Merge:
             one = todo.pop(0)
             if self._merge(one) and (one.table, one.key) in self._needed:
                 todo += self._woken(one.table, one.key)
+            if one.table in ("projects", "sync_merged") and one.key in self._merged_projects:
+                # What names a project that became another one does not wait for it.
+                todo += self._woken("projects", one.key, own=False)
 
-    def _woken(self, table: str, key: str) -> list[Change]:
-        self._needed.discard((table, key))
+    def _woken(self, table: str, key: str, *, own: bool = True) -> list[Change]:
+        """Takes out what waits for a row; without changes of the row itself unless `own`."""
+        if own:
+            self._needed.discard((table, key))
         rows = self._conn.execute(
-            "SELECT number, change FROM sync_waiting WHERE needs_tbl = ? AND needs_key = ? ORDER BY number",
-            (table, key),
+            """
+            SELECT number, change FROM sync_waiting
+            WHERE needs_tbl = ?1 AND needs_key = ?2 AND (?3 OR tbl <> ?1) ORDER BY number
+            """,
+            (table, key, own),
         ).fetchall()
         self._conn.executemany("DELETE FROM sync_waiting WHERE number = ?", [(row[0],) for row in rows])
         return [msgspec.msgpack.decode(row[1], type=Change) for row in rows]
@@ -298,8 +322,7 @@ class _Merge:
         )
 
     def _exists(self, table: SyncedTable, key: str) -> bool:
-        where, parameters = sync_log.where_key(table, key)
-        return self._conn.execute(f"SELECT 1 FROM {table.name} AS t WHERE {where}", parameters).fetchone() is not None
+        return _is_there(self._conn, table, key)
 
     def _remove(self, table: SyncedTable, key: str, there: bool, known: Marks, merged: Merged) -> None:
         waiting = {name: (at.at, self._numbers[at.by], value) for name, (at, value) in merged.waiting.items()}
@@ -310,28 +333,83 @@ class _Merge:
                 for name, at in merged.kept.items()
                 if name in row
             }
-            where, parameters = sync_log.where_key(table, key)
-            self._delete(table, where, parameters, key)
+            self._set_aside(table, key)
+            self._delete(table, key)
             self._done.changes += 1
         if merged.marks != known or not there:
             self._keep_marks(table.name, key, known, merged.marks)
         if waiting:
             self._wait(Change(table.name, key, fields=waiting), table.name, key)
 
-    def _delete(self, table: SyncedTable, where: str, parameters: Sequence[object], key: str) -> None:
+    def _set_aside(self, table: SyncedTable, key: str) -> None:
+        """Has rows wait that belong to one that is removed, and of which the device that removed it did not know.
+
+        They come back with it; what that device did know of, it has removed or takes along itself.
+        """
+        for child in ALL:
+            for one in child.refers:
+                if one.table != table.name:
+                    continue
+                if one.optional:
+                    self._empty(child, one, key)
+                    continue
+                column = one.within or one.column
+                wanted = json.loads(key)[0] if one.within else key
+                rows = self._conn.execute(
+                    f'SELECT {key_of(child, "t")} FROM {child.name} AS t WHERE t."{column}" = ?', (wanted,)
+                ).fetchall()
+                for (own,) in rows:
+                    self._set_aside(child, own)
+                    kept = self._whole(child, own)
+                    if kept is not None:
+                        self._wait(kept, table.name, key)
+                    if child.name == "messages":
+                        self._delete(child, own)
+
+    def _empty(self, table: SyncedTable, one: Reference, needs: str, where: str = "1") -> None:
+        """Empties an optional column that names a row which is removed; its value comes back with that row."""
+        rows = self._conn.execute(
+            f'SELECT {key_of(table, "t")} FROM {table.name} AS t WHERE t."{one.column}" = ? AND {where}', (needs,)
+        ).fetchall()
+        for (key,) in rows:
+            self._wait_for_optional(table, key, one, needs, needs, self._marks(table.name, key))
+            self._update(table, key, {one.column: None})
+
+    def _whole(self, table: SyncedTable, key: str) -> Change | None:
+        """Returns all that is known of a row."""
+        row = sync_log.read(self._conn, table, key)
+        marks = self._marks(table.name, key)
+        if row is None or marks.born is None:
+            return None
+        return Change(
+            table.name,
+            key,
+            (marks.born.at, self._numbers[marks.born.by]),
+            base=row,
+            fields={
+                name: (at.at, self._numbers[at.by], row[name]) for name, at in marks.fields.items() if name in row
+            },
+        )
+
+    def _delete(self, table: SyncedTable, key: str) -> None:
         """Deletes a row that has moved to another room elsewhere, or that was removed there."""
+        where, parameters = sync_log.where_key(table, key)
         if table.name == "sessions":
+            # Without its note, what was merged into it is not erased with it: each session is removed by itself.
+            self._conn.execute("UPDATE sync_state SET capturing = 1")
+            merging.drop_note(self._conn, [key, *merging.merged_into(self._conn, [key])])
+            self._conn.execute("UPDATE sync_state SET capturing = 0")
             erasure.erase_sessions(self._conn, [key])
         elif table.name == "documents":
             document_rows.erase(self._conn, [key])
         elif table.name == "memories":
             erasure.take_memories(self._conn, [key])
         elif table.name == "messages":
-            self._conn.execute("UPDATE sessions SET head_id = NULL WHERE head_id = ?", (key,))
             self._conn.execute("DELETE FROM messages WHERE id = ?", (key,))
         elif table.name == "projects":
-            for name in ("sessions", "memories", "documents", "document_folders"):
-                self._conn.execute(f"UPDATE {name} SET project_id = NULL WHERE project_id = ?", (key,))
+            self._conn.execute(
+                "UPDATE document_folders SET project_id = NULL WHERE project_id = ?", (key,)
+            )
             self._conn.execute("DELETE FROM projects WHERE id = ?", (key,))
         else:
             self._conn.execute(f"DELETE FROM {table.name} AS t WHERE {where}", parameters)
@@ -340,7 +418,7 @@ class _Merge:
         """Writes the columns that are newer; False if the row has to wait, or belongs to what was forgotten."""
         values = dict(merged.values)
         row = {**((sync_log.read(self._conn, table, change.key) or {}) if there else {}), **values}
-        self._map_projects(table, values, row)
+        mapped = self._map_projects(table, values, row)
         if table.name == "messages":
             self._place_message(change.key, values, row)
         if self._is_dead(table, row):
@@ -362,7 +440,10 @@ class _Merge:
         self._follow_message(table, values, row)
         named = table.unique is not None and table.unique in values
         if named and not self._free_name(table, change.key, values, there):
-            # It has become one with another project.
+            # It has become one with another project, and is removed on every device.
+            if not there:
+                self._keep_marks(table.name, change.key, known, Marks(merged.marks.born))
+                self._stamp_as_own(table.name, change.key, GONE)
             return False
         if there:
             self._update(table, change.key, values)
@@ -372,6 +453,9 @@ class _Merge:
         self._keep_marks(table.name, change.key, known, merged.marks)
         if named and values[str(table.unique)] != merged.values[str(table.unique)]:
             self._stamp_as_own(table.name, change.key, str(table.unique))
+        if mapped and values["project_id"] is not None:
+            # As a change of this device, so that every device comes to the same.
+            self._stamp_as_own(table.name, change.key, "project_id")
         for one, needs in later:
             self._wait_for_optional(table, change.key, one, needs, row[one.column], merged.marks)
         self._after(table, change.key, {**row, **values}, merged.values, there)
@@ -412,24 +496,32 @@ class _Merge:
         if row is None or not marks.exists or marks.of(column) != Stamp(at, self._ids[by]):
             return True
         (one,) = [found for found in table.refers if found.column == column]
-        row[column] = value
-        if self._refers(table, one, row):
-            self._update(table, change.key, {column: value})
-        else:
+        row[column] = self._project_now(value) if one.table == "projects" else value
+        if not self._refers(table, one, row):
             self._wait(change, one.table, self._named(one, row))
+            return True
+        self._update(table, change.key, {column: row[column]})
+        if row[column] != value:
+            self._stamp_as_own(table.name, change.key, column)
         return True
 
-    def _map_projects(self, table: SyncedTable, values: dict[str, Any], row: dict[str, Any]) -> None:
-        """Replaces a project that has become another one of the same name."""
-        if not any(one.table == "projects" and one.column == "project_id" for one in table.refers):
-            return
-        project = row.get("project_id")
+    def _project_now(self, project: Any) -> Any:
+        """Returns the project that a project has become."""
         seen: set[str] = set()
         while project in self._merged_projects and project not in seen:
             seen.add(project)
             project = self._merged_projects[project]
-        if project != row.get("project_id"):
-            row["project_id"] = values["project_id"] = project
+        return project
+
+    def _map_projects(self, table: SyncedTable, values: dict[str, Any], row: dict[str, Any]) -> bool:
+        """Replaces a project that has become another one of the same name; whether it did."""
+        if "project_id" not in values or not any(one.table == "projects" for one in table.refers):
+            return False
+        project = self._project_now(row["project_id"])
+        if project == row["project_id"]:
+            return False
+        row["project_id"] = values["project_id"] = project
+        return True
 
     def _follow_message(self, table: SyncedTable, values: dict[str, Any], row: Mapping[str, Any]) -> None:
         """What belongs to a message is in its session, also when it has moved to another one here."""
@@ -507,9 +599,9 @@ class _Merge:
                 "UPDATE messages SET seq = (SELECT max(seq) + 1 FROM messages) WHERE id = ?", (message_id,)
             )
             self._conn.execute("UPDATE messages SET status = ? WHERE id = ?", (status, message_id))
-        self._conn.execute(
-            "UPDATE sessions SET head_id = NULL WHERE head_id = ? AND id <> ?", (message_id, session_id)
-        )
+        sessions = BY_NAME["sessions"]
+        (head,) = [one for one in sessions.refers if one.column == "head_id"]
+        self._empty(sessions, head, message_id, f"t.id <> '{session_id}'")
         for table, column in _OF_MESSAGES:
             self._conn.execute(
                 f"UPDATE {table} SET session_id = ? WHERE {column} = ? AND session_id <> ?",
@@ -667,7 +759,8 @@ class _Merge:
         elif table.name == "sync_merged":
             loser, winner = str(row["id"]), str(row["into_id"])
             self._merged_projects[loser] = winner
-            if self._exists(BY_NAME["projects"], loser):
+            projects = BY_NAME["projects"]
+            if self._exists(projects, loser) and self._exists(projects, winner):
                 self._become(loser, winner)
         elif table.name == "sync_settings":
             self._done.settings[str(row["name"])] = str(row["value"])
