@@ -425,7 +425,9 @@ ERRORS = {
     ),
     "sync_folder_in_home": ErrorText(
         N_("This folder cannot be used for sync"),
-        what=N_("It is in the home folder of Atlas, or contains that. Your rooms must not be copied that way."),
+        what=N_(
+            "It is in the home folder of Atlas, or contains that. Your rooms must not be copied that way."
+        ),
         next_step=N_("Choose a folder outside, one that your copying tool keeps."),
     ),
     "sync_code_mistyped": ErrorText(
@@ -437,8 +439,8 @@ ERRORS = {
         N_("No invitation for this code"),
         what=N_("The folder contains no invitation that this code opens. No changes were made."),
         next_step=N_(
-            "Wait until the folder is copied completely. A code is valid for an hour: `atlas sync invite` on the "
-            "other device makes a new one."
+            "Wait until the folder is copied completely. A code is valid for an hour: `atlas sync invite` on "
+            "the other device makes a new one."
         ),
     ),
     "invitation_expired": ErrorText(
@@ -466,7 +468,7 @@ ERRORS = {
     ),
     "sync_device_removed": ErrorText(
         N_("This device was removed"),
-        what=N_("Another device has removed this one from the folder and changed the keys. All that is here stays."),
+        what=N_("Another device has removed this one and changed the keys. All that is here stays."),
         next_step=N_("`atlas sync leave` ends sync here; with a new code you can join again."),
     ),
     "sync_paused": ErrorText(

@@ -840,7 +840,9 @@ def sync_report(value: "SyncReport") -> dict[str, Any]:
         "sent": {"changes": value.sent_changes, "bytes": value.sent_bytes},
         "received": {"changes": value.received_changes, "bytes": value.received_bytes},
         "forgotten": value.forgotten,
-        "problems": [{"file": one.file, "code": one.why.value, "why": why_text(one)} for one in value.problems],
+        "problems": [
+            {"file": one.file, "code": one.why.value, "why": why_text(one)} for one in value.problems
+        ],
     }
 
 
@@ -878,6 +880,8 @@ def sync_code(code: str) -> str:
             "",
             f"    {code}",
             "",
-            _("There: `atlas sync join FOLDER`, or Settings, Sync. Whoever has the code and the folder can join."),
+            _(
+                "There: `atlas sync join FOLDER`, or `/sync`, then j. Who has the code and the folder can join."
+            ),
         )
     )

@@ -33,7 +33,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
     parser = add("join", join, _("join the devices of a folder"))
     parser.add_argument("folder", metavar="FOLDER", help=_("the folder, as it is on this computer"))
-    parser.add_argument("--code-file", metavar="FILE", help=_("read the code from FILE; `-` reads standard input"))
+    parser.add_argument(
+        "--code-file", metavar="FILE", help=_("read the code from FILE; `-` reads standard input")
+    )
     _named(parser)
 
     add("now", now, _("sync now"))
@@ -138,7 +140,7 @@ async def invite(ctx: Context, _args: argparse.Namespace) -> int:
 async def remove_device(ctx: Context, args: argparse.Namespace) -> int:
     service = await _service(ctx)
     ctx.confirm(
-        _("The device keeps what it has, but reads nothing new, and its later changes do not count. Remove it?")
+        _("The device keeps what it has, but reads nothing new, and its changes no longer count. Remove it?")
     )
     removed = await service.remove_device(args.device)
     ctx.emit(

@@ -16,7 +16,9 @@ _WHY = {
     "damaged": N_("damaged; the device that wrote it writes it again"),
     "missing": N_("not copied yet; it is read when it is there"),
     "rolled_back": N_("an older copy of a file that was read already; it is ignored"),
-    "newer": N_("written by a newer version of Atlas; update Atlas on this computer to read it. Nothing is lost"),
+    "newer": N_(
+        "written by a newer version of Atlas; update Atlas on this computer to read it. Nothing is lost"
+    ),
     "not_signed": N_("not written by the device that it is said to be of; it is ignored"),
     "key_unknown": N_("encrypted with a key that this device does not have (yet); it is left alone"),
     "removed": N_("of a device that was removed; it is ignored"),

@@ -522,9 +522,7 @@ class AppContext:
         if self._sync is None:
             from atlas_desktop.services.sync import SyncService
 
-            self._sync = SyncService(
-                lambda: self.open_rooms, self.settings_file, self.paths.home, self.clock
-            )
+            self._sync = SyncService(lambda: self.open_rooms, self.settings_file, self.paths.home, self.clock)
         return self._sync
 
     def _parts(self) -> "RoomFactory":

@@ -109,8 +109,8 @@ class SyncService:
     async def join(self, path: Path, code: str, *, name: str = "", private: bool = False) -> str:
         """Joins the devices of a folder with a code from one of them; returns the id of this device.
 
-        Raises `SyncCodeMistyped`, `InvitationNotFound`, `InvitationExpired`, `InvitationWithoutPrivate`, and the
-        errors of `init`.
+        Raises `SyncCodeMistyped`, `InvitationNotFound`, `InvitationExpired`, `InvitationWithoutPrivate`, and
+        the errors of `init`.
         """
         folder = self._folder(path)
         secret = keys.secret_of(code)
@@ -154,9 +154,7 @@ class SyncService:
             {room.store.room.value: found.keys for room, found in synced},
         )
         name = _invitation_name(key)
-        data = sealed_files.write(
-            Kind.INVITATION, key, msgspec.msgpack.encode(invitation), state.signing
-        )
+        data = sealed_files.write(Kind.INVITATION, key, msgspec.msgpack.encode(invitation), state.signing)
         folder = SyncFolder(Path(state.folder))
         if state.invitation:
             await asyncio.to_thread(folder.remove, state.own.place, state.invitation)
@@ -222,7 +220,9 @@ class SyncService:
     async def _offer_settings(self, room: "RoomServices") -> None:
         known = await room.store.sync.settings()
         given = self._settings.given - self._settings.given_by_environment
-        here = {key: json.dumps(self._settings.get(key) if key in given else None) for key in shared_settings()}
+        here = {
+            key: json.dumps(self._settings.get(key) if key in given else None) for key in shared_settings()
+        }
         changed = {
             key: value
             for key, value in here.items()

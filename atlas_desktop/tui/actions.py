@@ -1938,6 +1938,15 @@ _SETTINGS: tuple[Action, ...] = (
         help=_("Show every setting with its limits, and the keys of every action."),
     ),
     Action(
+        "sync.show",
+        Where.EVERYWHERE,
+        "show_sync",
+        "",
+        slash="/sync",
+        name=_("Sync"),
+        help=_("Keep the same memory on several computers: set up, join, devices, last sync, pause."),
+    ),
+    Action(
         "settings.change",
         Where.SETTINGS,
         "setting_change",

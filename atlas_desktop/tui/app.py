@@ -20,6 +20,7 @@ from atlas_desktop.tui.crash_recovery import CrashRecovery
 from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
 from atlas_desktop.tui.models.switcher import ModelSwitcher
 from atlas_desktop.tui.shutdown import Relaunch, Shutdown
+from atlas_desktop.tui.sync.keeping import SyncKeeper
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
@@ -87,8 +88,9 @@ class AtlasApp(BaseApp):
         self.now = now
         self.appearance = Appearance(self)
         self.model_folder = ModelFolderWatcher(self)
+        self.sync = SyncKeeper(self, self._sync_told)
         self.switcher = ModelSwitcher(self, self.choose_model)
-        self.shutdown = Shutdown(self, self.model_folder, relaunch=relaunch, demo=demo)
+        self.shutdown = Shutdown(self, self.model_folder, self.sync, relaunch=relaunch, demo=demo)
         self.recovery = CrashRecovery(
             self, gather=self.shutdown.gather, begin_anew=self._begin_anew, leave=self.action_quit
         )
@@ -159,6 +161,8 @@ class AtlasApp(BaseApp):
         room = await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
         self.look_after(room)
         self.attempt(self.model_folder.start(), group="ahead")
+        if key is not None:
+            self.attempt(self.sync.start(), group="ahead")
         if await self.models.chat_model() is None:
             await self.choose_model()
         else:
@@ -350,7 +354,7 @@ class AtlasApp(BaseApp):
                 return self.can_lock
             case "demo":
                 return self.can_demo
-            case "show_models" | "use_model" | "show_settings":
+            case "show_models" | "use_model" | "show_settings" | "show_sync":
                 # Settings and models reveal something about the content, so they need an open room.
                 return self.desk.room is not None and not self.leaving
         return super().check_action(action, parameters)
@@ -381,6 +385,21 @@ class AtlasApp(BaseApp):
 
         if not isinstance(self.screen, SettingsScreen):
             self.push_screen(SettingsScreen(self))
+
+    def action_show_sync(self) -> None:
+        from atlas_desktop.tui.sync.screen import SyncScreen
+
+        if not isinstance(self.screen, SyncScreen):
+            self.push_screen(SyncScreen(self, self.sync))
+
+    def _sync_told(self) -> None:
+        """Shows the state of sync in the status line, and in the window of sync if it is open."""
+        from atlas_desktop.tui.sync.screen import SyncScreen
+
+        self.sync_text = self.sync.text
+        self.call_later(self.tell_chat)
+        if self.screen_stack and isinstance(self.screen, SyncScreen):
+            self.screen.progressed()
 
     def action_choose_theme(self) -> None:
         from atlas_desktop.tui.settings.dialogs import ThemeScreen

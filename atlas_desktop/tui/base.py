@@ -120,6 +120,8 @@ class BaseApp(SturdyApp):
     leaving = False
     background = ""
     """Background activity, for the status line."""
+    sync_text = ""
+    """The state of sync in a few words, for the status line; empty if nothing is synced."""
     model_name = ""
     model_id = ""
     context_length = 0

@@ -170,7 +170,9 @@ class SyncStore:
             done = sync_merge.apply(conn, changes, devices)
             if read:
                 number = read["number"]
-                sync_log.set_device(conn, number, **{key: one for key, one in read.items() if key != "number"})
+                sync_log.set_device(
+                    conn, number, **{key: one for key, one in read.items() if key != "number"}
+                )
             return done
 
         # What is forgotten must not stay in the log of the database.

@@ -1,7 +1,7 @@
 """Notes what is written to the synced tables, by triggers of the connection, while a room is synced.
 
-A room that is not synced has none of these triggers. They are temporary, so none is stored and migrations do not
-meet them. What is noted are stamps (see migration 18), never values: those are read when they are sent.
+A room that is not synced has none of these triggers. They are temporary, so none is stored and migrations do
+not meet them. What is noted are stamps (see migration 18), never values: those are read when they are sent.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in `memory.sync.tables`
 
@@ -139,11 +139,7 @@ def _of_table(table: SyncedTable) -> Iterator[str]:
 
 def _stamp(name: str, key: str, mark: str, least: str, *, where: str = "1", keep: bool = False) -> str:
     """Returns SQL that stamps a row with the present time, or `least` if that is later."""
-    change = (
-        "NOTHING"
-        if keep
-        else "UPDATE SET at = max(excluded.at, at + 1), by = excluded.by, sent = NULL"
-    )
+    change = "NOTHING" if keep else "UPDATE SET at = max(excluded.at, at + 1), by = excluded.by, sent = NULL"
     return f"""
         INSERT INTO sync_stamps (tbl, key, field, at, by, sent)
         SELECT '{name}', {key}, {mark}, max(sync_at(), {least}), own, NULL FROM sync_state WHERE {where}
@@ -154,7 +150,9 @@ def _stamp(name: str, key: str, mark: str, least: str, *, where: str = "1", keep
 def _after(name: str, key: str, mark: str) -> str:
     """Returns SQL for the time after a stamp of the row; 0 without one."""
     return f"""
-        coalesce((SELECT at + 1 FROM sync_stamps WHERE tbl = '{name}' AND key = {key} AND field = '{mark}'), 0)
+        coalesce(
+            (SELECT at + 1 FROM sync_stamps WHERE tbl = '{name}' AND key = {key} AND field = '{mark}'), 0
+        )
     """
 
 

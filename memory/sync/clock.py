@@ -22,8 +22,9 @@ class Stamp(NamedTuple):
 class HybridClock:
     """Gives times that never repeat, and are later than every time seen from other devices.
 
-    Times further ahead than `DRIFT` do not move the clock: another device's clock may be years ahead. A change
-    of something with such a stamp is stamped one microsecond later instead (`memory.storage.sync_capture`).
+    Times further ahead than `DRIFT` do not move the clock: another device's clock may be years ahead. A
+    change of something with such a stamp is stamped one microsecond later instead
+    (`memory.storage.sync_capture`).
     """
 
     def __init__(self, clock: Clock, last: int = 0) -> None:

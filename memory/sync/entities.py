@@ -12,8 +12,8 @@ class Device:
     """A device of the folder. `number` is what this room calls it, `place` its folder within the folder.
 
     `position` is the last of its files that was read, and `digest` that file's; `heard` the last of this
-    device's files that it has read. `missing` is a file of it that this device cannot read, `wanted` one of this
-    device's that it cannot; 0 for none. `until`: it was removed, and its files up to that one count.
+    device's files that it has read. `missing` is a file of it that this device cannot read, `wanted` one of
+    this device's that it cannot; 0 for none. `until`: it was removed, and its files up to that one count.
     """
 
     number: int
@@ -133,8 +133,8 @@ class SyncReport:
 
 @dataclass(frozen=True, slots=True)
 class SyncStatus:
-    """What the user sees of sync. `pending_out` counts changes not sent yet; `not_forgotten` how many things that
-    were forgotten here each device has not heard of, by the id of the device."""
+    """What the user sees of sync. `pending_out` counts changes not sent yet; `not_forgotten` how many things
+    that were forgotten here each device has not heard of, by the id of the device."""
 
     folder: str
     device: Device

@@ -1,4 +1,5 @@
-"""One sync of a room with its folder: reads what other devices have written, and writes what this one has to say.
+"""One sync of a room with its folder: reads what other devices have written, and writes what this one has to
+say.
 
 A device only writes files below its own place. `Exchange.run` may be killed at any moment: what was read is
 merged in one transaction with how far it was read; what is written is noted before and after.
@@ -157,9 +158,7 @@ class Exchange:
     async def _note_written(self, state: SyncState, name: str, data: bytes, opened: Opened) -> None:
         """Notes a file that was written just before a crash."""
         segment = msgspec.msgpack.decode(opened.content, type=Segment)
-        marks = [
-            mark for change in segment.changes for mark in _marks_of(change)
-        ]
+        marks = [mark for change in segment.changes for mark in _marks_of(change)]
         blobs = [
             (change.table, change.key, column, value[1], blob_name(state.keys.keys[-1], value[1]))
             for change in segment.changes
@@ -226,7 +225,9 @@ class Exchange:
                 if not isinstance(opened, Opened) or not opened.signed_by(device.signing):
                     self._problem(place, name, Why.NOT_SIGNED if isinstance(opened, Opened) else _WHY[opened])
                     continue
-                state = await self._take_rotation(state, msgspec.msgpack.decode(opened.content, type=Rotation))
+                state = await self._take_rotation(
+                    state, msgspec.msgpack.decode(opened.content, type=Rotation)
+                )
         return state
 
     async def _take_rotation(self, state: SyncState, rotation: Rotation) -> SyncState:
@@ -238,7 +239,9 @@ class Exchange:
             return state
         removed = await self._store.know(rotation.removed)
         await self._store.remove_device(
-            removed.number, max(rotation.position, removed.position), KeySet(state.keys.naming, [*state.keys.keys, new])
+            removed.number,
+            max(rotation.position, removed.position),
+            KeySet(state.keys.naming, [*state.keys.keys, new]),
         )
         return await self._state()
 
@@ -307,13 +310,15 @@ class Exchange:
             if name is None:
                 if last is not None:
                     wanted = number
-                    self._problem(place.name, segment_name(state.keys.keys[-1], place.name, number), Why.MISSING)
+                    self._problem(
+                        place.name, segment_name(state.keys.keys[-1], place.name, number), Why.MISSING
+                    )
                 break
             raw = await asyncio.to_thread(self._folder.read, place.name, name)
             segment = await asyncio.to_thread(self._open_segment, state, place, number, digest, raw)
             if isinstance(segment, Why):
                 self._problem(place.name, name, segment)
-                wanted = number if segment in (Why.DAMAGED, Why.INCOMPLETE) else 0
+                wanted = 0 if segment in (Why.NEWER, Why.KEY_UNKNOWN) else number
                 break
             if not await self._fill_in(state, segment):
                 self._problem(place.name, name, Why.INCOMPLETE)
@@ -391,7 +396,10 @@ class Exchange:
                 name = blob_name(key, digest)
                 raw = self._folder.read(place, name) if name in files else None
                 opened = sealed_files.read(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
-                if isinstance(opened, Opened) and keys.address_of(state.keys.naming, opened.content) == digest:
+                if (
+                    isinstance(opened, Opened)
+                    and keys.address_of(state.keys.naming, opened.content) == digest
+                ):
                     return opened.content
         return None
 
@@ -542,7 +550,9 @@ class Exchange:
 
 def _marks_of(change: Change) -> list[Mark]:
     times = {"": change.born, "-": change.gone, "!": change.forgotten}
-    found = [Mark(change.table, change.key, name, time[0]) for name, time in times.items() if time is not None]
+    found = [
+        Mark(change.table, change.key, name, time[0]) for name, time in times.items() if time is not None
+    ]
     return found + [Mark(change.table, change.key, name, at) for name, (at, _, _) in change.fields.items()]
 
 

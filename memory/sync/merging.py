@@ -14,8 +14,8 @@ from memory.sync.clock import Stamp
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """What one device says of a row. `base` are the columns as they were written at `born`, `fields` those that
-    were changed at another time."""
+    """What one device says of a row. `base` are the columns as they were written at `born`, `fields` those
+    that were changed at another time."""
 
     born: Stamp | None = None
     gone: Stamp | None = None
@@ -90,7 +90,5 @@ def merge(known: Marks, change: RowChange) -> Merged:
     return Merged(Marks(born, gone, None, fields), values, {})
 
 
-def _after(
-    fields: Mapping[str, tuple[Stamp, Any]], born: Stamp | None
-) -> Mapping[str, tuple[Stamp, Any]]:
+def _after(fields: Mapping[str, tuple[Stamp, Any]], born: Stamp | None) -> Mapping[str, tuple[Stamp, Any]]:
     return {name: (at, value) for name, (at, value) in fields.items() if born is None or at > born}

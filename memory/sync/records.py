@@ -56,8 +56,8 @@ class Peer(msgspec.Struct):
 class Head(msgspec.Struct):
     """The contents of the one file that a device replaces: who it is, what it has written and read.
 
-    Its files are numbered up to `last`. Those in `dropped` (pairs of first and last numbers) were removed: what
-    still counts of them was written again in later ones. `revision` counts the versions of this file.
+    Its files are numbered up to `last`. Those in `dropped` (pairs of first and last numbers) were removed:
+    what still counts of them was written again in later ones. `revision` counts the versions of this file.
     """
 
     device: str

@@ -1,9 +1,9 @@
 """The format of the files of sync: encrypted, signed, and padded so that sizes tell little.
 
-A file begins with 48 bytes that are not secret: `ATLASYNC`, the version of the format, what kind of file it is,
-which key encrypts it (six bytes that tell nothing without the key), and 32 random bytes. The rest is AES-256-GCM
-under a key of its own, made from the key of the folder and the random bytes; the first 48 bytes are authenticated
-with it. Inside is the content with the writer's signature, then zeros.
+A file begins with 48 bytes that are not secret: `ATLASYNC`, the version of the format, what kind of file it
+is, which key encrypts it (six bytes that tell nothing without the key), and 32 random bytes. The rest is
+AES-256-GCM under a key of its own, made from the key of the folder and the random bytes; the first 48 bytes
+are authenticated with it. Inside is the content with the writer's signature, then zeros.
 """
 
 import hashlib

@@ -2,7 +2,7 @@
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from memory.storage.connection import Connection
 from memory.storage.queries import documents, epochs, erasure, skills
@@ -13,47 +13,56 @@ _LISTED = "(SELECT value FROM json_each(?))"
 
 def erase_forgotten(conn: Connection, keys: Mapping[str, Collection[str]]) -> None:
     """Erases rows by table; those that are not here are ignored."""
-
-    def here(table: str, condition: str = "1") -> list[str]:
+    for table, erase in _ERASE.items():
         rows = conn.execute(
-            f"SELECT id FROM {table} WHERE id IN {_LISTED} AND {condition}",
-            (json.dumps(list(keys.get("messages" if table == "messages" else table, ()))),),
-        )
-        return [row[0] for row in rows]
-
-    if found := here("sessions"):
-        erasure.erase_sessions(conn, found)
-    if found := here("messages"):
-        _erase_messages(conn, found)
+            f"SELECT id FROM {table} WHERE id IN {_LISTED}", (json.dumps(list(keys.get(table, ()))),)
+        ).fetchall()
+        if rows:
+            erase(conn, table, [row[0] for row in rows])
     emptied = conn.execute(
         f"SELECT id FROM messages WHERE id IN {_LISTED} AND content <> ''",
         (json.dumps(list(keys.get(EMPTIED, ()))),),
     ).fetchall()
     if emptied:
         erasure.forget_messages(conn, [row[0] for row in emptied])
-    if found := here("memories"):
-        erasure.take_memories(conn, found)
-    if found := here("documents"):
-        documents.erase(conn, found, for_good=True)
-    if found := here("skills"):
-        skills.erase(conn, found)
-    for table in ("attachments", "summaries"):
-        if found := here(table):
-            epochs.forget_recalled(conn, found, gone=found)
-            conn.execute(f"DELETE FROM vectors WHERE owner_id IN {_LISTED}", (json.dumps(found),))
-            conn.execute(f"DELETE FROM {table} WHERE id IN {_LISTED}", (json.dumps(found),))
-    if found := here("projects"):
-        for table in ("sessions", "memories", "documents", "document_folders"):
-            conn.execute(
-                f"UPDATE {table} SET project_id = NULL WHERE project_id IN {_LISTED}", (json.dumps(found),)
-            )
-        conn.execute(f"DELETE FROM projects WHERE id IN {_LISTED}", (json.dumps(found),))
-    for table in ("personas", "templates", "saved_searches"):
-        if found := here(table):
-            conn.execute(f"DELETE FROM {table} WHERE id IN {_LISTED}", (json.dumps(found),))
 
 
-def _erase_messages(conn: Connection, message_ids: Collection[str]) -> None:
+def _erase_sessions(conn: Connection, _table: str, ids: Collection[str]) -> None:
+    erasure.erase_sessions(conn, ids)
+
+
+def _erase_memories(conn: Connection, _table: str, ids: Collection[str]) -> None:
+    erasure.take_memories(conn, ids)
+
+
+def _erase_documents(conn: Connection, _table: str, ids: Collection[str]) -> None:
+    documents.erase(conn, ids, for_good=True)
+
+
+def _erase_skills(conn: Connection, _table: str, ids: Collection[str]) -> None:
+    skills.erase(conn, ids)
+
+
+def _erase_parts(conn: Connection, table: str, ids: Collection[str]) -> None:
+    """Erases what prompts contain: attachments, summaries."""
+    epochs.forget_recalled(conn, ids, gone=ids)
+    conn.execute(f"DELETE FROM vectors WHERE owner_id IN {_LISTED}", (json.dumps(list(ids)),))
+    _delete(conn, table, ids)
+
+
+def _erase_projects(conn: Connection, table: str, ids: Collection[str]) -> None:
+    for name in ("sessions", "memories", "documents", "document_folders"):
+        conn.execute(
+            f"UPDATE {name} SET project_id = NULL WHERE project_id IN {_LISTED}", (json.dumps(list(ids)),)
+        )
+    _delete(conn, table, ids)
+
+
+def _delete(conn: Connection, table: str, ids: Collection[str]) -> None:
+    conn.execute(f"DELETE FROM {table} WHERE id IN {_LISTED}", (json.dumps(list(ids)),))
+
+
+def _erase_messages(conn: Connection, _table: str, message_ids: Collection[str]) -> None:
     """Deletes messages, and what was said after them, from sessions that stay."""
     rows = conn.execute(
         f"""
@@ -78,3 +87,19 @@ def _erase_messages(conn: Connection, message_ids: Collection[str]) -> None:
         (gone, gone),
     )
     conn.execute(f"DELETE FROM messages WHERE id IN {_LISTED}", (gone,))
+
+
+_ERASE: Mapping[str, Callable[[Connection, str, Collection[str]], None]] = {
+    "sessions": _erase_sessions,
+    "messages": _erase_messages,
+    "memories": _erase_memories,
+    "documents": _erase_documents,
+    "skills": _erase_skills,
+    "attachments": _erase_parts,
+    "summaries": _erase_parts,
+    "projects": _erase_projects,
+    "personas": _delete,
+    "templates": _delete,
+    "saved_searches": _delete,
+}
+"""In an order in which what belongs to something goes with it."""

@@ -35,16 +35,20 @@ def state(conn: Connection) -> SyncState | None:
         return None
     own = device(conn, row[1])
     return SyncState(
-        row[0],
-        own,
-        msgspec.msgpack.decode(row[2], type=KeySet),
-        row[3],
-        row[4],
-        bool(row[5]),
-        *row[6:11],
-        None if row[11] is None else moment(row[11]),
-        row[12],
-        moment(row[13]) if row[13] else None,
+        folder=row[0],
+        own=own,
+        keys=msgspec.msgpack.decode(row[2], type=KeySet),
+        signing=row[3],
+        sealing=row[4],
+        paused=bool(row[5]),
+        revision=row[6],
+        last=row[7],
+        digest=row[8],
+        head=row[9],
+        writing=row[10],
+        synced_at=None if row[11] is None else moment(row[11]),
+        invitation=row[12],
+        invited_until=moment(row[13]) if row[13] else None,
     )
 
 
@@ -93,7 +97,13 @@ def end(conn: Connection) -> None:
         conn.execute(f"DELETE FROM {table}")
 
 
-def renew(conn: Connection, device_id: str, place: str, signing: tuple[bytes, bytes], sealing: tuple[bytes, bytes]) -> Device:
+def renew(
+    conn: Connection,
+    device_id: str,
+    place: str,
+    signing: tuple[bytes, bytes],
+    sealing: tuple[bytes, bytes],
+) -> Device:
     """Makes this room a new device, and the present one another device whose files are known so far.
 
     For a room that was restored or copied: its device has gone on elsewhere.
@@ -116,8 +126,8 @@ def renew(conn: Connection, device_id: str, place: str, signing: tuple[bytes, by
     conn.execute("DELETE FROM sync_blobs")
     conn.execute(
         """
-        UPDATE sync_state SET own = ?, place = ?, signing = ?, sealing = ?, revision = 0, last = 0, digest = x'',
-            head = x'', writing = NULL
+        UPDATE sync_state SET own = ?, place = ?, signing = ?, sealing = ?, revision = 0, last = 0,
+            digest = x'', head = x'', writing = NULL
         """,
         (number, place, signing[0], sealing[0]),
     )
@@ -140,7 +150,9 @@ def set_keys(conn: Connection, keys: KeySet) -> None:
 
 def new_device(conn: Connection, device_id: str, name: str = "") -> int:
     """Returns the number of a device, which need not have been known."""
-    conn.execute("INSERT INTO sync_devices (id, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (device_id, name))
+    conn.execute(
+        "INSERT INTO sync_devices (id, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (device_id, name)
+    )
     (number,) = conn.execute("SELECT number FROM sync_devices WHERE id = ?", (device_id,)).fetchone()
     return int(number)
 
@@ -156,8 +168,25 @@ def devices(conn: Connection) -> list[Device]:
 
 
 def _device(row: Any) -> Device:
-    times = [None if one is None else moment(one) for one in row[12:14]]
-    return Device(*row[:12], *times, row[14])
+    number, device_id, name, place, signing, sealing, position, digest, revision, *rest = row
+    missing, wanted, heard, seen_at, removed_at, until = rest
+    return Device(
+        number=number,
+        id=device_id,
+        name=name,
+        place=place,
+        signing=signing,
+        sealing=sealing,
+        position=position,
+        digest=digest,
+        revision=revision,
+        missing=missing,
+        wanted=wanted,
+        heard=heard,
+        seen_at=None if seen_at is None else moment(seen_at),
+        removed_at=None if removed_at is None else moment(removed_at),
+        until=until,
+    )
 
 
 def set_device(conn: Connection, number: int, **changes: object) -> None:
@@ -175,7 +204,8 @@ def remove_device(conn: Connection, number: int, until: int, now: datetime) -> N
 
 
 def stamp_everything(conn: Connection, now: datetime) -> int:
-    """Gives all rows that have no stamp yet the time of their last change; returns how many rows these were."""
+    """Gives all rows that have no stamp yet the time of their last change; returns how many rows these
+    were."""
     limit = micros(now)
     (before,) = conn.execute("SELECT count(*) FROM sync_stamps").fetchone()
     for table in ALL:
@@ -201,7 +231,7 @@ def outgoing(conn: Connection, limit: int) -> Outgoing:
     """Returns changes that no file carries yet, oldest first, of about `limit` bytes."""
     changes: list[Change] = []
     marks: list[Mark] = []
-    ids = {number: device_id for number, device_id in conn.execute("SELECT number, id FROM sync_devices")}
+    ids: dict[int, str] = dict(conn.execute("SELECT number, id FROM sync_devices").fetchall())
     (own,) = conn.execute("SELECT own FROM sync_state").fetchone()
     places = {own: 0}
     size = 0
@@ -254,9 +284,7 @@ def _change(
         change.base = row
         # Columns that were changed here since keep their own times. Those that other devices changed are in
         # these devices' files; until one of them is read, the value here is better than none.
-        said |= {
-            field: time(at, by) for field, at, by, sent in stamps if field not in _MARKS and sent != 0
-        }
+        said |= {field: time(at, by) for field, at, by, sent in stamps if field not in _MARKS and sent != 0}
     change.fields = {
         field: (*at, row[field]) for field, at in said.items() if field not in _MARKS and field in row
     }
@@ -307,7 +335,10 @@ def sent(conn: Connection, marks: Iterable[Mark], number: int) -> None:
 
 def files(conn: Connection) -> list[OwnFile]:
     rows = conn.execute("SELECT number, name, bytes, digest, changes, stale FROM sync_files ORDER BY number")
-    return [OwnFile(*row[:5], bool(row[5])) for row in rows]
+    return [
+        OwnFile(number, name, size, digest, changes, stale=bool(stale))
+        for number, name, size, digest, changes, stale in rows
+    ]
 
 
 def add_file(conn: Connection, file: OwnFile) -> None:
@@ -324,7 +355,9 @@ def mark_stale(conn: Connection, numbers: Iterable[int]) -> None:
 
 def take_up_stale(conn: Connection) -> list[int]:
     """Makes what still counts of stale files unsent, so that it is written again; returns their numbers."""
-    numbers = [row[0] for row in conn.execute("SELECT number FROM sync_files WHERE stale = 1 ORDER BY number")]
+    numbers = [
+        row[0] for row in conn.execute("SELECT number FROM sync_files WHERE stale = 1 ORDER BY number")
+    ]
     conn.executemany("UPDATE sync_stamps SET sent = NULL WHERE sent = ?", [(one,) for one in numbers])
     return numbers
 

@@ -1,8 +1,8 @@
 """Merges changes of other devices into a room: what is newer is written, what is forgotten is erased.
 
-A change whose row refers to one that is not here yet waits in `sync_waiting`. Nothing of what is written here is
-noted as this device's own, except what follows from it: two rows of the same name, memories that rested on what
-was forgotten.
+A change whose row refers to one that is not here yet waits in `sync_waiting`. Nothing of what is written
+here is noted as this device's own, except what follows from it: two rows of the same name, memories that
+rested on what was forgotten.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in `memory.sync.tables`
 
@@ -15,8 +15,8 @@ import msgspec
 from sqlcipher3.dbapi2 import IntegrityError
 
 from memory.storage.connection import Connection
-from memory.storage.queries import erasure, merging, sync_log
 from memory.storage.queries import documents as document_rows
+from memory.storage.queries import erasure, merging, sync_log
 from memory.storage.queries.sync_erase import erase_forgotten
 from memory.storage.sync_capture import BORN, FORGOTTEN, GONE, key_of, silent
 from memory.sync.clock import Stamp
@@ -59,9 +59,11 @@ def apply(conn: Connection, changes: Sequence[Change], devices: Sequence[int]) -
 
 
 def retry(conn: Connection) -> Applied:
-    """Merges what waits for rows that have come otherwise than by sync (moved back from another room), or for a
-    table or column that an older version of this program did not know."""
-    rows = conn.execute("SELECT number, needs_tbl, needs_key, change FROM sync_waiting ORDER BY number").fetchall()
+    """Merges what waits for rows that have come otherwise than by sync (moved back from another room), or
+    for a table or column that an older version of this program did not know."""
+    rows = conn.execute(
+        "SELECT number, needs_tbl, needs_key, change FROM sync_waiting ORDER BY number"
+    ).fetchall()
     ready = []
     for number, table, key, packed in rows:
         change = msgspec.msgpack.decode(packed, type=Change)
@@ -92,7 +94,7 @@ class _Merge:
         self._devices = devices
         (self._own,) = conn.execute("SELECT own FROM sync_state").fetchone()
         rows = conn.execute("SELECT number, id FROM sync_devices").fetchall()
-        self._ids = {number: device_id for number, device_id in rows}
+        self._ids: dict[int, str] = dict(rows)
         self._numbers = {device_id: number for number, device_id in rows}
         self._merged_projects = dict(conn.execute("SELECT id, into_id FROM sync_merged").fetchall())
         self._needed = {
@@ -284,20 +286,17 @@ class _Merge:
                 self._stamp(change.gone),
                 None,
                 change.base,
-                {
-                    name: (Stamp(at, self._ids[by]), value)
-                    for name, (at, by, value) in change.fields.items()
-                },
+                {name: (Stamp(at, self._ids[by]), value) for name, (at, by, value) in change.fields.items()},
             ),
         )
         if merged.marks.forgotten is not None:
             return False
         if not merged.marks.exists:
-            self._remove(table, change.key, there, known, merged)
+            self._remove(table, change.key, known, merged, there=there)
             return False
         if not merged.values and merged.marks == known:
             return there
-        if not self._write(table, change, there, known, merged):
+        if not self._write(table, change, known, merged, there=there):
             return False
         self._done.changes += 1
         return True
@@ -324,7 +323,7 @@ class _Merge:
     def _exists(self, table: SyncedTable, key: str) -> bool:
         return _is_there(self._conn, table, key)
 
-    def _remove(self, table: SyncedTable, key: str, there: bool, known: Marks, merged: Merged) -> None:
+    def _remove(self, table: SyncedTable, key: str, known: Marks, merged: Merged, *, there: bool) -> None:
         waiting = {name: (at.at, self._numbers[at.by], value) for name, (at, value) in merged.waiting.items()}
         if there:
             row = sync_log.read(self._conn, table, key) or {}
@@ -342,7 +341,8 @@ class _Merge:
             self._wait(Change(table.name, key, fields=waiting), table.name, key)
 
     def _set_aside(self, table: SyncedTable, key: str) -> None:
-        """Has rows wait that belong to one that is removed, and of which the device that removed it did not know.
+        """Has rows wait that belong to one that is removed, and of which the device that removed it did not
+        know.
 
         They come back with it; what that device did know of, it has removed or takes along itself.
         """
@@ -367,9 +367,11 @@ class _Merge:
                         self._delete(child, own)
 
     def _empty(self, table: SyncedTable, one: Reference, needs: str, where: str = "1") -> None:
-        """Empties an optional column that names a row which is removed; its value comes back with that row."""
+        """Empties an optional column that names a row which is removed; its value comes back with that
+        row."""
         rows = self._conn.execute(
-            f'SELECT {key_of(table, "t")} FROM {table.name} AS t WHERE t."{one.column}" = ? AND {where}', (needs,)
+            f'SELECT {key_of(table, "t")} FROM {table.name} AS t WHERE t."{one.column}" = ? AND {where}',
+            (needs,),
         ).fetchall()
         for (key,) in rows:
             self._wait_for_optional(table, key, one, needs, needs, self._marks(table.name, key))
@@ -387,7 +389,9 @@ class _Merge:
             (marks.born.at, self._numbers[marks.born.by]),
             base=row,
             fields={
-                name: (at.at, self._numbers[at.by], row[name]) for name, at in marks.fields.items() if name in row
+                name: (at.at, self._numbers[at.by], row[name])
+                for name, at in marks.fields.items()
+                if name in row
             },
         )
 
@@ -395,7 +399,8 @@ class _Merge:
         """Deletes a row that has moved to another room elsewhere, or that was removed there."""
         where, parameters = sync_log.where_key(table, key)
         if table.name == "sessions":
-            # Without its note, what was merged into it is not erased with it: each session is removed by itself.
+            # Without its note, what was merged into it is not erased with it: each session is removed by
+            # itself.
             self._conn.execute("UPDATE sync_state SET capturing = 1")
             merging.drop_note(self._conn, [key, *merging.merged_into(self._conn, [key])])
             self._conn.execute("UPDATE sync_state SET capturing = 0")
@@ -407,15 +412,16 @@ class _Merge:
         elif table.name == "messages":
             self._conn.execute("DELETE FROM messages WHERE id = ?", (key,))
         elif table.name == "projects":
-            self._conn.execute(
-                "UPDATE document_folders SET project_id = NULL WHERE project_id = ?", (key,)
-            )
+            self._conn.execute("UPDATE document_folders SET project_id = NULL WHERE project_id = ?", (key,))
             self._conn.execute("DELETE FROM projects WHERE id = ?", (key,))
         else:
             self._conn.execute(f"DELETE FROM {table.name} AS t WHERE {where}", parameters)
 
-    def _write(self, table: SyncedTable, change: Change, there: bool, known: Marks, merged: Merged) -> bool:
-        """Writes the columns that are newer; False if the row has to wait, or belongs to what was forgotten."""
+    def _write(
+        self, table: SyncedTable, change: Change, known: Marks, merged: Merged, *, there: bool
+    ) -> bool:
+        """Writes the columns that are newer; False if the row has to wait, or belongs to what was
+        forgotten."""
         values = dict(merged.values)
         row = {**((sync_log.read(self._conn, table, change.key) or {}) if there else {}), **values}
         mapped = self._map_projects(table, values, row)
@@ -423,23 +429,12 @@ class _Merge:
             self._place_message(change.key, values, row)
         if self._is_dead(table, row):
             return False
-        later: list[tuple[Reference, str]] = []
-        for one in table.refers:
-            value = row.get(one.column)
-            if value is None or (there and one.column not in values):
-                continue
-            if self._refers(table, one, row):
-                continue
-            needs = self._named(one, row)
-            if not one.optional:
-                self._wait(change, one.table, needs)
-                return False
-            values[one.column] = None
-            if not self._is_forgotten(one.table, needs):
-                later.append((one, needs))
+        later = self._look_up(table, change, values, row, there=there)
+        if later is None:
+            return False
         self._follow_message(table, values, row)
-        named = table.unique is not None and table.unique in values
-        if named and not self._free_name(table, change.key, values, there):
+        name = table.unique if table.unique in values else None
+        if name is not None and not self._free_name(table, change.key, values):
             # It has become one with another project, and is removed on every device.
             if not there:
                 self._keep_marks(table.name, change.key, known, Marks(merged.marks.born))
@@ -451,15 +446,40 @@ class _Merge:
             self._wait(change, _LATER, table.name)
             return False
         self._keep_marks(table.name, change.key, known, merged.marks)
-        if named and values[str(table.unique)] != merged.values[str(table.unique)]:
-            self._stamp_as_own(table.name, change.key, str(table.unique))
+        # What was decided here is a change of this device, so that every device comes to the same.
+        if name is not None and values[name] != merged.values[name]:
+            self._stamp_as_own(table.name, change.key, name)
         if mapped and values["project_id"] is not None:
-            # As a change of this device, so that every device comes to the same.
             self._stamp_as_own(table.name, change.key, "project_id")
         for one, needs in later:
             self._wait_for_optional(table, change.key, one, needs, row[one.column], merged.marks)
-        self._after(table, change.key, {**row, **values}, merged.values, there)
+        self._after(table, change.key, {**row, **values}, merged.values, there=there)
         return True
+
+    def _look_up(
+        self,
+        table: SyncedTable,
+        change: Change,
+        values: dict[str, Any],
+        row: Mapping[str, Any],
+        *,
+        there: bool,
+    ) -> list[tuple[Reference, str]] | None:
+        """Looks for the rows that a row refers to. Returns the optional ones that are to be filled in later,
+        which are empty now; None, and has the change wait, if another one is missing."""
+        later: list[tuple[Reference, str]] = []
+        for one in table.refers:
+            value = row.get(one.column)
+            if value is None or (there and one.column not in values) or self._refers(table, one, row):
+                continue
+            needs = self._named(one, row)
+            if not one.optional:
+                self._wait(change, one.table, needs)
+                return None
+            values[one.column] = None
+            if not self._is_forgotten(one.table, needs):
+                later.append((one, needs))
+        return later
 
     # --- references --------------------------------------------------------------------------------
 
@@ -589,9 +609,7 @@ class _Merge:
         session_id = session_id if up is None else up[1]
         if own != session_id:
             self._touched |= {own: None, session_id: None}
-            self._conn.execute(
-                "UPDATE messages SET session_id = ? WHERE id = ?", (session_id, message_id)
-            )
+            self._conn.execute("UPDATE messages SET session_id = ? WHERE id = ?", (session_id, message_id))
         if up is not None and up[0] >= seq:
             # The full-text indexes know a message by its number: it leaves them meanwhile.
             self._conn.execute("UPDATE messages SET status = 'streaming' WHERE id = ?", (message_id,))
@@ -629,7 +647,7 @@ class _Merge:
 
     # --- names -------------------------------------------------------------------------------------
 
-    def _free_name(self, table: SyncedTable, key: str, values: dict[str, Any], there: bool) -> bool:
+    def _free_name(self, table: SyncedTable, key: str, values: dict[str, Any]) -> bool:
         """Makes sure that no other row has the name. Returns False if the row became one with another.
 
         Every device comes to the same result: of two projects the older one stays, with what belongs to both;
@@ -669,9 +687,7 @@ class _Merge:
         """Makes a project another one of the same name, as a change of this device."""
         self._conn.execute("UPDATE sync_state SET capturing = 1, leaving = 1")
         for name in ("sessions", "memories", "documents", "document_folders"):
-            self._conn.execute(
-                f"UPDATE {name} SET project_id = ? WHERE project_id = ?", (winner, loser)
-            )
+            self._conn.execute(f"UPDATE {name} SET project_id = ? WHERE project_id = ?", (winner, loser))
         self._conn.execute("DELETE FROM projects WHERE id = ?", (loser,))
         self._conn.execute(
             """
@@ -701,9 +717,7 @@ class _Merge:
         names = ", ".join(f'"{name}"' for name in row)
         marks = ", ".join("?" for _ in row)
         try:
-            self._conn.execute(
-                f"INSERT INTO {table.name} ({names}) VALUES ({marks})", tuple(row.values())
-            )
+            self._conn.execute(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", tuple(row.values()))
         except IntegrityError:
             # A value that this program does not know: a newer one does.
             return False
@@ -741,6 +755,7 @@ class _Merge:
         key: str,
         row: Mapping[str, Any],
         changed: Mapping[str, Any],
+        *,
         there: bool,
     ) -> None:
         """What follows from a row that was written."""

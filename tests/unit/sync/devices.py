@@ -39,7 +39,9 @@ class TestFolder:
     path: Path
     keys: KeySet = field(default_factory=keys.new_keys)
 
-    async def device(self, name: str, store: InMemoryStore | None = None, clock: FakeClock | None = None) -> TestDevice:
+    async def device(
+        self, name: str, store: InMemoryStore | None = None, clock: FakeClock | None = None
+    ) -> TestDevice:
         own = clock or FakeClock()
         made = TestDevice(name, SyncFolder(self.path), store or InMemoryStore(own), own)
         await self.join(made)
