@@ -881,7 +881,7 @@ def sync_code(code: str) -> str:
             f"    {code}",
             "",
             _(
-                "There: `atlas sync join FOLDER`, or `/sync`, then j. Who has the code and the folder can join."
+                "There: `atlas sync join FOLDER`, or `/sync`, then j. Code and folder let anyone join."
             ),
         )
     )

@@ -141,7 +141,7 @@ class Exchange:
                 await self._note_written(state, following, data, opened)
                 return await self._state()
         raw = await asyncio.to_thread(self._folder.read, place, head_name(key, place))
-        head = self._read_head(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
+        head = self._read_head(raw, state.keys.keys, place) if raw is not None else Fault.INCOMPLETE
         gone_on = isinstance(head, Head) and head.device == state.own.id and head.revision > state.revision
         if gone_on or (data is not None and self._is_own_segment(data, state)):
             new = await asyncio.to_thread(self._folder.make_place)
@@ -187,7 +187,7 @@ class Exchange:
 
     # --- receiving ---------------------------------------------------------------------------------
 
-    def _read_head(self, raw: bytes, known: list[bytes]) -> Head | Fault:
+    def _read_head(self, raw: bytes, known: list[bytes], place: str) -> Head | Fault:
         opened = sealed_files.read(raw, known)
         if not isinstance(opened, Opened):
             return opened
@@ -195,7 +195,8 @@ class Exchange:
             head = msgspec.msgpack.decode(opened.content, type=Head)
         except msgspec.MsgspecError:
             return Fault.DAMAGED
-        if opened.kind != Kind.HEAD or not opened.signed_by(head.signing):
+        # A head that was copied to another device's place must not be taken for that device's.
+        if opened.kind != Kind.HEAD or head.place != place or not opened.signed_by(head.signing):
             return Fault.DAMAGED
         return head
 
@@ -254,7 +255,7 @@ class Exchange:
             file = head_name(key, name)
             if file in files:
                 raw = await asyncio.to_thread(self._folder.read, name, file)
-                head = self._read_head(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
+                head = self._read_head(raw, state.keys.keys, name) if raw is not None else Fault.INCOMPLETE
                 if not isinstance(head, Head):
                     self._problem(name, file, _WHY[head])
                 break
@@ -511,6 +512,7 @@ class Exchange:
         }
         head = Head(
             device=state.own.id,
+            place=place,
             name=state.own.name,
             revision=0,
             last=state.last,

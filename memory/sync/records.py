@@ -61,6 +61,7 @@ class Head(msgspec.Struct):
     """
 
     device: str
+    place: str
     name: str
     revision: int
     last: int
