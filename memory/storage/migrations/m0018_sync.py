@@ -74,7 +74,7 @@ _STATEMENTS = (
         key TEXT NOT NULL,
         needs_tbl TEXT NOT NULL,
         needs_key TEXT NOT NULL,
-        change BLOB NOT NULL
+        change TEXT NOT NULL CHECK (json_valid(change))
     ) STRICT
     """,
     "CREATE INDEX sync_waiting_needs ON sync_waiting (needs_tbl, needs_key)",

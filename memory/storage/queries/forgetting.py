@@ -307,6 +307,8 @@ _EVERYTHING = (
     "rejected_drafts",
     "personas",
     "templates",
+    "sync_waiting",
+    "sync_settings",
 )
 
 

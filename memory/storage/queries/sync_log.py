@@ -1,6 +1,7 @@
 """The log of changes of a synced room: its state, stamps, files and the devices that it knows."""
 # ruff: noqa: S608  # the names put into SQL are all written in `memory.sync.tables`
 
+import base64
 import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -294,11 +295,37 @@ def _change(
 def _set_aside(conn: Connection, name: str, key: str) -> dict[str, Any] | None:
     """Returns a row that waits for the one that it belongs to."""
     rows = conn.execute("SELECT change FROM sync_waiting WHERE tbl = ? AND key = ?", (name, key))
-    for (packed,) in rows:
-        change = msgspec.msgpack.decode(packed, type=Change)
+    for (text,) in rows:
+        change = unpacked(text)
         if change.born is not None:
             return change.base
     return None
+
+
+_BYTES = "bytes"
+
+
+def packed(change: Change) -> str:
+    """Returns a change as the JSON text in which it waits: so that forgetting finds the words in it."""
+
+    def plain(value: Any) -> Any:
+        return {_BYTES: base64.b64encode(value).decode()} if isinstance(value, bytes) else value
+
+    base = {name: plain(value) for name, value in change.base.items()}
+    fields = {name: (at, by, plain(value)) for name, (at, by, value) in change.fields.items()}
+    whole = Change(change.table, change.key, change.born, change.gone, change.forgotten, base, fields)
+    return msgspec.json.encode(whole).decode()
+
+
+def unpacked(text: str) -> Change:
+    change = msgspec.json.decode(text, type=Change)
+
+    def real(value: Any) -> Any:
+        return base64.b64decode(value[_BYTES]) if isinstance(value, dict) else value
+
+    change.base = {name: real(value) for name, value in change.base.items()}
+    change.fields = {name: (at, by, real(value)) for name, (at, by, value) in change.fields.items()}
+    return change
 
 
 def read(conn: Connection, table: SyncedTable, key: str) -> dict[str, Any] | None:

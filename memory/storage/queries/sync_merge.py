@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
 from sqlcipher3.dbapi2 import IntegrityError
 
 from memory.storage.connection import Connection
@@ -66,7 +65,7 @@ def retry(conn: Connection) -> Applied:
     ).fetchall()
     ready = []
     for number, table, key, packed in rows:
-        change = msgspec.msgpack.decode(packed, type=Change)
+        change = sync_log.unpacked(packed)
         if _readable(change) if table == _LATER else _is_there(conn, BY_NAME[table], key):
             ready.append((number, change))
     conn.executemany("DELETE FROM sync_waiting WHERE number = ?", [(number,) for number, _ in ready])
@@ -251,12 +250,12 @@ class _Merge:
             (table, key, own),
         ).fetchall()
         self._conn.executemany("DELETE FROM sync_waiting WHERE number = ?", [(row[0],) for row in rows])
-        return [msgspec.msgpack.decode(row[1], type=Change) for row in rows]
+        return [sync_log.unpacked(row[1]) for row in rows]
 
     def _wait(self, change: Change, needs: str, key: str) -> None:
         self._conn.execute(
             "INSERT INTO sync_waiting (tbl, key, needs_tbl, needs_key, change) VALUES (?, ?, ?, ?, ?)",
-            (change.table, change.key, needs, key, msgspec.msgpack.encode(change)),
+            (change.table, change.key, needs, key, sync_log.packed(change)),
         )
         self._needed.add((needs, key))
 
