@@ -1,4 +1,4 @@
-"""Sync: what a first sync, joining, one change and an idle look cost. `python -m benchmarks.sync [MESSAGES]`."""
+"""Measures a first sync, joining, one change and an idle look: `python -m benchmarks.sync [MESSAGES]`."""
 
 import argparse
 import asyncio

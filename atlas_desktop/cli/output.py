@@ -880,8 +880,6 @@ def sync_code(code: str) -> str:
             "",
             f"    {code}",
             "",
-            _(
-                "There: `atlas sync join FOLDER`, or `/sync`, then j. Code and folder let anyone join."
-            ),
+            _("There: `atlas sync join FOLDER`, or `/sync`, then j. Code and folder let anyone join."),
         )
     )

@@ -97,7 +97,7 @@ async def test_old_files_do_not_bring_back_what_was_forgotten(folder: TestFolder
 
 
 async def test_the_files_that_contained_a_forgotten_thing_are_removed(folder: TestFolder) -> None:
-    one, two, talk = await _pair(folder)
+    one, _two, talk = await _pair(folder)
     (before,) = await one.store.sync.files()
     await one.store.forget(Target(sessions=(talk,)))
     await one.sync()
@@ -201,7 +201,9 @@ async def test_fields_of_a_newer_program_are_kept(folder: TestFolder) -> None:
         "changes": out.changes,
         "weather": "fair",
     }
-    data = sealed_files.write(Kind.SEGMENT, folder.keys.keys[0], msgspec.msgpack.encode(segment), state.signing)
+    data = sealed_files.write(
+        Kind.SEGMENT, folder.keys.keys[0], msgspec.msgpack.encode(segment), state.signing
+    )
     one.folder.write(state.own.place, segment_name(folder.keys.keys[0], state.own.place, number), data)
     (folder.path / state.own.place / _head(folder, state.own.place)).unlink()
     await two.sync()

@@ -28,7 +28,9 @@ def _changes(draw: st.DrawFn) -> RowChange:
     base = {} if born is None else {name: _value(name, born) for name in _COLUMNS}
     names = draw(st.sets(st.sampled_from(_COLUMNS)))
     fields = {name: draw(_stamps) for name in sorted(names)}
-    return RowChange(born, gone, forgotten, base, {name: (at, _value(name, at)) for name, at in fields.items()})
+    return RowChange(
+        born, gone, forgotten, base, {name: (at, _value(name, at)) for name, at in fields.items()}
+    )
 
 
 def _merged(changes: Sequence[RowChange]) -> tuple[Marks, Mapping[str, Any]]:

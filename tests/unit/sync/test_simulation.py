@@ -16,7 +16,9 @@ async def _converges(base: Path, seed: int, steps: int, devices: int) -> None:
             assert room[table] == rows, f"seed {seed}: {table}"
     back = [row["id"] for row in rooms[0]["messages"] if row["id"] in simulation.gone and row["content"]]
     assert back == []
-    broken = [device.store._connection.execute("PRAGMA foreign_key_check").fetchall() for device in simulation.all]
+    broken = [
+        device.store._connection.execute("PRAGMA foreign_key_check").fetchall() for device in simulation.all
+    ]
     assert not any(broken)
 
 
