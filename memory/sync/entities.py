@@ -35,13 +35,16 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class OwnFile:
-    """A file of changes that this device has written. `stale`: it contains what was forgotten."""
+    """A file of changes that this device has written. `size` is that of the file, `weight` that of its
+    content. `stale`: it is to be written again, because it contains what was forgotten or for another
+    reason."""
 
     number: int
     name: str
     size: int
     digest: bytes
     changes: int
+    weight: int
     stale: bool
 
 

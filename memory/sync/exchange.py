@@ -20,13 +20,11 @@ from memory.storage.sync import SyncStore
 from memory.sync import keys, sealed_files
 from memory.sync.entities import Device, Mark, OwnFile, Problem, SyncReport, SyncState, Why
 from memory.sync.folder import Listing, SyncFolder
-from memory.sync.records import Change, Head, KeySet, Peer, Rotation, Segment
+from memory.sync.records import LONG_VALUE, Change, Head, KeySet, Peer, Rotation, Segment
 from memory.sync.sealed_files import Fault, Kind, Opened
 
 FILE_BYTES = 1024 * 1024
 """Of values in a file of changes, about."""
-LONG_VALUE = 64 * 1024
-"""Bytes from which a value is in a file of its own, which is not written again with the changes around it."""
 SLICE = 500
 """Changes that are merged in one transaction. Between two, other work of the room gets its turn."""
 _TIER = 16
@@ -164,9 +162,7 @@ class Exchange:
             for change in segment.changes
             for column, value in _long_values(change)
         ]
-        file = OwnFile(
-            state.last + 1, name, len(data), sealed_files.digest(data), len(segment.changes), stale=False
-        )
+        file = _own_file(state.last + 1, name, data, segment, opened.content)
         await self._store.end_file(file, marks, blobs)
 
     async def _look_at_own(self, state: SyncState, mine: Mapping[str, int]) -> None:
@@ -458,12 +454,11 @@ class Exchange:
                     change.fields[column] = (at, by, stands)
         segment = Segment(state.own.id, number, state.digest, devices, changes)
         name = segment_name(key, place, number)
-        data = await asyncio.to_thread(
-            sealed_files.write, Kind.SEGMENT, key, msgspec.msgpack.encode(segment), state.signing
-        )
+        content = msgspec.msgpack.encode(segment)
+        data = await asyncio.to_thread(sealed_files.write, Kind.SEGMENT, key, content, state.signing)
         await self._store.begin_file(sealed_files.digest(data))
         await asyncio.to_thread(self._folder.write, place, name, data)
-        file = OwnFile(number, name, len(data), sealed_files.digest(data), len(changes), stale=False)
+        file = _own_file(number, name, data, segment, content)
         await self._store.end_file(file, marks, blobs)
         self._report.sent_changes += len(changes)
         self._report.sent_bytes += len(data)
@@ -564,8 +559,14 @@ def _long_values(change: Change) -> list[tuple[str, Any]]:
     return found + [(name, value) for name, (_, _, value) in change.fields.items() if isinstance(value, list)]
 
 
+def _own_file(number: int, name: str, data: bytes, segment: Segment, content: bytes) -> OwnFile:
+    digest = sealed_files.digest(data)
+    return OwnFile(number, name, len(data), digest, len(segment.changes), len(content), stale=False)
+
+
 def _tier(file: OwnFile) -> int:
-    return max(file.size.bit_length() - 12, 0) // 2 if file.size < FILE_BYTES // 2 else -file.number
+    """Returns what files of about one size have in common; a full file has it for itself."""
+    return file.weight.bit_length() // 2 if file.weight < FILE_BYTES // 2 else -file.number
 
 
 def _numbers(ranges: Sequence[tuple[int, int]]) -> frozenset[int]:

@@ -86,6 +86,7 @@ _STATEMENTS = (
         bytes INTEGER NOT NULL,
         digest BLOB NOT NULL,
         changes INTEGER NOT NULL,
+        weight INTEGER NOT NULL,
         stale INTEGER NOT NULL DEFAULT 0 CHECK (stale IN (0, 1))
     ) STRICT
     """,

@@ -13,7 +13,7 @@ from memory.clock import micros, moment
 from memory.storage.connection import Connection
 from memory.storage.sync_capture import BORN, FORGOTTEN, GONE, key_of
 from memory.sync.entities import Device, Mark, Outgoing, OwnFile, SyncState
-from memory.sync.records import Change, KeySet
+from memory.sync.records import LONG_VALUE, Change, KeySet
 from memory.sync.tables import ALL, BY_NAME, SyncedTable
 
 _DEVICE = (
@@ -21,7 +21,6 @@ _DEVICE = (
     " removed_at, until"
 )
 _MARKS = (BORN, GONE, FORGOTTEN)
-_AT_ONCE = 5000
 
 
 def state(conn: Connection) -> SyncState | None:
@@ -237,10 +236,8 @@ def outgoing(conn: Connection, limit: int) -> Outgoing:
     places = {own: 0}
     size = 0
     done: set[tuple[str, str]] = set()
-    rows = conn.execute(
-        "SELECT tbl, key FROM sync_stamps WHERE sent IS NULL ORDER BY at LIMIT ?", (_AT_ONCE,)
-    ).fetchall()
-    more = len(rows) == _AT_ONCE
+    rows = conn.execute("SELECT tbl, key FROM sync_stamps WHERE sent IS NULL ORDER BY at")
+    more = False
     for name, key in rows:
         if (name, key) in done:
             continue
@@ -255,11 +252,14 @@ def outgoing(conn: Connection, limit: int) -> Outgoing:
         marks += [Mark(name, key, field, at) for field, at, _, sent in stamps if sent is None]
         if change is not None:
             changes.append(change)
-            size += 64 + sum(
-                len(value) + 8 if isinstance(value, str | bytes) else 8
-                for value in (*change.base.values(), *(value for _, _, value in change.fields.values()))
-            )
+            values = [*change.base.values(), *(value for _, _, value in change.fields.values())]
+            size += 64 + sum(map(_weight, values))
     return Outgoing(changes, marks, [ids[number] for number in places], more)
+
+
+def _weight(value: object) -> int:
+    """Returns about how many bytes a value takes in a file of changes."""
+    return len(value) + 8 if isinstance(value, str | bytes) and len(value) < LONG_VALUE else 8
 
 
 def _change(
@@ -361,17 +361,19 @@ def sent(conn: Connection, marks: Iterable[Mark], number: int) -> None:
 
 
 def files(conn: Connection) -> list[OwnFile]:
-    rows = conn.execute("SELECT number, name, bytes, digest, changes, stale FROM sync_files ORDER BY number")
+    rows = conn.execute(
+        "SELECT number, name, bytes, digest, changes, weight, stale FROM sync_files ORDER BY number"
+    )
     return [
-        OwnFile(number, name, size, digest, changes, stale=bool(stale))
-        for number, name, size, digest, changes, stale in rows
+        OwnFile(number, name, size, digest, changes, weight, stale=bool(stale))
+        for number, name, size, digest, changes, weight, stale in rows
     ]
 
 
 def add_file(conn: Connection, file: OwnFile) -> None:
     conn.execute(
-        "INSERT INTO sync_files (number, name, bytes, digest, changes) VALUES (?, ?, ?, ?, ?)",
-        (file.number, file.name, file.size, file.digest, file.changes),
+        "INSERT INTO sync_files (number, name, bytes, digest, changes, weight) VALUES (?, ?, ?, ?, ?, ?)",
+        (file.number, file.name, file.size, file.digest, file.changes, file.weight),
     )
     set_state(conn, last=file.number, digest=file.digest, writing=None)
 

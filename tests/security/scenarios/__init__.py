@@ -11,6 +11,7 @@ from tests.security.scenarios.rooms import Moving, MovingDocuments
 from tests.security.scenarios.secrets import ChangingPassphrase
 from tests.security.scenarios.states import KeepingStates
 from tests.security.scenarios.summarising import Summarising
+from tests.security.scenarios.syncing import Syncing
 from tests.security.scenarios.working import Working
 
 SCENARIOS: tuple[type[Scenario], ...] = (
@@ -26,4 +27,5 @@ SCENARIOS: tuple[type[Scenario], ...] = (
     Moving,
     MovingDocuments,
     Rekeying,
+    Syncing,
 )
