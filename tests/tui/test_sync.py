@@ -88,3 +88,15 @@ def test_the_picture_of_a_code_is_square_and_has_a_quiet_border() -> None:
     assert all(len(line) == len(lines[0]) for line in lines)
     assert abs(len(lines) * 2 - len(lines[0])) <= 1
     assert set(lines[0]) == {"█"}
+
+
+async def test_the_settings_lead_to_sync(make: Make) -> None:
+    place = make(theme="none")
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("f9")
+        await settle(pilot)
+        await pilot.press("end")
+        await assert_until(pilot, lambda: "Enter opens sync" in shown(place))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, SyncScreen))

@@ -104,6 +104,10 @@ class _Merge:
         }
         self._done = Applied()
         self._many: full_text.Many | None = None
+        # Of most new rows it is known from the rows before them that what they refer to is here.
+        self._here: set[tuple[str, str]] = set()
+        self._new: set[tuple[str, str]] = set()
+        self._session_of: dict[str, str] = {}
         self._moved: set[str] = set()
         self._touched: dict[str, None] = {}
         self._inserted_in: dict[str, int] = {}
@@ -124,11 +128,24 @@ class _Merge:
             rest.sort(key=lambda one: (PLACES.get(one.table, len(ALL)), (one.born or (0, 0))[0]))
             for change in gone:
                 self._take(change)
+            self._look_ahead(rest)
             with self._indexed_at_the_end(rest):
                 for change in rest:
                     self._take(change)
             self._settle_messages()
         return self._done
+
+    def _look_ahead(self, changes: Sequence[Change]) -> None:
+        """Notes which messages have no stamp yet: looking for each by itself would take as long as storing it."""
+        asked = {one.key for one in changes if one.table == "messages"}
+        known = self._conn.execute(
+            """
+            SELECT DISTINCT key FROM sync_stamps WHERE tbl IN ('messages', ?)
+                AND key IN (SELECT value FROM json_each(?))
+            """,
+            (EMPTIED, json.dumps(sorted(asked))),
+        )
+        self._new = {("messages", key) for key in asked - {row[0] for row in known}}
 
     @contextmanager
     def _indexed_at_the_end(self, changes: Sequence[Change]) -> Iterator[None]:
@@ -170,6 +187,8 @@ class _Merge:
         return None if time is None else Stamp(time[0], self._ids[time[1]])
 
     def _marks(self, table: str, key: str) -> Marks:
+        if (table, key) in self._new:
+            return Marks()
         found = {
             name: Stamp(at, self._ids[by])
             for name, at, by in self._conn.execute(
@@ -181,6 +200,7 @@ class _Merge:
 
     def _keep(self, table: str, key: str, name: str, stamp: Stamp) -> None:
         by = self._numbers[stamp.by]
+        self._new.discard((table, key))
         # What this device itself has said may not have been sent before it had to wait.
         self._conn.execute(
             """
@@ -233,7 +253,7 @@ class _Merge:
         """Whether a row belongs to one that was forgotten, directly or through others."""
         for one in table.refers:
             value = values.get(one.column)
-            if one.optional or value is None:
+            if one.optional or value is None or (one.table, str(value)) in self._here:
                 continue
             if self._is_forgotten(one.table, str(value)):
                 return True
@@ -339,7 +359,12 @@ class _Merge:
         )
 
     def _exists(self, table: SyncedTable, key: str) -> bool:
-        return _is_there(self._conn, table, key)
+        if (table.name, key) in self._here:
+            return True
+        there = _is_there(self._conn, table, key)
+        if there:
+            self._here.add((table.name, key))
+        return there
 
     def _remove(self, table: SyncedTable, key: str, known: Marks, merged: Merged, *, there: bool) -> None:
         waiting = {name: (at.at, self._numbers[at.by], value) for name, (at, value) in merged.waiting.items()}
@@ -416,6 +441,8 @@ class _Merge:
     def _delete(self, table: SyncedTable, key: str) -> None:
         """Deletes a row that has moved to another room elsewhere, or that was removed there."""
         where, parameters = sync_log.where_key(table, key)
+        self._here.clear()
+        self._session_of.clear()
         if table.name == "sessions":
             # Without its note, what was merged into it is not erased with it: each session is removed by
             # itself.
@@ -578,15 +605,20 @@ class _Merge:
     def _place_message(self, key: str, values: dict[str, Any], row: dict[str, Any]) -> None:
         """A message is in the session of its parent; of a forgotten one, only its place is left."""
         if row.get("parent_id") is not None:
-            found = self._conn.execute(
-                "SELECT session_id FROM messages WHERE id = ?", (row["parent_id"],)
-            ).fetchone()
-            if found is not None and found[0] != row["session_id"]:
-                row["session_id"] = values["session_id"] = found[0]
-        if self._is_forgotten(EMPTIED, key):
+            session_id = self._session_of_message(row["parent_id"])
+            if session_id is not None and session_id != row["session_id"]:
+                row["session_id"] = values["session_id"] = session_id
+        if ("messages", key) not in self._new and self._is_forgotten(EMPTIED, key):
             for name, empty in (("content", ""), ("meta", "{}")):
                 row[name] = empty
                 values[name] = empty
+
+    def _session_of_message(self, message_id: str) -> str | None:
+        found = self._session_of.get(message_id)
+        if found is None:
+            row = self._conn.execute("SELECT session_id FROM messages WHERE id = ?", (message_id,)).fetchone()
+            found = None if row is None else str(row[0])
+        return found
 
     def _settle_messages(self) -> None:
         """Moves what belongs to messages that changed their session, and counts the messages of sessions."""
@@ -707,6 +739,7 @@ class _Merge:
         for name in ("sessions", "memories", "documents", "document_folders"):
             self._conn.execute(f"UPDATE {name} SET project_id = ? WHERE project_id = ?", (winner, loser))
         self._conn.execute("DELETE FROM projects WHERE id = ?", (loser,))
+        self._here.discard(("projects", loser))
         self._conn.execute(
             """
             INSERT INTO sync_merged (id, into_id) VALUES (?, ?)
@@ -777,7 +810,9 @@ class _Merge:
         there: bool,
     ) -> None:
         """What follows from a row that was written."""
+        self._here.add((table.name, key))
         if table.name == "messages":
+            self._session_of[key] = str(row["session_id"])
             if there and not {"session_id", "parent_id"}.isdisjoint(changed):
                 self._moved.add(key)
                 self._touched[str(row["session_id"])] = None
