@@ -44,6 +44,15 @@ _OF_MESSAGES = (
 )
 """Tables whose rows belong to a message and name its session, and the column that names the message."""
 
+_VERSIONED = {"documents": "note_versions", "memories": "memory_versions"}
+_VERSIONS = {
+    "note_versions": ("notes", "version", "document_id", "written_at"),
+    "memory_versions": ("memories", "version", "memory_id", "created_at"),
+}
+"""Tables of earlier texts: where the number of the present one is, in which column, what names the row, and
+the time of a version."""
+_OF_VERSIONS = {owner: name for name, (owner, *_) in _VERSIONS.items()}
+
 
 @dataclass(slots=True)
 class Applied:
@@ -58,6 +67,10 @@ class Applied:
 def apply(conn: Connection, changes: Sequence[Change], devices: Sequence[int]) -> Applied:
     """Merges changes; `devices` are the numbers here of the devices that the stamps name by place."""
     return _Merge(conn, devices).run(changes)
+
+
+def _key_of(table: str) -> str:
+    return BY_NAME[table].key[0]
 
 
 def retry(conn: Connection) -> Applied:
@@ -109,6 +122,8 @@ class _Merge:
         self._new: set[tuple[str, str]] = set()
         self._session_of: dict[str, str] = {}
         self._moved: set[str] = set()
+        self._texts: dict[tuple[str, str], tuple[str, str]] = {}
+        self._versioned: set[tuple[str, str]] = set()
         self._touched: dict[str, None] = {}
         self._inserted_in: dict[str, int] = {}
 
@@ -133,10 +148,12 @@ class _Merge:
                 for change in rest:
                     self._take(change)
             self._settle_messages()
+        self._settle_versions()
         return self._done
 
     def _look_ahead(self, changes: Sequence[Change]) -> None:
-        """Notes which messages have no stamp yet: looking for each by itself would take as long as storing it."""
+        """Notes which messages have no stamp yet: looking for each by itself would take as long as storing
+        it."""
         asked = {one.key for one in changes if one.table == "messages"}
         known = self._conn.execute(
             """
@@ -486,6 +503,7 @@ class _Merge:
                 self._stamp_as_own(table.name, change.key, GONE)
             return False
         if there:
+            self._remember_text(table, change.key, known, values)
             self._update(table, change.key, values)
         elif not self._insert(table, {**row, **values}):
             self._wait(change, _LATER, table.name)
@@ -695,6 +713,53 @@ class _Merge:
             (session_id,),
         )
 
+    # --- versions ----------------------------------------------------------------------------------
+
+    def _remember_text(self, table: SyncedTable, key: str, known: Marks, values: Mapping[str, Any]) -> None:
+        """Remembers a text of this device that another device's later one replaces: it becomes a version."""
+        name = _VERSIONED.get(table.name)
+        stamp = known.of("text")
+        if name is None or "text" not in values or stamp is None or stamp.by != self._ids[self._own]:
+            return
+        title = "title" if table.name == "documents" else "subject"
+        row = self._conn.execute(f"SELECT {title}, text FROM {table.name} WHERE id = ?", (key,)).fetchone()
+        if row is not None and row[1] not in ("", values["text"]):
+            self._texts[(name, key)] = (row[0], row[1])
+
+    def _settle_versions(self) -> None:
+        """Keeps replaced texts, and sees that the present text has a higher number than all earlier ones."""
+        for (name, key), (title, text) in self._texts.items():
+            owner, _, column, at = _VERSIONS[name]
+            there = self._conn.execute(
+                f"""
+                SELECT (SELECT max(version) FROM {owner} WHERE {_key_of(owner)} = ?1),
+                    EXISTS (SELECT 1 FROM {name} WHERE {column} = ?1 AND text = ?2)
+                """,
+                (key, text),
+            ).fetchone()
+            if there[0] is None or there[1]:
+                continue
+            titled = "title" if name == "note_versions" else "subject"
+            self._conn.execute(
+                f"""
+                INSERT INTO {name} ({column}, version, {titled}, text, {at})
+                SELECT ?1, 1 + max(?2, coalesce((SELECT max(version) FROM {name} WHERE {column} = ?1), 0)),
+                    ?3, ?4, sync_at()
+                """,
+                (key, there[0], title, text),
+            )
+            self._versioned.add((name, key))
+        for name, key in sorted(self._versioned):
+            owner, number, column, _ = _VERSIONS[name]
+            self._conn.execute(
+                f"""
+                UPDATE {owner} SET {number} = 1 + (SELECT max(version) FROM {name} WHERE {column} = ?1)
+                WHERE {_key_of(owner)} = ?1
+                    AND {number} <= (SELECT max(version) FROM {name} WHERE {column} = ?1)
+                """,
+                (key,),
+            )
+
     # --- names -------------------------------------------------------------------------------------
 
     def _free_name(self, table: SyncedTable, key: str, values: dict[str, Any]) -> bool:
@@ -811,17 +876,12 @@ class _Merge:
     ) -> None:
         """What follows from a row that was written."""
         self._here.add((table.name, key))
+        if table.name in _VERSIONS:
+            self._versioned.add((table.name, str(row[table.key[0]])))
+        elif table.name in _OF_VERSIONS and there and "version" in changed:
+            self._versioned.add((_OF_VERSIONS[table.name], key))
         if table.name == "messages":
-            self._session_of[key] = str(row["session_id"])
-            if there and not {"session_id", "parent_id"}.isdisjoint(changed):
-                self._moved.add(key)
-                self._touched[str(row["session_id"])] = None
-            elif not there:
-                self._inserted_in[str(row["session_id"])] = 1
-                if self._many is not None:
-                    self._many.added(str(row["session_id"]), [(key, str(row["content"]))])
-            if there and "content" in changed:
-                self._drop_vectors("message", key)
+            self._after_message(key, row, changed, there=there)
         elif table.name == "summaries" and there and "text" in changed:
             self._drop_vectors("summary", key)
         elif table.name == "memories" and there and not {"text", "subject"}.isdisjoint(changed):
@@ -834,6 +894,21 @@ class _Merge:
                 self._become(loser, winner)
         elif table.name == "sync_settings":
             self._done.settings[str(row["name"])] = str(row["value"])
+
+    def _after_message(
+        self, key: str, row: Mapping[str, Any], changed: Mapping[str, Any], *, there: bool
+    ) -> None:
+        session_id = str(row["session_id"])
+        self._session_of[key] = session_id
+        if there and not {"session_id", "parent_id"}.isdisjoint(changed):
+            self._moved.add(key)
+            self._touched[session_id] = None
+        elif not there:
+            self._inserted_in[session_id] = 1
+            if self._many is not None:
+                self._many.added(session_id, [(key, str(row["content"]))])
+        if there and "content" in changed:
+            self._drop_vectors("message", key)
 
     def _drop_vectors(self, kind: str, key: str) -> None:
         self._conn.execute("DELETE FROM vectors WHERE kind = ? AND owner_id = ?", (kind, key))

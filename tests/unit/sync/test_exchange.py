@@ -284,3 +284,25 @@ async def test_no_word_is_in_the_log_of_changes(folder: TestFolder) -> None:
     await one.store.organising.apply([talk], MarksPatch(remove_tags=("canary",)))
     rows = one.store._connection.execute("SELECT tbl, key, field FROM sync_stamps").fetchall()
     assert "canary" not in str(rows)
+
+
+async def test_a_note_that_two_devices_edit_keeps_both_texts_and_can_be_edited_again(
+    folder: TestFolder,
+) -> None:
+    from atlas_desktop.services.notes.reading import read_note, rewritten
+
+    one, two, _talk_id = await _pair(folder)
+    (note_id,) = await one.store.notes.put([read_note("Knots", "first text")])
+    await settle(one, two)
+    for device, text in ((one, "text of one"), (two, "text of two")):
+        note = await device.store.notes.get(note_id)
+        await device.store.notes.put([rewritten(note, text)])
+    await settle(one, two)
+    texts = {device.name: (await device.store.notes.get(note_id)).text for device in (one, two)}
+    assert texts["one"] == texts["two"]
+    lost = ({"text of one", "text of two"} - {texts["one"]}).pop()
+    for device in (one, two):
+        assert lost in {version.text for version in await device.store.notes.versions(note_id)}
+    await two.store.notes.put([rewritten(await two.store.notes.get(note_id), "a third text")])
+    await settle(two, one)
+    assert (await one.store.notes.get(note_id)).text == "a third text"
