@@ -107,6 +107,7 @@ COMMANDS = {
     "serve": ("serve", N_("let other programs use your models and memory")),
     "mcp": ("mcp", N_("serve one program over the Model Context Protocol")),
     "clients": ("clients", N_("manage the programs that may ask Atlas")),
+    "sync": ("sync", N_("keep the same memory on several computers")),
     "models": ("models", N_("download, import, choose and measure models")),
     "jobs": ("jobs", N_("manage background work")),
     "vault": ("vault", N_("manage keys, recovery, integrity")),

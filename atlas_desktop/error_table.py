@@ -267,6 +267,23 @@ _BACKUPS: Words = {
 }
 
 
+_SYNC: Words = {
+    memory.NotSynced: named("not_synced"),
+    memory.AlreadySynced: named("already_synced", Exit.USAGE),
+    memory.SyncFolderMissing: lambda e: told("sync_folder_missing", path=e.path),
+    memory.SyncFolderUnusable: lambda e: told("sync_folder_unusable", path=e.path, detail=e.detail),
+    memory.SyncFolderInHome: named("sync_folder_in_home", Exit.USAGE),
+    memory.SyncCodeMistyped: named("sync_code_mistyped", Exit.USAGE),
+    memory.InvitationNotFound: named("invitation_not_found"),
+    memory.InvitationExpired: named("invitation_expired"),
+    memory.InvitationWithoutPrivate: named("invitation_without_private"),
+    memory.SyncDeviceNotFound: lambda e: told("sync_device_not_found", Exit.USAGE, ref=e.ref),
+    memory.SyncDeviceIsOwn: named("sync_device_is_own", Exit.USAGE),
+    memory.SyncDeviceRemoved: named("sync_device_removed"),
+    memory.SyncPaused: named("sync_paused"),
+}
+
+
 _SIZES = {Refusal.TOO_LARGE, Refusal.TOO_MUCH_MEMORY, Refusal.UNPACKS_TOO_LARGE}
 
 
@@ -559,6 +576,7 @@ _SEARCH: Words = {
 WORDS: Words = {
     **_MEMORY,
     **_BACKUPS,
+    **_SYNC,
     **_CONVERSATION,
     **_EXPORTING,
     **_IMPORTING,

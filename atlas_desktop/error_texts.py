@@ -521,6 +521,79 @@ ERRORS = {
         what=N_("The skill has no approved version {number}. No changes were made."),
         next_step=N_("`atlas skills versions` lists those that are kept."),
     ),
+    "not_synced": ErrorText(
+        N_("This room is not synced"),
+        what=N_("No folder has been chosen to sync with. No changes were made."),
+        next_step=N_("`atlas sync init FOLDER` begins, `atlas sync join FOLDER` joins other devices."),
+    ),
+    "already_synced": ErrorText(
+        N_("This room is synced already"),
+        what=N_("A room can be synced through one folder only. No changes were made."),
+        next_step=N_("`atlas sync status` shows the folder; `atlas sync leave` ends it."),
+    ),
+    "sync_folder_missing": ErrorText(
+        N_("The sync folder is not there"),
+        what=N_("{path} does not exist now. What you change meanwhile is kept and sent later."),
+        next_step=N_("Plug in the drive or mount the folder, then sync again."),
+    ),
+    "sync_folder_unusable": ErrorText(
+        N_("The sync folder cannot be used"),
+        what=N_("{path}: {detail}. Nothing is lost; what you change meanwhile is sent later."),
+        next_step=N_("Check its permissions and free space, then sync again."),
+    ),
+    "sync_folder_in_home": ErrorText(
+        N_("This folder cannot be used for sync"),
+        what=N_(
+            "It is in the home folder of Atlas, or contains that. Your rooms must not be copied that way."
+        ),
+        next_step=N_("Choose a folder outside, one that your copying tool keeps."),
+    ),
+    "sync_code_mistyped": ErrorText(
+        N_("The code was mistyped"),
+        what=N_("Its check letters do not fit. No changes were made."),
+        next_step=N_("Compare it with the other screen, letter by letter, and try again."),
+    ),
+    "invitation_not_found": ErrorText(
+        N_("No invitation for this code"),
+        what=N_("The folder contains no invitation that this code opens. No changes were made."),
+        next_step=N_(
+            "Wait until the folder is copied completely. A code is valid for an hour: `atlas sync invite` on "
+            "the other device makes a new one."
+        ),
+    ),
+    "invitation_expired": ErrorText(
+        N_("The code has expired"),
+        what=N_("A code is valid for an hour. No changes were made."),
+        next_step=N_("`atlas sync invite` on the other device makes a new one. Check both clocks, too."),
+    ),
+    "invitation_without_private": ErrorText(
+        N_("The private room is not in this invitation"),
+        what=N_("The other device does not sync its private room. No changes were made."),
+        next_step=N_(
+            "Join without --include-private, or run `atlas sync init FOLDER --include-private` on the other "
+            "device first."
+        ),
+    ),
+    "sync_device_not_found": ErrorText(
+        N_("Device not found"),
+        what=N_("No other device of the folder is “{ref}”. No changes were made."),
+        next_step=N_("`atlas sync devices` lists all devices."),
+    ),
+    "sync_device_is_own": ErrorText(
+        N_("This is the device you are using"),
+        what=N_("A device is removed from another one. No changes were made."),
+        next_step=N_("`atlas sync leave` ends sync on this device."),
+    ),
+    "sync_device_removed": ErrorText(
+        N_("This device was removed"),
+        what=N_("Another device has removed this one and changed the keys. All that is here stays."),
+        next_step=N_("`atlas sync leave` ends sync here; with a new code you can join again."),
+    ),
+    "sync_paused": ErrorText(
+        N_("Sync is paused"),
+        what=N_("What you change meanwhile is kept and sent later."),
+        next_step=N_("`atlas sync resume` continues it; `atlas sync now` syncs once."),
+    ),
     "persona_not_found": ErrorText(
         N_("Persona not found"),
         next_step=N_("`atlas personas list` lists all personas."),

@@ -25,6 +25,7 @@ NAMES = (
     "documents_embedding",
     "documents_turns",
     "skills",
+    "sync",
     "writing",
 )
 

@@ -512,3 +512,71 @@ class ContextTooSmall(MemoryFault):
         super().__init__(f"{needed} tokens do not fit into {limit}")
         self.needed = needed
         self.limit = limit
+
+
+# --- sync ------------------------------------------------------------------------------------------
+
+
+class NotSynced(MemoryFault):
+    """The room is not synced."""
+
+
+class AlreadySynced(MemoryFault):
+    """The room is synced with another folder already."""
+
+
+class SyncFolderMissing(MemoryFault):
+    """The folder to sync with is not there: a stick that is not plugged in, a drive that is not mounted."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class SyncFolderUnusable(MemoryFault):
+    """The folder to sync with cannot be read or written."""
+
+    def __init__(self, path: Path, detail: str) -> None:
+        super().__init__(path, detail)
+        self.path = path
+        self.detail = detail
+
+
+class SyncFolderInHome(MemoryFault):
+    """The folder to sync with is in the home folder of this program, or that is in it."""
+
+
+class SyncCodeMistyped(MemoryFault):
+    """The code fails its own checksum: it was mistyped."""
+
+
+class InvitationNotFound(MemoryFault):
+    """The folder has no invitation for the code: it has expired, or has not been copied yet."""
+
+
+class InvitationExpired(MemoryFault):
+    """The invitation for the code has expired."""
+
+
+class InvitationWithoutPrivate(MemoryFault):
+    """The invitation does not include the private room."""
+
+
+class SyncDeviceNotFound(MemoryFault):
+    """No device of the folder has this id or name."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(ref)
+        self.ref = ref
+
+
+class SyncDeviceIsOwn(MemoryFault):
+    """The device is this one: it leaves, and is not removed."""
+
+
+class SyncDeviceRemoved(MemoryFault):
+    """This device was removed from the folder by another one."""
+
+
+class SyncPaused(MemoryFault):
+    """Sync is paused."""

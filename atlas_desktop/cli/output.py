@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from memory.memories.entities import Memory, MemoryChange, MemoryUse, MemoryVersion
     from memory.notes.entities import Backlink, Note, NoteLink
     from memory.skills.entities import Skill, SkillVersion, UsedSkill
+    from memory.sync.entities import SyncReport, SyncStatus
 
 
 def tiers(value: "Sequence[TierUse]") -> list[dict[str, Any]]:
@@ -803,3 +804,53 @@ def access(value: "AccessEntry") -> dict[str, Any]:
         "items": value.items,
         "tokens": value.tokens,
     }
+def sync_report(value: "SyncReport") -> dict[str, Any]:
+    from atlas_desktop.phrases.sync import why_text
+
+    return {
+        "sent": {"changes": value.sent_changes, "bytes": value.sent_bytes},
+        "received": {"changes": value.received_changes, "bytes": value.received_bytes},
+        "forgotten": value.forgotten,
+        "problems": [
+            {"file": one.file, "code": one.why.value, "why": why_text(one)} for one in value.problems
+        ],
+    }
+
+
+def sync_status(value: "SyncStatus") -> dict[str, Any]:
+    return {
+        "folder": value.folder,
+        "device": value.device.id,
+        "devices": sync_devices(value),
+        "pending_out": value.pending_out,
+        "waiting": value.waiting,
+        "last_sync": at(value.last_sync),
+        "paused": value.paused,
+        "invited_until": at(value.invited_until),
+    }
+
+
+def sync_devices(value: "SyncStatus") -> list[dict[str, Any]]:
+    return [
+        {
+            "id": one.id,
+            "name": one.name,
+            "last_seen": at(value.last_sync if one is value.device else one.seen_at),
+            "own": one is value.device,
+            "removed": one.removed_at is not None,
+            "not_forgotten": value.not_forgotten.get(one.id, 0),
+        }
+        for one in (value.device, *value.devices)
+    ]
+
+
+def sync_code(code: str) -> str:
+    return "\n".join(
+        (
+            _("Code for other devices, valid for an hour:"),
+            "",
+            f"    {code}",
+            "",
+            _("There: `atlas sync join FOLDER`, or `/sync`, then j. Code and folder let anyone join."),
+        )
+    )

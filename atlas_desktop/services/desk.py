@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.models import ModelService
     from atlas_desktop.services.retention import HeldBack
     from atlas_desktop.services.room import RoomFactory, RoomServices
+    from atlas_desktop.services.sync import SyncService
     from atlas_desktop.services.tuning import TuningService
     from atlas_desktop.services.turns import TurnOptions
     from memory.clock import Clock
@@ -408,6 +409,7 @@ class AppContext:
     _models: "ModelService | None" = field(default=None, repr=False)
     _model: "Model | None" = field(default=None, repr=False)
     _rooms_service: "RoomsService | None" = field(default=None, repr=False)
+    _sync: "SyncService | None" = field(default=None, repr=False)
     _rooms: list["RoomServices"] = field(default_factory=list, repr=False)
 
     @property
@@ -514,6 +516,15 @@ class AppContext:
         if self._rooms_service is None:
             self._rooms_service = RoomsService(self)
         return self._rooms_service
+
+    @property
+    def sync(self) -> "SyncService":
+        """Sync of the open rooms with a folder. Made on first use."""
+        if self._sync is None:
+            from atlas_desktop.services.sync import SyncService
+
+            self._sync = SyncService(lambda: self.open_rooms, self.settings_file, self.paths.home, self.clock)
+        return self._sync
 
     def _parts(self) -> "RoomFactory":
         # Imported late: the parts of a room take a while, and the first screen does not need them.

@@ -2079,6 +2079,13 @@ _SETTINGS: tuple[Action, ...] = (
         slash="/programs",
         name=_("Programs"),
         help=_("Show the programs that may ask Atlas, and what they asked for."),
+        "sync.show",
+        Where.EVERYWHERE,
+        "show_sync",
+        "",
+        slash="/sync",
+        name=_("Sync"),
+        help=_("Keep the same memory on several computers: set up, join, devices, last sync, pause."),
     ),
     Action(
         "settings.change",

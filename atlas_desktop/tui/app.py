@@ -21,6 +21,7 @@ from atlas_desktop.tui.doors import Commands, DoorKeeper
 from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
 from atlas_desktop.tui.models.switcher import ModelSwitcher
 from atlas_desktop.tui.shutdown import Relaunch, Shutdown
+from atlas_desktop.tui.sync.keeping import SyncKeeper
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
@@ -90,10 +91,11 @@ class AtlasApp(BaseApp):
         self.now = now
         self.appearance = Appearance(self)
         self.model_folder = ModelFolderWatcher(self)
+        self.sync = SyncKeeper(self, self._sync_told)
         self.switcher = ModelSwitcher(self, self.choose_model)
         self.doors = DoorKeeper(self, commands)
         self.shutdown = Shutdown(
-            self, self.model_folder, relaunch=relaunch, demo=demo, close_doors=self.doors.close
+            self, self.model_folder, self.sync, relaunch=relaunch, demo=demo, close_doors=self.doors.close
         )
         self.recovery = CrashRecovery(
             self, gather=self.shutdown.gather, begin_anew=self._begin_anew, leave=self.action_quit
@@ -167,6 +169,7 @@ class AtlasApp(BaseApp):
         self.attempt(self.model_folder.start(), group="ahead")
         if key is not None and not self.is_demo:
             self.attempt(self.doors.apply(), group="doors")
+            self.attempt(self.sync.start(), group="ahead")
         has_model = await self.models.chat_model() is not None
         if has_model or self.is_demo:
             # The demonstration can be looked at before there is a model.
@@ -362,7 +365,7 @@ class AtlasApp(BaseApp):
                 return self.can_lock
             case "demo":
                 return self.can_demo
-            case "show_models" | "use_model" | "show_settings" | "show_clients":
+            case "show_models" | "use_model" | "show_settings" | "show_clients" | "show_sync":
                 # Settings and models reveal something about the content, so they need an open room.
                 return self.desk.room is not None and not self.leaving
         return super().check_action(action, parameters)
@@ -400,6 +403,21 @@ class AtlasApp(BaseApp):
         for room in self.desk.open_rooms:
             if room.store.room is RoomKind.OPEN and not isinstance(self.screen, ClientsScreen):
                 self.push_screen(ClientsScreen(self, room, self.doors.url))
+
+    def action_show_sync(self) -> None:
+        from atlas_desktop.tui.sync.screen import SyncScreen
+
+        if not isinstance(self.screen, SyncScreen):
+            self.push_screen(SyncScreen(self, self.sync))
+
+    def _sync_told(self) -> None:
+        """Shows the state of sync in the status line, and in the window of sync if it is open."""
+        from atlas_desktop.tui.sync.screen import SyncScreen
+
+        self.sync_text = self.sync.text
+        self.call_later(self.tell_chat)
+        if self.screen_stack and isinstance(self.screen, SyncScreen):
+            self.screen.progressed()
 
     def action_choose_theme(self) -> None:
         from atlas_desktop.tui.settings.dialogs import ThemeScreen

@@ -123,6 +123,8 @@ class BaseApp(SturdyApp):
     """Background activity, for the status line."""
     door_url: str | None = None
     """Where other programs can ask; None while the door is closed."""
+    sync_text = ""
+    """The state of sync in a few words, for the status line; empty if nothing is synced."""
     model_name = ""
     model_id = ""
     context_length = 0

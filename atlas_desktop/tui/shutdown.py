@@ -26,6 +26,7 @@ from memory.kinds import RoomKind
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
+    from atlas_desktop.tui.sync.keeping import SyncKeeper
 
 
 # Longer than the jumps caused by a busy computer or a clock correction.
@@ -123,6 +124,7 @@ class Shutdown:
         self,
         app: "BaseApp",
         model_folder: "ModelFolderWatcher",
+        sync: "SyncKeeper",
         *,
         relaunch: Relaunch | None,
         demo: Relaunch | None,
@@ -131,6 +133,7 @@ class Shutdown:
         self._app = app
         self._close_doors = close_doors
         self._model_folder = model_folder
+        self._sync = sync
         self.relaunch, self.demo = relaunch, demo
         self.locking = False
         self._forced = False
@@ -172,6 +175,7 @@ class Shutdown:
             await self._app.notes.keep_all()
             await self._app.drafts.keep_all()
         await self._app.stop_turns()
+        await self._sync.stop()
         await self._model_folder.stop()
         await self._app.desk.close()
 

@@ -92,6 +92,19 @@ class Database:
         works in a read-only database. A connection that replaces it is prepared in the same way."""
         await self._run(lambda: self._preparing(work))
 
+    async def forget_prepared(self, work: Callable[[Connection], object]) -> None:
+        """A connection that replaces the present one is not prepared with `work` any more."""
+        await self._run(lambda: self._prepared.remove(work) if work in self._prepared else None)
+
+    async def connected(self, work: Callable[[Connection], T]) -> T:
+        """Returns the result of `work(connection)`, which changes only state of the connection."""
+
+        def call() -> T:
+            with self._faults():
+                return work(self._connection)
+
+        return await self._run(call)
+
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Returns the result of `work(connection)`, after its changes are committed and durable.
 

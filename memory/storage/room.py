@@ -7,7 +7,7 @@ from pathlib import Path
 from memory.clock import Clock
 from memory.entities import Freshness, RoomKind
 from memory.errors import FutureSchema, NotARoom, StorageFull
-from memory.storage import connection, migrations
+from memory.storage import connection, migrations, sync_capture
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.faults import translated
@@ -49,7 +49,7 @@ async def open_room(path: Path, key: RoomKey, room: RoomKind, clock: Clock, *, c
         try:
             space.take()
             with translated():
-                _prepare(conn, count, lambda: bring_up_to_date(conn, path, key, clock.now()))
+                _prepare(conn, count, lambda: bring_up_to_date(conn, path, key, clock.now()), clock)
         except BaseException:
             conn.close()
             space.release()
@@ -74,19 +74,23 @@ async def open_off_record(clock: Clock) -> Store:
     def connect() -> Connection:
         conn = connection.open_memory()
         with translated():
-            _prepare(conn, None, lambda: migrations.migrate(conn, clock.now()))
+            _prepare(conn, None, lambda: migrations.migrate(conn, clock.now()), clock)
         return conn
 
     return Store(await Database.open(connect), RoomKind.OFF_RECORD, clock)
 
 
-def _prepare(conn: Connection, count: CommitCount | None, migrate: Callable[[], object]) -> None:
+def _prepare(
+    conn: Connection, count: CommitCount | None, migrate: Callable[[], object], clock: Clock
+) -> None:
     try:
         if count is not None:
             count.look_at_log(conn)
         migrate()
         if count is not None:
             count.look(conn)
+        # What is written from here on has to be noted, if the room is synced.
+        sync_capture.install(conn, clock)
         messages.settle_interrupted(conn)
         jobs.recover(conn)
     except BaseException:

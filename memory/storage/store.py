@@ -39,6 +39,7 @@ from memory.storage.reader import Reader
 from memory.storage.retention import RetentionStore
 from memory.storage.search.store import FindStore
 from memory.storage.skills import SkillStore
+from memory.storage.sync import SyncStore
 from memory.storage.tasks import TaskStore
 from memory.storage.transfer import MoveStore, TransferStore
 from memory.storage.vectors import VectorStore
@@ -95,6 +96,7 @@ class Store:
         self.skills = SkillStore(database, clock)
         self.tasks = TaskStore(database, clock)
         self.clients = ClientStore(database, clock)
+        self.sync = SyncStore(database, clock)
         self._freshness = freshness
         self._database = database
         self._room = room

@@ -242,6 +242,10 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_SEPARATORS": (".1", "A\u2010"),
         "_ALPHABET": ("\n", "2"),
     },
+    "memory.sync.folder": {
+        "NAME": ("a", "0"),
+        "_DRAFT": (".", ".a", "0"),
+    },
     "memory.vectors.entities": {
         "_END": ("!", "\n"),
     },

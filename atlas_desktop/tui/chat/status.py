@@ -163,6 +163,7 @@ class Status:
 
     activity: str = ""
     background: str = ""
+    sync: str = ""
     used: int = 0
     limit: int = 0
     speed: float = 0.0
@@ -187,7 +188,7 @@ class StatusLine(Widget):
 
     def render(self) -> Content:
         now = self._status
-        left = " · ".join(part for part in (now.activity or _("Ready"), now.background) if part)
+        left = " · ".join(part for part in (now.activity or _("Ready"), now.background, now.sync) if part)
         facts = []
         if now.limit:
             number, share = formats().number, now.used / now.limit
@@ -251,6 +252,7 @@ class StatusController:
             Status(
                 activity=shown.activity.capitalize(),
                 background=work_under_way(room.background) or self._app.background,
+                sync=self._app.sync_text,
                 used=shown.used,
                 # The size of a stored conversation is unknown until its first turn in this run.
                 limit=self._app.context_length if shown.used or session is None else 0,

@@ -53,6 +53,7 @@ _SETTINGS_TEXTS = {
 }
 
 
+_SYNC = "sync"
 LONG = 1000
 """A text that may be longer than this is edited in a separate window."""
 _NARROWEST = 12
@@ -215,6 +216,8 @@ class SettingsScreen(Covering, SparingScreen[None]):
         self._shown: list[Row] = []
         self._told: str | None = None
         names = [Option(_(_SECTION_TEXTS[one]), id=one) for one in sections()]
+        # Sync is no setting, but is looked for here; it has a window of its own.
+        names.append(Option(_("Sync"), id=_SYNC))
         self._names = OptionList(*names, id="sections", markup=False)
         self._list = OptionList(id="rows", markup=False)
         self._search = CleanInput(
@@ -276,7 +279,13 @@ class SettingsScreen(Covering, SparingScreen[None]):
             listing.clear_options()
             listing.add_options([Option(line(row, width), id=row.key) for row in self._shown])
             listing.display = bool(self._shown)
-            self.query_one("#none", Static).display = not self._shown
+            none = self.query_one("#none", Static)
+            none.display = not self._shown
+            none.update(
+                _("Enter opens sync: its folder, devices and last run.")
+                if self._section == _SYNC and not words
+                else _("No matching settings.")
+            )
             keys = [row.key for row in self._shown]
             if keys:
                 listing.highlighted = keys.index(kept.key) if kept is not None and kept.key in keys else 0
@@ -301,7 +310,9 @@ class SettingsScreen(Covering, SparingScreen[None]):
             self._tell()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        if event.option_list.id == "sections":
+        if event.option_id == _SYNC:
+            self.call_later(self.app.run_action, "app.show_sync")
+        elif event.option_list.id == "sections":
             self._list.focus()
         else:
             self.action_setting_change()

@@ -27,6 +27,7 @@ from memory.storage.migrations import (
     m0017_projects,
     m0018_tasks,
     m0019_clients,
+    m0020_sync,
 )
 
 
@@ -59,6 +60,7 @@ ALL: tuple[Migration, ...] = (
     m0017_projects,
     m0018_tasks,
     m0019_clients,
+    m0020_sync,
 )
 LATEST = ALL[-1].VERSION
 

@@ -49,7 +49,7 @@ def arrive(conn: Connection, session_id: str, given: Iterable[TravellingAttachme
 
 
 def of_session(conn: Connection, session_id: str) -> list[Attachment]:
-    rows = conn.execute(f"{_SELECT} WHERE session_id = ? ORDER BY seq", (session_id,))
+    rows = conn.execute(f"{_SELECT} WHERE session_id = ? ORDER BY added_at, id", (session_id,))
     return [_attachment(row) for row in rows]
 
 

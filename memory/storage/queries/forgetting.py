@@ -329,6 +329,8 @@ _EVERYTHING = (
     "tasks",
     "personas",
     "templates",
+    "sync_waiting",
+    "sync_settings",
 )
 
 

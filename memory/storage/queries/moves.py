@@ -17,6 +17,7 @@ from memory.entities import Erased, RoomKind
 from memory.errors import DocumentNotFound, SessionNotFound
 from memory.kinds import MovedKind
 from memory.room_moves import KEY_BYTES, Move
+from memory.storage import sync_capture
 from memory.storage.connection import Connection
 from memory.storage.queries import documents, erasure, project_names
 from memory.storage.queries.epochs import pack_parts, unpack_parts
@@ -107,9 +108,10 @@ def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
     candidates = _memories_of(conn, session_id) | kept
     memory = _memory_rows(conn, known, candidates)
     projects = _projects(conn, session, memory)
-    erased = erasure.erase_session(conn, session_id)
-    if kept:
-        erased = combined([erased, erasure.take_memories(conn, kept)])
+    with sync_capture.leaving(conn):
+        erased = erasure.erase_session(conn, session_id)
+        if kept:
+            erased = combined([erased, erasure.take_memories(conn, kept)])
     gone = candidates - _still_there(conn, candidates)
     rows = {**session, "projects": projects}
     for name, found in _only(memory, gone).items():
@@ -138,7 +140,8 @@ def pack_document(conn: Connection, document_id: str) -> tuple[Parcel, ErasedDoc
     (document,) = rows["documents"]
     folder = document["folder_id"]
     rows["projects"] = _projects(conn, rows)
-    erased = documents.erase(conn, [document_id], for_good=True)
+    with sync_capture.leaving(conn):
+        erased = documents.erase(conn, [document_id], for_good=True)
     _cut_what_points_out(rows, known)
     # A document that is taken back is in its folder again.
     rows["documents"] = [{**row, "folder_id": folder} for row in rows["documents"]]
@@ -250,7 +253,8 @@ def _taken_along(conn: Connection, known: dict[str, Table], projects: Iterable[R
             for table, column in users
         )
         if not used:
-            conn.execute("DELETE FROM projects WHERE id = ?", (project["id"],))
+            with sync_capture.leaving(conn):
+                conn.execute("DELETE FROM projects WHERE id = ?", (project["id"],))
         found.append({**project, "instructions": "", "model": None} if used else project)
     return found
 

@@ -60,6 +60,15 @@ _NAMED = {
     "clients": Lineage.ROOM,
     "client_sessions": Lineage.ROOM,
     "client_accesses": Lineage.ROOM,
+    # The log of changes of a room that is synced: each room has its own.
+    "sync_state": Lineage.ROOM,
+    "sync_devices": Lineage.ROOM,
+    "sync_stamps": Lineage.ROOM,
+    "sync_waiting": Lineage.ROOM,
+    "sync_files": Lineage.ROOM,
+    "sync_blobs": Lineage.ROOM,
+    "sync_merged": Lineage.ROOM,
+    "sync_settings": Lineage.ROOM,
     # A change is undone where it was made: it names memories and projects that stay.
     "memory_changes": Lineage.ROOM,
     "memory_change_ids": Lineage.ROOM,

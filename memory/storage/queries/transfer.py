@@ -1,5 +1,6 @@
 """Imports and exports sessions and memories with the ids that they bring along."""
 
+import heapq
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -158,10 +159,12 @@ def give(conn: Connection, session_id: str, room: RoomKind) -> TravellingSession
         """
         SELECT id, parent_id, role, speaker, content, created_at, status, stop_reason, important, model,
             external_id, meta
-        FROM messages WHERE session_id = ? AND status <> 'streaming' ORDER BY seq
+        FROM messages WHERE session_id = ? AND status <> 'streaming'
         """,
         (session_id,),
     ).fetchall()
+    at = {row[0]: place for place, row in enumerate(rows)}
+    rows = [rows[at[one]] for one in _in_order((row[0], row[1], row[5]) for row in rows)]
     names = _names((row[0], row[10]) for row in rows)
     messages = tuple(
         TravellingMessage(
@@ -203,6 +206,26 @@ def give(conn: Connection, session_id: str, room: RoomKind) -> TravellingSession
     )
 
 
+def _in_order(messages: Iterable[tuple[str, str | None, int]]) -> list[str]:
+    """Returns ids in the order of times, but each after its parent; given are id, parent and time.
+
+    The order depends on what is exported alone: rooms that are synced have stored messages in other orders.
+    """
+    below: dict[str | None, list[tuple[int, str]]] = {}
+    known = {one: (parent, at) for one, parent, at in messages}
+    for one, (parent, at) in known.items():
+        below.setdefault(parent if parent in known else None, []).append((at, one))
+    ready = below.get(None, [])
+    heapq.heapify(ready)
+    found = []
+    while ready:
+        _, one = heapq.heappop(ready)
+        found.append(one)
+        for child in below.get(one, ()):
+            heapq.heappush(ready, child)
+    return found
+
+
 def _names(messages: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     """Returns the ids that messages travel under, by their own; given are these and those of their origin."""
     names: dict[str, str] = {}
@@ -227,11 +250,13 @@ def cited(conn: Connection, session_id: str) -> dict[str, CitedReply]:
         return {}
     rows = conn.execute(
         """
-        SELECT id, external_id FROM messages WHERE session_id = ? AND status <> 'streaming' ORDER BY seq
+        SELECT id, parent_id, created_at, external_id FROM messages
+        WHERE session_id = ? AND status <> 'streaming'
         """,
         (session_id,),
-    )
-    names = _names(rows.fetchall())
+    ).fetchall()
+    external = {row[0]: row[3] for row in rows}
+    names = _names((one, external[one]) for one in _in_order(row[:3] for row in rows))
     return {names[one]: documents.cited(conn, one) for (one,) in replies if one in names}
 
 
@@ -341,7 +366,14 @@ def is_own_id(travelling_id: str) -> bool:
 def _identity(conn: Connection, table: str, travelling_id: str) -> tuple[str, str | None]:
     """Returns id and external id: an id made by this program stays; any other is kept beside a new one."""
     if is_own_id(travelling_id):
-        taken = conn.execute(f"SELECT 1 FROM {table} WHERE id = ?", (travelling_id,))  # noqa: S608 - constant
+        # An id that was forgotten stays so on synced devices: what is imported anew gets another one.
+        taken = conn.execute(
+            f"""
+            SELECT 1 FROM {table} WHERE id = ?1
+            UNION ALL SELECT 1 FROM sync_stamps WHERE tbl = '{table}' AND key = ?1 AND field = '!'
+            """,  # noqa: S608 - constant
+            (travelling_id,),
+        )
         if taken.fetchone() is None:
             return travelling_id, None
     return new_id(), storable(travelling_id)

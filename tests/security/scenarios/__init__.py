@@ -12,6 +12,7 @@ from tests.security.scenarios.rooms import Moving, MovingDocuments
 from tests.security.scenarios.secrets import ChangingPassphrase
 from tests.security.scenarios.states import KeepingStates
 from tests.security.scenarios.summarising import Summarising
+from tests.security.scenarios.syncing import Syncing
 from tests.security.scenarios.working import Working
 
 SCENARIOS: tuple[type[Scenario], ...] = (
@@ -28,4 +29,5 @@ SCENARIOS: tuple[type[Scenario], ...] = (
     MovingDocuments,
     Rekeying,
     Delegating,
+    Syncing,
 )

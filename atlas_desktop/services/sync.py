@@ -1,0 +1,342 @@
+"""Sync of the open rooms with a folder that any tool copies to other computers."""
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atlas_desktop.settings.file import SettingsError, SettingsFile, UnknownSetting
+from atlas_desktop.settings.schema import Settings
+from memory.clock import Clock, micros
+from memory.errors import (
+    AlreadySynced,
+    AmbiguousId,
+    InvitationExpired,
+    InvitationNotFound,
+    InvitationWithoutPrivate,
+    NotSynced,
+    RoomClosed,
+    SyncDeviceIsOwn,
+    SyncDeviceNotFound,
+    SyncFolderInHome,
+    SyncPaused,
+)
+from memory.kinds import RoomKind
+from memory.sync import keys, sealed_files
+from memory.sync.entities import Device, SyncReport, SyncState, SyncStatus
+from memory.sync.exchange import Exchange, Progress, rotation_name, this_computer
+from memory.sync.folder import SyncFolder
+from memory.sync.records import Invitation, KeySet, Rotation
+from memory.sync.sealed_files import Kind, Opened
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.room import RoomServices
+
+CODE_VALID = timedelta(hours=1)
+_SECTIONS = ("chat", "sessions", "memory")
+_OF_THIS_COMPUTER = frozenset({"memory.vector_index"})
+
+
+def shared_settings() -> list[str]:
+    """Returns the settings that are the same on all devices, as `section.name`."""
+    return [
+        f"{section}.{name}"
+        for section in _SECTIONS
+        for name in type(getattr(Settings(), section)).__struct_fields__
+        if f"{section}.{name}" not in _OF_THIS_COMPUTER
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """This device, and the code with which others join."""
+
+    device: str
+    code: str
+
+
+class SyncService:
+    """Sync of the rooms that are open; `rooms` returns them. Only one sync runs at a time.
+
+    `home` is the folder of this program, in which no folder to sync with may be.
+    """
+
+    def __init__(
+        self,
+        rooms: "Callable[[], Sequence[RoomServices]]",
+        settings: SettingsFile,
+        home: Path,
+        clock: Clock,
+    ) -> None:
+        self._rooms = rooms
+        self._settings = settings
+        self._home = home
+        self._clock = clock
+        self._running = asyncio.Lock()
+
+    @property
+    def running(self) -> bool:
+        return self._running.locked()
+
+    # --- setting up ------------------------------------------------------------------------------
+
+    async def init(self, path: Path, *, name: str = "", private: bool = False) -> Begun:
+        """Begins to sync the open room (and the private one, which must be open) through a folder.
+
+        In a folder with which it is synced already, this only makes a new code. Raises `AlreadySynced`,
+        `SyncFolderMissing`, `SyncFolderUnusable`, `SyncFolderInHome`, `RoomClosed`.
+        """
+        folder = self._folder(path)
+        async with self._running:
+            state = await self._open.store.sync.state()
+            if state is not None and Path(state.folder) != folder.path:
+                raise AlreadySynced
+            device = state.own.id if state is not None else keys.new_device_id()
+            if state is None:
+                await self._begin(self._open, folder, keys.new_keys(), name, device)
+            room = self._private(needed=private)
+            if private and room is not None and await room.store.sync.state() is None:
+                await self._begin(room, folder, keys.new_keys(), name, device)
+            return Begun(device, await self._invite())
+
+    async def join(self, path: Path, code: str, *, name: str = "", private: bool = False) -> str:
+        """Joins the devices of a folder with a code from one of them; returns the id of this device.
+
+        Raises `SyncCodeMistyped`, `InvitationNotFound`, `InvitationExpired`, `InvitationWithoutPrivate`, and
+        the errors of `init`.
+        """
+        folder = self._folder(path)
+        secret = keys.secret_of(code)
+        async with self._running:
+            if await self._open.store.sync.state() is not None:
+                raise AlreadySynced
+            invitation = await asyncio.to_thread(self._find_invitation, folder, secret)
+            streams = invitation.streams
+            room = self._private(needed=private)
+            if private and RoomKind.PRIVATE not in streams:
+                raise InvitationWithoutPrivate
+            device = keys.new_device_id()
+            await self._begin(self._open, folder, streams[RoomKind.OPEN], name, device)
+            if private and room is not None:
+                await self._begin(room, folder, streams[RoomKind.PRIVATE], name, device)
+        return device
+
+    async def invite(self) -> str:
+        """Returns a new code, valid for an hour; the one before is void. Raises `NotSynced`."""
+        async with self._running:
+            return await self._invite()
+
+    async def _begin(
+        self, room: "RoomServices", folder: SyncFolder, stream: KeySet, name: str, device: str
+    ) -> None:
+        place = await asyncio.to_thread(folder.make_place)
+        called = name or this_computer()
+        pairs = keys.signing_pair(), keys.sealing_pair()
+        await room.store.sync.begin(str(folder.path), called, place, stream, *pairs, device_id=device)
+
+    async def _invite(self) -> str:
+        synced = await self._synced()
+        state = next(state for room, state in synced if room.store.room is RoomKind.OPEN)
+        until = self._clock.now() + CODE_VALID
+        code = keys.new_code()
+        key = keys.invitation_key(keys.secret_of(code))
+        invitation = Invitation(
+            state.own.id,
+            state.own.signing,
+            micros(until),
+            {room.store.room.value: found.keys for room, found in synced},
+        )
+        name = _invitation_name(key)
+        data = sealed_files.write(Kind.INVITATION, key, msgspec.msgpack.encode(invitation), state.signing)
+        folder = SyncFolder(Path(state.folder))
+        if state.invitation:
+            await asyncio.to_thread(folder.remove, state.own.place, state.invitation)
+        await self._open.store.sync.set_state(invitation=name, invited_until=micros(until))
+        await asyncio.to_thread(folder.write, state.own.place, name, data)
+        return code
+
+    def _find_invitation(self, folder: SyncFolder, secret: bytes) -> Invitation:
+        key = keys.invitation_key(secret)
+        name = _invitation_name(key)
+        for place, files in folder.look().places.items():
+            raw = folder.read(place, name) if name in files else None
+            opened = sealed_files.read(raw, [key]) if raw is not None else None
+            if not isinstance(opened, Opened) or opened.kind != Kind.INVITATION:
+                continue
+            invitation = msgspec.msgpack.decode(opened.content, type=Invitation)
+            if not opened.signed_by(invitation.signing):
+                continue
+            if invitation.expires_at < micros(self._clock.now()):
+                raise InvitationExpired
+            return invitation
+        raise InvitationNotFound
+
+    async def leave(self) -> None:
+        """Ends sync on this device, after a last one if the folder is there. Nothing else changes.
+
+        What this device has written stays in the folder: others may not have read it yet.
+        """
+        async with self._running:
+            for room, _ in await self._synced():
+                await room.store.sync.end()
+
+    async def pause(self, *, paused: bool) -> None:
+        for room, _ in await self._synced():
+            await room.store.sync.set_state(paused=int(paused))
+
+    # --- syncing ---------------------------------------------------------------------------------
+
+    async def now(self, progress: Progress | None = None, *, asked: bool = True) -> SyncReport:
+        """Syncs the open rooms. Raises the errors of `Exchange.run`, and `SyncPaused` unless `asked`."""
+        report = SyncReport()
+        async with self._running:
+            for room, state in await self._synced():
+                if state.paused and not asked:
+                    raise SyncPaused
+                report.add(await self._sync(room, state, progress))
+        return report
+
+    async def _sync(self, room: "RoomServices", state: SyncState, progress: Progress | None) -> SyncReport:
+        is_open = room.store.room is RoomKind.OPEN
+        # A device that has just joined takes over the settings of the others.
+        if is_open and state.synced_at is not None:
+            await self._offer_settings(room)
+        exchange = Exchange(room.store.sync, SyncFolder(Path(state.folder)), self._clock, progress=progress)
+        report = await exchange.run()
+        if is_open:
+            self._take_settings(exchange.settings)
+        if report.received_changes:
+            await room.remember()
+            await room.documents.remember()
+        return report
+
+    async def _offer_settings(self, room: "RoomServices") -> None:
+        known = await room.store.sync.settings()
+        given = self._settings.given - self._settings.given_by_environment
+        here = {
+            key: json.dumps(self._settings.get(key) if key in given else None) for key in shared_settings()
+        }
+        changed = {
+            key: value
+            for key, value in here.items()
+            if value != known.get(key, "null") and key not in self._settings.given_by_environment
+        }
+        if changed:
+            await room.store.sync.put_settings(changed)
+
+    def _take_settings(self, found: dict[str, str]) -> None:
+        shared = set(shared_settings())
+        for key, value in sorted(found.items()):
+            # A newer program may have settings and values that this one does not know.
+            if key in shared:
+                with suppress(SettingsError, UnknownSetting):
+                    self._settings.set(key, json.loads(value))
+
+    async def status(self) -> SyncStatus:
+        """Returns what the open room knows of sync. Raises `NotSynced`."""
+        return await self._open.store.sync.status()
+
+    async def is_synced(self) -> bool:
+        return any([await room.store.sync.state() is not None for room in self._kept()])
+
+    # --- devices ---------------------------------------------------------------------------------
+
+    async def remove_device(self, ref: str) -> Device:
+        """Removes a device, by its id, a prefix of one, or its name, from the folder; new keys keep it from
+        reading what follows. What it had written stays. Raises `SyncDeviceNotFound`, `SyncDeviceIsOwn`,
+        `AmbiguousId`.
+        """
+        async with self._running:
+            device = await self._find_device(ref)
+            for room, state in await self._synced():
+                await self._remove(room, state, device.id)
+        return device
+
+    async def _find_device(self, ref: str) -> Device:
+        status = await self.status()
+        wanted = ref.strip().lower()
+        if wanted and (status.device.id.startswith(wanted) or status.device.name.lower() == wanted):
+            raise SyncDeviceIsOwn
+        found = [
+            one
+            for one in status.devices
+            if one.removed_at is None and wanted and (one.id.startswith(wanted) or one.name.lower() == wanted)
+        ]
+        if len(found) > 1:
+            raise AmbiguousId(ref, len(found))
+        if not found:
+            raise SyncDeviceNotFound(ref)
+        return found[0]
+
+    async def _remove(self, room: "RoomServices", state: SyncState, device_id: str) -> None:
+        store = room.store.sync
+        devices = await store.devices()
+        removed = next((one for one in devices if one.id == device_id and one.removed_at is None), None)
+        if removed is None:
+            return
+        new = secrets.token_bytes(keys.KEY_BYTES)
+        staying = [one for one in devices if one.sealing and one.removed_at is None and one.id != device_id]
+        rotation = Rotation(
+            state.own.id,
+            removed.id,
+            removed.position,
+            micros(self._clock.now()),
+            {one.id: keys.seal(one.sealing, new) for one in staying},
+            state.own.signing,
+        )
+        key, place = state.keys.keys[-1], state.own.place
+        data = sealed_files.write(Kind.ROTATION, key, msgspec.msgpack.encode(rotation), state.signing)
+        folder = SyncFolder(Path(state.folder))
+        await asyncio.to_thread(folder.write, place, rotation_name(key, place), data)
+        ring = KeySet(state.keys.naming, [*state.keys.keys, new])
+        await store.remove_device(removed.number, removed.position, ring)
+        await Exchange(store, folder, self._clock).run()
+
+    # --- rooms -----------------------------------------------------------------------------------
+
+    @property
+    def _open(self) -> "RoomServices":
+        found = next((room for room in self._rooms() if room.store.room is RoomKind.OPEN), None)
+        if found is None:
+            raise RoomClosed
+        return found
+
+    def _private(self, *, needed: bool) -> "RoomServices | None":
+        found = next((room for room in self._rooms() if room.store.room is RoomKind.PRIVATE), None)
+        if needed and found is None:
+            raise RoomClosed
+        return found
+
+    def _kept(self) -> "list[RoomServices]":
+        return [room for room in self._rooms() if room.store.room is not RoomKind.OFF_RECORD]
+
+    async def _synced(self) -> "list[tuple[RoomServices, SyncState]]":
+        """Returns the open rooms that are synced, with their states. Raises `NotSynced`."""
+        found = []
+        for room in self._kept():
+            state = await room.store.sync.state()
+            if state is not None:
+                found.append((room, state))
+        if not found:
+            raise NotSynced
+        return found
+
+    def _folder(self, path: Path) -> SyncFolder:
+        whole = path.expanduser().absolute()
+        folder = SyncFolder(whole)
+        folder.check()
+        real, home = whole.resolve(), self._home.resolve()
+        if real == home or real.is_relative_to(home) or home.is_relative_to(real):
+            raise SyncFolderInHome
+        return folder
+
+
+def _invitation_name(key: bytes) -> str:
+    return keys.name_of(key, "invitation")

@@ -1,0 +1,1 @@
+"""Sync: its window, and the watch over its folder."""

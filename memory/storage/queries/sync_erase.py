@@ -1,0 +1,105 @@
+"""Carries out here what was forgotten on another device, with all that was made from it on this one."""
+# ruff: noqa: S608  # the names put into SQL are all written in this module
+
+import json
+from collections.abc import Callable, Collection, Mapping
+
+from memory.storage.connection import Connection
+from memory.storage.queries import documents, epochs, erasure, skills
+from memory.sync.tables import EMPTIED
+
+_LISTED = "(SELECT value FROM json_each(?))"
+
+
+def erase_forgotten(conn: Connection, keys: Mapping[str, Collection[str]]) -> None:
+    """Erases rows by table; those that are not here are ignored."""
+    for table, erase in _ERASE.items():
+        rows = conn.execute(
+            f"SELECT id FROM {table} WHERE id IN {_LISTED}", (json.dumps(list(keys.get(table, ()))),)
+        ).fetchall()
+        if rows:
+            erase(conn, table, [row[0] for row in rows])
+    emptied = conn.execute(
+        f"SELECT id FROM messages WHERE id IN {_LISTED} AND content <> ''",
+        (json.dumps(list(keys.get(EMPTIED, ()))),),
+    ).fetchall()
+    if emptied:
+        erasure.forget_messages(conn, [row[0] for row in emptied])
+
+
+def _erase_sessions(conn: Connection, _table: str, ids: Collection[str]) -> None:
+    erasure.erase_sessions(conn, ids)
+
+
+def _erase_memories(conn: Connection, _table: str, ids: Collection[str]) -> None:
+    erasure.take_memories(conn, ids)
+
+
+def _erase_documents(conn: Connection, _table: str, ids: Collection[str]) -> None:
+    documents.erase(conn, ids, for_good=True)
+
+
+def _erase_skills(conn: Connection, _table: str, ids: Collection[str]) -> None:
+    skills.erase(conn, ids)
+
+
+def _erase_parts(conn: Connection, table: str, ids: Collection[str]) -> None:
+    """Erases what prompts contain: attachments, summaries."""
+    epochs.forget_recalled(conn, ids, gone=ids)
+    conn.execute(f"DELETE FROM vectors WHERE owner_id IN {_LISTED}", (json.dumps(list(ids)),))
+    _delete(conn, table, ids)
+
+
+def _erase_projects(conn: Connection, table: str, ids: Collection[str]) -> None:
+    for name in ("sessions", "memories", "documents", "document_folders"):
+        conn.execute(
+            f"UPDATE {name} SET project_id = NULL WHERE project_id IN {_LISTED}", (json.dumps(list(ids)),)
+        )
+    _delete(conn, table, ids)
+
+
+def _delete(conn: Connection, table: str, ids: Collection[str]) -> None:
+    conn.execute(f"DELETE FROM {table} WHERE id IN {_LISTED}", (json.dumps(list(ids)),))
+
+
+def _erase_messages(conn: Connection, _table: str, message_ids: Collection[str]) -> None:
+    """Deletes messages, and what was said after them, from sessions that stay."""
+    rows = conn.execute(
+        f"""
+        WITH RECURSIVE below (id) AS (
+            SELECT id FROM messages WHERE id IN {_LISTED}
+            UNION SELECT m.id FROM below JOIN messages AS m ON m.parent_id = below.id
+        )
+        SELECT id FROM below
+        """,
+        (json.dumps(list(message_ids)),),
+    ).fetchall()
+    gone = json.dumps([row[0] for row in rows])
+    erasure.forget_messages(conn, [row[0] for row in rows])
+    conn.execute(
+        f"""
+        UPDATE sessions SET head_id = (
+            SELECT m.id FROM messages AS m WHERE m.session_id = sessions.id AND m.id NOT IN {_LISTED}
+            ORDER BY m.created_at DESC, m.id DESC LIMIT 1
+        )
+        WHERE head_id IN {_LISTED}
+        """,
+        (gone, gone),
+    )
+    conn.execute(f"DELETE FROM messages WHERE id IN {_LISTED}", (gone,))
+
+
+_ERASE: Mapping[str, Callable[[Connection, str, Collection[str]], None]] = {
+    "sessions": _erase_sessions,
+    "messages": _erase_messages,
+    "memories": _erase_memories,
+    "documents": _erase_documents,
+    "skills": _erase_skills,
+    "attachments": _erase_parts,
+    "summaries": _erase_parts,
+    "projects": _erase_projects,
+    "personas": _delete,
+    "templates": _delete,
+    "saved_searches": _delete,
+}
+"""In an order in which what belongs to something goes with it."""

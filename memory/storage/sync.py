@@ -1,0 +1,231 @@
+"""The sync store of one room: what this device has to say, and what other devices have said."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from memory.clock import Clock, micros
+from memory.errors import AlreadySynced, NotSynced
+from memory.storage import sync_capture
+from memory.storage.connection import Connection
+from memory.storage.database import Database
+from memory.storage.queries import sync_log, sync_merge
+from memory.sync.clock import HybridClock
+from memory.sync.entities import Device, Mark, Outgoing, OwnFile, SyncState, SyncStatus
+from memory.sync.records import Change, KeySet
+
+
+class SyncStore:
+    """Sync of one room. Raises the errors of `Store`. A call that has returned is durable."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._ticking: HybridClock | None = None
+
+    async def state(self) -> SyncState | None:
+        """Returns the state of this device; None if the room is not synced."""
+        return await self._database.read(sync_log.state)
+
+    async def begin(
+        self,
+        folder: str,
+        name: str,
+        place: str,
+        keys: KeySet,
+        signing: tuple[bytes, bytes],
+        sealing: tuple[bytes, bytes],
+        *,
+        device_id: str,
+    ) -> int:
+        """Makes the room a device of a folder, with all that is in it to say; returns how many rows that is.
+
+        `signing` and `sealing` are pairs of private and public keys. Raises `AlreadySynced`.
+        """
+
+        def work(conn: Connection) -> int:
+            if sync_log.state(conn) is not None:
+                raise AlreadySynced
+            sync_log.begin(conn, folder, device_id, name, place, keys, signing, sealing)
+            sync_capture.define(conn, HybridClock(self._clock), keys.naming)
+            return sync_log.stamp_everything(conn, self._clock.now())
+
+        found = await self._database.write(work)
+        await self.listen()
+        return found
+
+    async def listen(self) -> None:
+        """Notes changes from now on, if the room is synced."""
+        await self._database.prepare(self._install)
+
+    def _install(self, conn: Connection) -> None:
+        self._ticking = sync_capture.install(conn, self._clock)
+
+    async def end(self) -> None:
+        """Makes the room one that is not synced; nothing else of it changes."""
+
+        def work(conn: Connection) -> None:
+            sync_log.end(conn)
+
+        await self._database.erase(work)
+        await self._database.forget_prepared(self._install)
+        await self._database.connected(sync_capture.uninstall)
+
+    async def renew(
+        self, device_id: str, place: str, signing: tuple[bytes, bytes], sealing: tuple[bytes, bytes]
+    ) -> None:
+        """Makes the room a new device: the one that it was has gone on elsewhere."""
+        await self._database.write(lambda conn: sync_log.renew(conn, device_id, place, signing, sealing))
+
+    async def set_state(self, **changes: object) -> None:
+        await self._database.write(lambda conn: sync_log.set_state(conn, **changes))
+
+    async def set_keys(self, keys: KeySet) -> None:
+        """Replaces the keys; what this device has written is written again with the newest."""
+        await self._database.write(lambda conn: sync_log.set_keys(conn, keys))
+
+    # --- devices ---------------------------------------------------------------------------------
+
+    async def devices(self) -> list[Device]:
+        """Returns all devices that this one knows, itself included."""
+        return await self._database.read(sync_log.devices)
+
+    async def know(self, device_id: str, name: str = "") -> Device:
+        """Returns a device, which need not have been known."""
+
+        def work(conn: Connection) -> Device:
+            return sync_log.device(conn, sync_log.new_device(conn, device_id, name))
+
+        return await self._database.write(work)
+
+    async def set_device(self, number: int, **changes: object) -> None:
+        await self._database.write(lambda conn: sync_log.set_device(conn, number, **changes))
+
+    async def remove_device(self, number: int, until: int, keys: KeySet) -> None:
+        """Stops reading a device, and takes over what it had said; new keys keep it from reading on."""
+
+        def work(conn: Connection) -> None:
+            sync_log.remove_device(conn, number, until, self._clock.now())
+            sync_log.set_keys(conn, keys)
+
+        await self._database.write(work)
+
+    # --- sending ---------------------------------------------------------------------------------
+
+    async def outgoing(self, limit: int) -> Outgoing:
+        """Returns changes that no file carries yet, oldest first, of about `limit` bytes."""
+        return await self._database.read(lambda conn: sync_log.outgoing(conn, limit))
+
+    async def skip(self, marks: Sequence[Mark]) -> None:
+        """Notes that there is nothing to say about these stamps: their rows are gone."""
+        await self._database.write(lambda conn: sync_log.sent(conn, marks, 0))
+
+    async def begin_file(self, digest: bytes) -> None:
+        """Notes which file is about to be written, so that a crash leaves no doubt whose it is."""
+        await self.set_state(writing=digest)
+
+    async def end_file(
+        self,
+        file: OwnFile,
+        marks: Sequence[Mark],
+        blobs: Collection[tuple[str, str, str, bytes, str]],
+    ) -> None:
+        """Notes that a file was written, which stamps it carries, and which long values belong to it."""
+
+        def work(conn: Connection) -> None:
+            sync_log.sent(conn, marks, file.number)
+            sync_log.keep_blobs(conn, blobs)
+            sync_log.add_file(conn, file)
+
+        await self._database.write(work)
+
+    async def files(self) -> list[OwnFile]:
+        return await self._database.read(sync_log.files)
+
+    async def mark_stale(self, numbers: Iterable[int]) -> None:
+        """Has these files of this device written again."""
+        found = list(numbers)
+        await self._database.write(lambda conn: sync_log.mark_stale(conn, found))
+
+    async def take_up_stale(self) -> list[int]:
+        """Makes what still counts of stale files unsent; returns the numbers of these files."""
+        return await self._database.write(sync_log.take_up_stale)
+
+    async def drop_files(self, numbers: Iterable[int]) -> None:
+        found = list(numbers)
+        await self._database.write(lambda conn: sync_log.drop_files(conn, found))
+
+    async def blob_names(self) -> set[str]:
+        """Returns the names of this device's files of long values that still count."""
+        return await self._database.write(sync_log.blob_names)
+
+    # --- receiving -------------------------------------------------------------------------------
+
+    async def apply(
+        self, changes: Sequence[Change], devices: Sequence[int], **read: Any
+    ) -> sync_merge.Applied:
+        """Merges changes of other devices, in one transaction. `read` are columns of the device whose file
+        this is (with its `number`) that change with it."""
+
+        def work(conn: Connection) -> sync_merge.Applied:
+            done = sync_merge.apply(conn, changes, devices)
+            if read:
+                number = read["number"]
+                sync_log.set_device(
+                    conn, number, **{key: one for key, one in read.items() if key != "number"}
+                )
+            return done
+
+        # What is forgotten must not stay in the log of the database.
+        forgets = any(change.forgotten is not None or change.gone is not None for change in changes)
+        done = await (self._database.erase if forgets else self._database.write)(work)
+        if self._ticking is not None:
+            self._ticking.seen(done.latest)
+        return done
+
+    async def retry(self) -> sync_merge.Applied:
+        """Merges what waited for rows that are here now, or for a newer version of this program."""
+        if not await self._database.read(sync_log.waiting):
+            return sync_merge.Applied()
+        return await self._database.write(sync_merge.retry)
+
+    # --- settings --------------------------------------------------------------------------------
+
+    async def settings(self) -> dict[str, str]:
+        """Returns the settings that are the same on all devices, as JSON values by name."""
+        return await self._database.read(sync_log.settings)
+
+    async def put_settings(self, values: dict[str, str]) -> None:
+        """Notes settings that were changed on this device."""
+        await self._database.write(lambda conn: sync_log.put_settings(conn, values))
+
+    # --- looking ---------------------------------------------------------------------------------
+
+    async def status(self) -> SyncStatus:
+        """Raises `NotSynced`."""
+
+        def work(conn: Connection) -> SyncStatus:
+            state = sync_log.state(conn)
+            if state is None:
+                raise NotSynced
+            others = [one for one in sync_log.devices(conn) if one.number != state.own.number and one.signing]
+            return SyncStatus(
+                folder=state.folder,
+                device=state.own,
+                devices=tuple(others),
+                pending_out=sync_log.pending(conn),
+                waiting=sync_log.waiting(conn),
+                last_sync=state.synced_at,
+                paused=state.paused,
+                invited_until=state.invited_until,
+                not_forgotten={
+                    one.id: sync_log.unheard_forgettings(conn, one.number)
+                    for one in others
+                    if one.removed_at is None
+                },
+            )
+
+        return await self._database.read(work)
+
+    async def synced(self) -> None:
+        """Notes that a sync has ended now."""
+        await self.set_state(synced_at=micros(self._clock.now()))

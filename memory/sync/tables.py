@@ -1,0 +1,247 @@
+"""What is synced: the tables, how their rows are named on every device, and what each row refers to.
+
+Ids of rows (UUIDv7) are the same on all devices; numbers of rows (`seq`) never travel. Left out is what
+belongs to one computer or is made anew: jobs, vectors, epochs, states of the model, drafts, folders that are
+watched.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A column that names a row of another table, with `within` if that row's key has two parts. Without that
+    row, an optional one is empty until it comes, and otherwise the whole row waits."""
+
+    table: str
+    column: str
+    optional: bool = False
+    within: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SyncedTable:
+    """A table. `key` are the columns that name a row, `columns` the others that travel.
+
+    A deleted row of a table that is `lasting` never comes back; others come back when they are written again,
+    as tags do. `digested` columns of the key are words: the log of changes has only a digest of them.
+    `unique` is a name that two rows cannot share. `only` limits the rows; it names the row as `{row}`.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    refers: tuple[Reference, ...] = ()
+    lasting: bool = False
+    digested: tuple[str, ...] = ()
+    unique: str | None = None
+    only: str = ""
+    changed_at: str | None = None
+
+
+_SESSION = Reference("sessions", "session_id")
+_MEMORY = Reference("memories", "memory_id")
+_DOCUMENT = Reference("documents", "document_id")
+_NOTE = Reference("notes", "document_id")
+_PROJECT = Reference("projects", "project_id", optional=True)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+ALL: tuple[SyncedTable, ...] = (
+    SyncedTable(
+        "personas",
+        ("id",),
+        _words("name system_prompt model temperature created_at updated_at"),
+        lasting=True,
+        unique="name",
+        changed_at="updated_at",
+    ),
+    SyncedTable(
+        "templates",
+        ("id",),
+        _words("name text created_at updated_at"),
+        lasting=True,
+        unique="name",
+        changed_at="updated_at",
+    ),
+    SyncedTable(
+        "saved_searches",
+        ("id",),
+        _words("name query created_at"),
+        lasting=True,
+        unique="name",
+        changed_at="created_at",
+    ),
+    SyncedTable(
+        "projects",
+        ("id",),
+        _words("name created_at archived_at instructions persona_id model memory_mode isolated"),
+        (Reference("personas", "persona_id", optional=True),),
+        lasting=True,
+        unique="name",
+        changed_at="created_at",
+    ),
+    SyncedTable("sync_merged", ("id",), ("into_id",)),
+    SyncedTable(
+        "sessions",
+        ("id",),
+        _words(
+            "project_id title title_source memory_mode system_prompt model head_id starred important"
+            " created_at updated_at deleted_at external_id meta archived_at pinned_at category"
+            " category_source"
+        ),
+        (_PROJECT, Reference("messages", "head_id", optional=True)),
+        lasting=True,
+        changed_at="updated_at",
+    ),
+    SyncedTable("session_tags", ("session_id", "tag"), (), (_SESSION,), digested=("tag",)),
+    SyncedTable(
+        "messages",
+        ("id",),
+        _words(
+            "session_id parent_id role speaker content created_at status stop_reason important model"
+            " external_id meta"
+        ),
+        (_SESSION, Reference("messages", "parent_id")),
+        lasting=True,
+        only="{row}.status <> 'streaming'",
+        changed_at="created_at",
+    ),
+    SyncedTable(
+        "attachments",
+        ("id",),
+        _words("session_id name media_type bytes text added_at"),
+        (_SESSION,),
+        lasting=True,
+        changed_at="added_at",
+    ),
+    SyncedTable(
+        "summaries",
+        ("id",),
+        _words("session_id level text topics state fallback edited model merged_into created_at updated_at"),
+        (_SESSION, Reference("summaries", "merged_into", optional=True)),
+        lasting=True,
+        changed_at="updated_at",
+    ),
+    SyncedTable(
+        "summary_messages",
+        ("summary_id", "position"),
+        _words("message_id session_id"),
+        (Reference("summaries", "summary_id"), Reference("messages", "message_id")),
+    ),
+    SyncedTable(
+        "memories",
+        ("id",),
+        _words(
+            "kind tier state origin subject text confidence importance pinned version uses used_at valid_from"
+            " valid_until expires_at superseded_by project_id model own_words worded_at created_at updated_at"
+        ),
+        (_PROJECT, Reference("memories", "superseded_by", optional=True)),
+        lasting=True,
+        changed_at="updated_at",
+    ),
+    SyncedTable("memory_versions", ("memory_id", "version"), _words("subject text created_at"), (_MEMORY,)),
+    SyncedTable(
+        "memory_sources",
+        ("memory_id", "message_id"),
+        _words("session_id quote"),
+        (_MEMORY, Reference("messages", "message_id")),
+    ),
+    SyncedTable("memory_parts", ("memory_id", "part_id"), (), (_MEMORY, Reference("memories", "part_id"))),
+    SyncedTable(
+        "memory_uses",
+        ("memory_id", "reply_id", "how"),
+        _words("session_id used_at"),
+        (_MEMORY, Reference("messages", "reply_id")),
+    ),
+    SyncedTable("memory_kept_in", ("memory_id",), ("session_id",), (_MEMORY, _SESSION)),
+    SyncedTable(
+        "documents",
+        ("id",),
+        _words(
+            "project_id path title author created media_type bytes sha256 parser state error error_limit text"
+            " pages headings blank_pages content added_at indexed_at kind"
+        ),
+        (_PROJECT,),
+        lasting=True,
+        changed_at="added_at",
+    ),
+    SyncedTable(
+        "notes",
+        ("document_id",),
+        _words("external_id version edited learned created_at updated_at deleted_at"),
+        (_DOCUMENT,),
+        changed_at="updated_at",
+    ),
+    SyncedTable("note_names", ("document_id", "name", "kind"), ("written",), (_NOTE,), digested=("name",)),
+    SyncedTable("note_tags", ("document_id", "tag"), (), (_NOTE,), digested=("tag",)),
+    SyncedTable(
+        "note_links", ("document_id", "number"), _words("begin end target name shown kind to_id"), (_NOTE,)
+    ),
+    SyncedTable("note_versions", ("document_id", "version"), _words("title text written_at"), (_NOTE,)),
+    SyncedTable("memory_note_sources", ("memory_id", "document_id"), ("quote",), (_MEMORY, _NOTE)),
+    SyncedTable(
+        "chunks",
+        ("id",),
+        _words("document_id number begin end page first_line last_line heading header context text key"),
+        (_DOCUMENT,),
+    ),
+    SyncedTable(
+        "document_summaries", ("document_id",), _words("text fallback model sha256 created_at"), (_DOCUMENT,)
+    ),
+    SyncedTable("session_documents", ("session_id", "document_id"), ("added_at",), (_SESSION, _DOCUMENT)),
+    SyncedTable(
+        "passages",
+        ("session_id", "marker"),
+        _words("message_id document_id begin end page first_line last_line heading header text sha256"),
+        (_SESSION, Reference("messages", "message_id"), _DOCUMENT),
+    ),
+    SyncedTable(
+        "citations",
+        ("reply_id", "number"),
+        _words("session_id marker document_id begin end page first_line last_line quote verified sha256"),
+        (Reference("messages", "reply_id"), _DOCUMENT),
+    ),
+    SyncedTable(
+        "unsupported", ("reply_id", "begin"), _words("session_id end"), (Reference("messages", "reply_id"),)
+    ),
+    SyncedTable(
+        "skills",
+        ("id",),
+        _words("name state current pending uses helped harmed created_at updated_at approved_at"),
+        lasting=True,
+        unique="name",
+        changed_at="updated_at",
+    ),
+    SyncedTable(
+        "skill_versions",
+        ("skill_id", "version"),
+        _words("description body front author written_at approved_at"),
+        (Reference("skills", "skill_id"),),
+    ),
+    SyncedTable(
+        "skill_sources",
+        ("skill_id", "version", "source_id"),
+        ("kind",),
+        (Reference("skill_versions", "version", within="skill_id"),),
+    ),
+    SyncedTable(
+        "skill_uses",
+        ("reply_id", "skill_id"),
+        _words("session_id version name message_id tokens counted verdict"),
+        (Reference("messages", "reply_id"),),
+    ),
+    SyncedTable("meta", ("key",), ("value",), only="{row}.key GLOB 'merged:*'"),
+    SyncedTable("sync_settings", ("name",), ("value",)),
+)
+"""In an order in which every row comes after what it refers to, as far as there is one."""
+
+BY_NAME: Mapping[str, SyncedTable] = {one.name: one for one in ALL}
+PLACES: Mapping[str, int] = {one.name: number for number, one in enumerate(ALL)}
+
+EMPTIED = "emptied_messages"
+"""Stands in the log of changes for messages whose text was forgotten while the message stays in its tree."""

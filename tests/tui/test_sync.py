@@ -1,0 +1,102 @@
+"""The window of sync: set up, code, devices; and what another device wrote appears by itself."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from atlas_desktop.tui.sync.code import CodeScreen, picture
+from atlas_desktop.tui.sync.screen import SyncScreen
+from memory.clock import SystemClock
+from memory.entities import NewMessage, NewSession
+from memory.sync import keys
+from memory.sync.exchange import Exchange
+from memory.sync.folder import SyncFolder
+from models.messages import Role
+from tests.stores import InMemoryStore
+from tests.tui.desk import Stage
+from tests.tui.driving import assert_until, on, settle, shown, type_text
+
+Make = Callable[..., Stage]
+
+
+@pytest.fixture
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder outside the home, which is what `tmp_path` is here."""
+    return tmp_path_factory.mktemp("shared")
+
+
+async def test_it_is_set_up_shows_a_code_and_then_the_devices(make: Make, shared: Path) -> None:
+    folder = shared
+    place = make(theme="none")
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        place.app.action_show_sync()
+        await assert_until(pilot, lambda: on(place.app, SyncScreen) and "without a server" in shown(place))
+        await pilot.press("n")
+        await assert_until(pilot, lambda: "Folder for sync" in shown(place))
+        place.app.screen.query_one(Input).value = str(folder)
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, CodeScreen))
+        assert "Valid for an hour" in shown(place)
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: on(place.app, SyncScreen) and "this device" in shown(place))
+        assert any(folder.iterdir())
+        await assert_until(pilot, lambda: place.app.sync_text == "synced")
+        await pilot.press("p")
+        await assert_until(pilot, lambda: "Paused: p continues." in shown(place))
+
+
+async def test_a_folder_that_is_not_there_is_explained(make: Make, shared: Path) -> None:
+    place = make(theme="none")
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        place.app.action_show_sync()
+        await assert_until(pilot, lambda: on(place.app, SyncScreen))
+        await pilot.press("n")
+        await assert_until(pilot, lambda: "Folder for sync" in shown(place))
+        await type_text(pilot, str(shared / "absent"))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "The sync folder is not there" in shown(place))
+
+
+async def test_what_another_device_wrote_is_in_the_list_after_a_sync(make: Make, shared: Path) -> None:
+    folder = shared
+    place = make(theme="none")
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await place.desk.sync.init(folder)
+        await place.app.sync.start()
+        state = await place.desk.at(place.desk.open_rooms[0].store.room).store.sync.state()
+        assert state is not None
+        other, away = InMemoryStore(SystemClock()), SyncFolder(folder)
+        pairs = keys.signing_pair(), keys.sealing_pair()
+        await other.sync.begin(str(folder), "b", away.make_place(), state.keys, *pairs, device_id="other")
+        await other.create_session(NewSession(title="Written elsewhere"), NewMessage(Role.USER, "hello"))
+        await Exchange(other.sync, away, SystemClock()).run()
+        place.app.action_show_sync()
+        await assert_until(pilot, lambda: on(place.app, SyncScreen) and "this device" in shown(place))
+        await pilot.press("s")
+        await assert_until(pilot, lambda: "New devices: b." in shown(place))
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: "Written elsewhere" in shown(place))
+
+
+def test_the_picture_of_a_code_is_square_and_has_a_quiet_border() -> None:
+    lines = picture(keys.new_code()).split("\n")
+    assert all(len(line) == len(lines[0]) for line in lines)
+    assert abs(len(lines) * 2 - len(lines[0])) <= 1
+    assert set(lines[0]) == {"█"}
+
+
+async def test_the_settings_lead_to_sync(make: Make) -> None:
+    place = make(theme="none")
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("f9")
+        await settle(pilot)
+        await pilot.press("end")
+        await assert_until(pilot, lambda: "Enter opens sync" in shown(place))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, SyncScreen))

@@ -1,0 +1,247 @@
+"""The service of sync: joining with a code, settings, removing devices, the private room."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from atlas_desktop.services.sync import SyncService
+from atlas_desktop.settings.file import SettingsFile
+from memory.entities import NewMessage, NewSession, RoomKind
+from memory.errors import (
+    AlreadySynced,
+    InvitationExpired,
+    InvitationNotFound,
+    InvitationWithoutPrivate,
+    NotSynced,
+    RoomClosed,
+    SyncDeviceIsOwn,
+    SyncDeviceNotFound,
+    SyncDeviceRemoved,
+    SyncFolderInHome,
+    SyncPaused,
+)
+from memory.sync import keys
+from models.messages import Role
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
+
+
+async def _nothing() -> None:
+    """Queues no embedding."""
+
+
+@dataclass
+class Computer:
+    """A home, its rooms and the service."""
+
+    home: Path
+    clock: FakeClock = field(default_factory=FakeClock)
+    private: InMemoryStore | None = None
+
+    def __post_init__(self) -> None:
+        self.home.mkdir()
+        self.store = InMemoryStore(self.clock)
+        self.settings = SettingsFile(self.home / "config.toml", {})
+        self.settings.load()
+        self.sync = SyncService(self._rooms, self.settings, self.home, self.clock)
+
+    def _rooms(self) -> Sequence[Any]:
+        stores = [self.store, *([self.private] if self.private is not None else [])]
+        documents = SimpleNamespace(remember=_nothing)
+        return [
+            cast("Any", SimpleNamespace(store=store, remember=_nothing, documents=documents))
+            for store in stores
+        ]
+
+    async def talk(self, title: str, store: InMemoryStore | None = None) -> str:
+        new, first = NewSession(title=title), NewMessage(Role.USER, f"About {title}")
+        session, _ = await (store or self.store).create_session(new, first)
+        return session.id
+
+    def files(self, folder: Path) -> set[str]:
+        return {file.name for file in folder.rglob("*")}
+
+    async def titles(self, store: InMemoryStore | None = None) -> set[str]:
+        return {session.title for session in await (store or self.store).list_sessions()}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "folder"
+    made.mkdir()
+    return made
+
+
+async def _pair(folder: Path) -> tuple[Computer, Computer]:
+    one, two = Computer(folder.parent / "one"), Computer(folder.parent / "two")
+    begun = await one.sync.init(folder, name="one")
+    await one.sync.now()
+    await two.sync.join(folder, begun.code, name="two")
+    for computer in (two, one, two):
+        await computer.sync.now()
+    return one, two
+
+
+async def test_a_device_joins_with_the_code_and_gets_what_is_there(folder: Path) -> None:
+    one, two = Computer(folder.parent / "one"), Computer(folder.parent / "two")
+    await one.talk("Ropes")
+    begun = await one.sync.init(folder, name="one")
+    await one.sync.now()
+    await two.sync.join(folder, begun.code.lower(), name="two")
+    report = await two.sync.now()
+    assert report.joined == ["one"]
+    assert await two.titles() == {"Ropes"}
+    await one.sync.now()
+    assert [device.name for device in (await one.sync.status()).devices] == ["two"]
+
+
+async def test_a_code_is_valid_for_an_hour_and_until_the_next_one(folder: Path) -> None:
+    one, two = Computer(folder.parent / "one"), Computer(folder.parent / "two")
+    first = (await one.sync.init(folder)).code
+    second = await one.sync.invite()
+    with pytest.raises(InvitationNotFound):
+        await two.sync.join(folder, first)
+    two.clock.advance(timedelta(hours=2))
+    with pytest.raises(InvitationExpired):
+        await two.sync.join(folder, second)
+    assert await two.store.sync.state() is None
+
+
+async def test_an_expired_invitation_is_removed_from_the_folder(folder: Path) -> None:
+    one = Computer(folder.parent / "one")
+    await one.sync.init(folder)
+    await one.sync.now()
+    state = await one.store.sync.state()
+    assert state is not None
+    assert state.invitation in one.files(folder)
+    one.clock.advance(timedelta(hours=2))
+    await one.sync.now()
+    assert state.invitation not in one.files(folder)
+
+
+async def test_what_does_not_go_together_is_refused_and_changes_nothing(folder: Path) -> None:
+    one = Computer(folder.parent / "one")
+    with pytest.raises(NotSynced):
+        await one.sync.now()
+    with pytest.raises(SyncFolderInHome):
+        await one.sync.init(one.home)
+    with pytest.raises(SyncFolderInHome):
+        await one.sync.init(folder.parent)
+    with pytest.raises(RoomClosed):
+        await one.sync.init(folder, private=True)
+    await one.sync.init(folder)
+    with pytest.raises(AlreadySynced):
+        await one.sync.join(folder, keys.new_code())
+
+
+async def test_a_removed_device_reads_nothing_new_and_changes_nothing(folder: Path) -> None:
+    one, two = await _pair(folder)
+    await two.talk("Before")
+    await two.sync.now()
+    await one.sync.now()
+    removed = await one.sync.remove_device("two")
+    assert removed.name == "two"
+    await one.talk("After")
+    await one.sync.now()
+    await two.talk("From the removed one")
+    with pytest.raises(SyncDeviceRemoved):
+        await two.sync.now()
+    await one.sync.now()
+    assert await one.titles() == {"Before", "After"}
+    assert await two.titles() == {"Before", "From the removed one"}
+
+
+async def test_other_devices_take_over_the_new_key_and_what_the_removed_one_wrote(folder: Path) -> None:
+    one, two = await _pair(folder)
+    three = Computer(folder.parent / "three")
+    await two.talk("Before")
+    await two.sync.now()
+    await three.sync.join(folder, await one.sync.invite(), name="three")
+    for computer in (three, one, three):
+        await computer.sync.now()
+    await one.sync.remove_device("two")
+    await one.talk("After")
+    for computer in (one, three, one, three):
+        await computer.sync.now()
+    four = Computer(folder.parent / "four")
+    await four.sync.join(folder, await three.sync.invite(), name="four")
+    for computer in (four, three, four):
+        await computer.sync.now()
+    assert await one.titles() == await three.titles() == await four.titles() == {"Before", "After"}
+
+
+async def test_a_device_is_found_by_name_and_never_the_own_one(folder: Path) -> None:
+    one, _two = await _pair(folder)
+    with pytest.raises(SyncDeviceIsOwn):
+        await one.sync.remove_device("one")
+    with pytest.raises(SyncDeviceNotFound):
+        await one.sync.remove_device("nobody")
+
+
+async def test_settings_of_a_person_follow_and_those_of_a_computer_stay(folder: Path) -> None:
+    one, two = await _pair(folder)
+    one.settings.set("chat.temperature", 0.25)
+    one.settings.set("ui.theme", "light")
+    for computer in (one, two):
+        await computer.sync.now()
+    assert two.settings.get("chat.temperature") == 0.25
+    assert two.settings.get("ui.theme") == "dark"
+    two.settings.set("chat.temperature", None)
+    for computer in (two, one):
+        await computer.sync.now()
+    assert "chat.temperature" not in one.settings.given
+
+
+async def test_a_device_that_joins_takes_over_the_settings_of_the_others(folder: Path) -> None:
+    one, two = Computer(folder.parent / "one"), Computer(folder.parent / "two")
+    one.settings.set("chat.temperature", 0.25)
+    two.settings.set("chat.temperature", 0.75)
+    code = (await one.sync.init(folder)).code
+    for _ in range(2):
+        await one.sync.now()
+    await two.sync.join(folder, code)
+    for computer in (two, one, two):
+        await computer.sync.now()
+    assert one.settings.get("chat.temperature") == two.settings.get("chat.temperature") == 0.25
+
+
+async def test_the_private_room_is_synced_only_if_asked(folder: Path) -> None:
+    one = Computer(folder.parent / "one", private=InMemoryStore(room=RoomKind.PRIVATE))
+    two = Computer(folder.parent / "two", private=InMemoryStore(room=RoomKind.PRIVATE))
+    await one.talk("Secret", one.private)
+    code = (await one.sync.init(folder)).code
+    await one.sync.now()
+    with pytest.raises(InvitationWithoutPrivate):
+        await two.sync.join(folder, code, private=True)
+    code = (await one.sync.init(folder, private=True)).code
+    await one.sync.now()
+    await two.sync.join(folder, code, private=True)
+    await two.sync.now()
+    assert await two.titles(two.private) == {"Secret"}
+    assert await two.titles() == set()
+
+
+async def test_paused_it_syncs_only_when_asked(folder: Path) -> None:
+    one, _two = await _pair(folder)
+    await one.sync.pause(paused=True)
+    with pytest.raises(SyncPaused):
+        await one.sync.now(asked=False)
+    await one.sync.now()
+
+
+async def test_a_device_that_leaves_keeps_everything_and_can_join_again(folder: Path) -> None:
+    one, two = await _pair(folder)
+    await two.talk("Mine")
+    await two.sync.leave()
+    assert await two.titles() == {"Mine"}
+    with pytest.raises(NotSynced):
+        await two.sync.status()
+    await two.sync.join(folder, await one.sync.invite())
+    for computer in (two, one):
+        await computer.sync.now()
+    assert await one.titles() == {"Mine"}

@@ -1,0 +1,522 @@
+"""A simulation: devices with a room and a folder each, random work on them, and a tool that copies badly.
+
+Everything follows from the seed. At the end the folders are made the same, every device syncs until nothing
+is new, and all rooms must be equal.
+"""
+
+import random
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from atlas_desktop.services.notes.reading import read_note, rewritten
+from memory.documents.entities import FileFacts, NewDocument, ParsedText
+from memory.entities import MessagePatch, NewMessage, NewSession, RoomKind, SessionPatch, TitleSource
+from memory.errors import MemoryFault
+from memory.forgetting import Target
+from memory.memories.entities import (
+    MemoryKind,
+    MemoryOrigin,
+    MemoryPatch,
+    MemorySource,
+    MemoryState,
+    NewMemory,
+)
+from memory.organising.entities import MarksPatch
+from memory.personas import NewPersona
+from memory.skills.entities import NewSkill, SkillText
+from memory.storage.connection import Connection
+from memory.storage.sync_capture import key_of
+from memory.sync import keys
+from memory.sync.entities import SyncReport
+from memory.sync.exchange import Exchange
+from memory.sync.folder import SyncFolder
+from memory.sync.records import KeySet
+from memory.sync.tables import ALL
+from models.messages import Role
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
+
+_WORDS = [
+    "anchor",
+    "buoy",
+    "chart",
+    "deck",
+    "ebb",
+    "fender",
+    "gale",
+    "halyard",
+    "inlet",
+    "jetty",
+    "keel",
+    "ledge",
+    "mast",
+    "neap",
+    "oar",
+    "pier",
+    "quay",
+    "reef",
+]
+_PROJECTS = ("Boat", "House", "Garden")
+_YEARS = (0, 0, 0, 0, 3, -3)
+
+
+@dataclass
+class Device:
+    """One device. `forgotten` are the words that were in what it has forgotten."""
+
+    number: int
+    path: Path
+    clock: FakeClock
+    store: InMemoryStore
+    errors: int = 0
+
+    @property
+    def folder(self) -> SyncFolder:
+        return SyncFolder(self.path)
+
+    async def sync(self) -> SyncReport:
+        return await Exchange(self.store.sync, self.folder, self.clock).run()
+
+
+@dataclass
+class Simulation:
+    """One history. `base` is an empty folder."""
+
+    base: Path
+    seed: int
+    devices: int = 3
+    faults: bool = True
+    keys: KeySet = field(default_factory=keys.new_keys)
+    rnd: random.Random = field(init=False)
+    all: list[Device] = field(default_factory=list)
+    marks: int = 0
+    gone: set[str] = field(default_factory=set)
+    kept: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rnd = random.Random(self.seed)
+        self.kept = self.base / "earlier"
+
+    async def begin(self) -> None:
+        for number in range(self.devices):
+            path = self.base / f"device{number}"
+            path.mkdir()
+            years = self.rnd.choice(_YEARS) if self.faults else 0
+            clock = FakeClock(datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(days=365 * years))
+            device = Device(number, path, clock, InMemoryStore(clock))
+            await device.store.sync.begin(
+                str(path),
+                f"device {number}",
+                device.folder.make_place(),
+                self.keys,
+                keys.signing_pair(),
+                keys.sealing_pair(),
+                device_id=keys.new_device_id(),
+            )
+            self.all.append(device)
+
+    async def run(self, steps: int) -> None:
+        """Does random things, then lets the devices settle."""
+        await self.begin()
+        for _ in range(steps):
+            device = self.rnd.choice(self.all)
+            device.clock.advance(timedelta(seconds=self.rnd.randrange(1, 4000)))
+            work = self.rnd.choices(list(_WORK), weights=list(_WORK.values()))[0]
+            try:
+                await work(self, device)
+            except (MemoryFault, ValueError, AssertionError):
+                # Refused here and now: something of a random choice does not go together.
+                device.errors += 1
+        await self.settle()
+
+    async def settle(self) -> None:
+        quiet = 0
+        for _ in range(30):
+            news = 0
+            for device in self.all:
+                report = await device.sync()
+                news += report.sent_changes + report.received_changes + report.sent_bytes
+            self._copy_everything()
+            quiet = quiet + 1 if not news else 0
+            if quiet == 2:
+                return
+        raise AssertionError("the devices never come to rest")
+
+    # --- the tool that copies --------------------------------------------------------------------
+
+    def _owner(self, place: str) -> Path | None:
+        """Returns the folder of the device whose place it is."""
+        for device in self.all:
+            row = device.store._connection.execute("SELECT place FROM sync_state").fetchone()
+            if row is not None and row[0] == place:
+                return device.path
+        return None
+
+    def _copy_everything(self) -> None:
+        for device in self.all:
+            for source in self.all:
+                if source is device:
+                    continue
+                (place,) = source.store._connection.execute("SELECT place FROM sync_state").fetchone()
+                if (source.path / place).exists():
+                    shutil.rmtree(device.path / place, ignore_errors=True)
+                    shutil.copytree(source.path / place, device.path / place)
+
+    def copy_some(self, target: Device) -> None:
+        """Copies some files from another device, in any order, perhaps not completely."""
+        source = self.rnd.choice(self.all)
+        if source is target:
+            return
+        for file in sorted(source.path.rglob("*")):
+            place = file.relative_to(source.path).parts[0]
+            if not file.is_file() or self._owner(place) == target.path or self.rnd.random() < 0.3:
+                continue
+            to = target.path / file.relative_to(source.path)
+            to.parent.mkdir(exist_ok=True)
+            data = file.read_bytes()
+            cut = self.faults and self.rnd.random() < 0.05
+            to.write_bytes(data[: self.rnd.randrange(len(data))] if cut else data)
+
+    def damage(self, device: Device) -> None:
+        """Does one of the things that happen to folders."""
+        files = [file for file in sorted(device.path.rglob("*")) if file.is_file()]
+        if not files:
+            return
+        file = self.rnd.choice(files)
+        what = self.rnd.randrange(6)
+        if what == 0:
+            file.unlink()
+        elif what == 1:
+            file.with_name(f"{file.name}.sync-conflict-1").write_bytes(file.read_bytes())
+        elif what == 2:
+            data = bytearray(file.read_bytes())
+            if data:
+                data[self.rnd.randrange(len(data))] ^= 1
+            file.write_bytes(data)
+        elif what == 3:
+            other = self.rnd.choice(files)
+            one, two = file.read_bytes(), other.read_bytes()
+            file.write_bytes(two)
+            other.write_bytes(one)
+        elif what == 4:
+            (device.path / "notes.txt").write_text("of another program")
+        elif self.kept.exists():
+            for old in self.kept.rglob("*"):
+                if old.is_file():
+                    to = device.path / old.relative_to(self.kept)
+                    to.parent.mkdir(exist_ok=True)
+                    shutil.copy2(old, to)
+        else:
+            shutil.copytree(device.path, self.kept)
+
+    # --- what is in a room -----------------------------------------------------------------------
+
+    def text(self) -> str:
+        """Returns words with a mark that occurs nowhere else."""
+        self.marks += 1
+        return f"{' '.join(self.rnd.choices(_WORDS, k=4))} mark{self.seed}x{self.marks}"
+
+    def pick(self, device: Device, query: str) -> Any:
+        rows = device.store._connection.execute(query).fetchall()
+        if not rows:
+            raise ValueError("nothing to choose from")
+        return self.rnd.choice(rows)[0]
+
+    def session(self, device: Device) -> str:
+        return str(self.pick(device, "SELECT id FROM sessions WHERE deleted_at IS NULL ORDER BY id"))
+
+
+def dump(conn: Connection) -> dict[str, list[dict[str, Any]]]:
+    """Returns all rows that are synced, without what is of one device."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for table in ALL:
+        names = (*table.key, *table.columns)
+        listed = ", ".join(f't."{name}"' for name in names)
+        only = table.only.format(row="t") or "1"
+        rows = conn.execute(
+            f"SELECT {listed} FROM {table.name} AS t WHERE {only} ORDER BY {key_of(table, 't')}"
+        ).fetchall()
+        found[table.name] = [dict(zip(names, row, strict=True)) for row in rows]
+    return found
+
+
+# --- random work -----------------------------------------------------------------------------------
+
+
+async def _new_session(of: Simulation, device: Device) -> None:
+    new = NewSession(title=of.text(), project=of.rnd.choice([None, *_PROJECTS]))
+    session, _ = await device.store.create_session(new, NewMessage(Role.USER, of.text()))
+    await device.store.append_message(session.id, NewMessage(Role.ASSISTANT, of.text()))
+
+
+async def _say(of: Simulation, device: Device) -> None:
+    session = of.session(device)
+    parent = None
+    if of.rnd.random() < 0.3:
+        rows = device.store._connection.execute(
+            "SELECT id FROM messages WHERE session_id = ? ORDER BY id", (session,)
+        ).fetchall()
+        parent = of.rnd.choice(rows)[0]
+    said = await device.store.append_message(session, NewMessage(Role.USER, of.text()), parent_id=parent)
+    await device.store.append_message(session, NewMessage(Role.ASSISTANT, of.text()), parent_id=said.id)
+
+
+async def _stream(of: Simulation, device: Device) -> None:
+    from memory.entities import MessageStatus
+
+    session = of.session(device)
+    _, _, reply = await device.store.begin_turn(
+        session,
+        None,
+        NewMessage(Role.USER, of.text()),
+        NewMessage(Role.ASSISTANT, "", status=MessageStatus.STREAMING),
+    )
+    if of.rnd.random() < 0.3:
+        await device.sync()
+    await device.store.update_message(reply.id, MessagePatch(content=of.text()))
+    await device.store.update_message(
+        reply.id, MessagePatch(content=of.text(), status=MessageStatus.COMPLETE, stop_reason="stop")
+    )
+
+
+async def _edit(of: Simulation, device: Device) -> None:
+    await device.store.edit_message(of.pick(device, "SELECT id FROM messages ORDER BY id"), of.text())
+
+
+async def _rename(of: Simulation, device: Device) -> None:
+    await device.store.update_session(
+        of.session(device), SessionPatch(title=of.text(), title_source=TitleSource.PERSON)
+    )
+
+
+async def _mark(of: Simulation, device: Device) -> None:
+    rnd = of.rnd
+    patch = rnd.choice(
+        [
+            MarksPatch(add_tags=(rnd.choice(_WORDS),)),
+            MarksPatch(add_tags=(rnd.choice(_WORDS),)),
+            MarksPatch(remove_tags=(rnd.choice(_WORDS),)),
+            MarksPatch(starred=rnd.random() < 0.5),
+            MarksPatch(important=rnd.random() < 0.5),
+            MarksPatch(pinned=rnd.random() < 0.5),
+            MarksPatch(archived=rnd.random() < 0.5),
+            MarksPatch(binned=rnd.random() < 0.3),
+            MarksPatch(project=rnd.choice(["", *_PROJECTS])),
+            MarksPatch(category=rnd.choice(["", *_WORDS])),
+        ]
+    )
+    session = of.pick(device, "SELECT id FROM sessions ORDER BY id")
+    await device.store.organising.apply([session], patch)
+
+
+async def _important(of: Simulation, device: Device) -> None:
+    message = of.pick(device, "SELECT id FROM messages ORDER BY id")
+    await device.store.update_message(message, MessagePatch(important=of.rnd.random() < 0.7))
+
+
+async def _remember(of: Simulation, device: Device) -> None:
+    sources: tuple[MemorySource, ...] = ()
+    if of.rnd.random() < 0.6:
+        message = of.pick(device, "SELECT id FROM messages WHERE content <> '' AND role = 'user' ORDER BY id")
+        session, content = device.store._connection.execute(
+            "SELECT session_id, content FROM messages WHERE id = ?", (message,)
+        ).fetchone()
+        sources = (MemorySource(message, session, content),)
+    new = NewMemory(
+        MemoryKind.FACT,
+        sources[0].quote if sources else of.text(),
+        MemoryOrigin.PATTERN if sources else MemoryOrigin.PERSON,
+        sources=sources,
+        project=of.rnd.choice([None, *_PROJECTS]),
+    )
+    await device.store.memories.add(new)
+
+
+async def _change_memory(of: Simulation, device: Device) -> None:
+    memory = of.pick(device, "SELECT id FROM memories ORDER BY id")
+    patch = of.rnd.choice(
+        [
+            MemoryPatch(text=of.text()),
+            MemoryPatch(state=of.rnd.choice(list(MemoryState)[:3])),
+            MemoryPatch(pinned=of.rnd.random() < 0.5),
+            MemoryPatch(importance=of.rnd.random()),
+        ]
+    )
+    await device.store.memories.change(memory, patch)
+
+
+async def _supersede(of: Simulation, device: Device) -> None:
+    memory = of.pick(device, "SELECT id FROM memories ORDER BY id")
+    await device.store.memories.add(
+        NewMemory(MemoryKind.FACT, of.text(), MemoryOrigin.PERSON, supersedes=(memory,))
+    )
+
+
+async def _undo_memory(of: Simulation, device: Device) -> None:
+    await device.store.memories.undo(of.pick(device, "SELECT id FROM memory_changes ORDER BY id"))
+
+
+async def _forget_memory(of: Simulation, device: Device) -> None:
+    memory = of.pick(device, "SELECT id FROM memories ORDER BY id")
+    await device.store.forget(Target(memories=(memory,)))
+
+
+async def _forget_session(of: Simulation, device: Device) -> None:
+    session = of.pick(device, "SELECT id FROM sessions ORDER BY id")
+    rows = device.store._connection.execute(
+        "SELECT id FROM messages WHERE session_id = ?", (session,)
+    ).fetchall()
+    await device.store.forget(Target(sessions=(session,)))
+    of.gone |= {row[0] for row in rows}
+
+
+async def _erase_session(of: Simulation, device: Device) -> None:
+    await device.store.erase_session(of.pick(device, "SELECT id FROM sessions ORDER BY id"))
+
+
+async def _forget_message(of: Simulation, device: Device) -> None:
+    message = of.pick(device, "SELECT id FROM messages WHERE content <> '' ORDER BY id")
+    await device.store.forget(Target(messages=(message,)))
+    of.gone.add(message)
+
+
+async def _forget_words(of: Simulation, device: Device) -> None:
+    await device.store.forget(Target(about=f"{of.rnd.choice(_WORDS)} {of.rnd.choice(_WORDS)}"))
+
+
+async def _project(of: Simulation, device: Device) -> None:
+    projects = device.store.projects
+    name = of.rnd.choice(_PROJECTS)
+    match of.rnd.randrange(5):
+        case 0 | 1:
+            await projects.create(name)
+        case 2:
+            await projects.rename(name, of.rnd.choice(_PROJECTS))
+        case 3:
+            await projects.archive(name)
+        case _:
+            await projects.delete(name)
+
+
+async def _persona(of: Simulation, device: Device) -> None:
+    name = of.rnd.choice(_WORDS[:4])
+    match of.rnd.randrange(3):
+        case 0:
+            await device.store.personas.add_persona(NewPersona(name, of.text()))
+        case 1:
+            await device.store.personas.change_persona(name, NewPersona(of.rnd.choice(_WORDS[:4]), of.text()))
+        case _:
+            await device.store.personas.remove_persona(name)
+
+
+async def _skill(of: Simulation, device: Device) -> None:
+    name = of.rnd.choice(_WORDS[:4])
+    new = NewSkill(name, SkillText(of.text(), of.text()))
+    if of.rnd.random() < 0.5:
+        await device.store.skills.add(new, approved=True)
+    else:
+        await device.store.skills.write(name, new, in_effect=True)
+
+
+async def _note(of: Simulation, device: Device) -> None:
+    text = f"{of.text()} [[{of.rnd.choice(_WORDS)}]] #{of.rnd.choice(_WORDS)}"
+    await device.store.notes.put([read_note(f"{of.rnd.choice(_WORDS)} {of.marks}", text)])
+
+
+async def _edit_note(of: Simulation, device: Device) -> None:
+    note = await device.store.notes.get(of.pick(device, "SELECT document_id FROM notes ORDER BY document_id"))
+    await device.store.notes.put([rewritten(note, f"{of.text()} #{of.rnd.choice(_WORDS)}")])
+
+
+async def _document(of: Simulation, device: Device) -> None:
+    text = of.text() * of.rnd.choice([1, 1, 2000])
+    await device.store.documents.put(
+        [
+            NewDocument(
+                f"{of.marks}.txt",
+                FileFacts(f"/{device.number}/{of.marks}.txt", len(text), 1),
+                "0" * 64,
+                "text/plain",
+                "plain-1",
+                of.text(),
+                ParsedText(text),
+            )
+        ]
+    )
+
+
+async def _forget_document(of: Simulation, device: Device) -> None:
+    await device.store.forget(Target(ids=(of.pick(device, "SELECT id FROM documents ORDER BY id"),)))
+
+
+async def _merge(of: Simulation, device: Device) -> None:
+    await device.store.organising.merge(of.session(device), [of.session(device)])
+
+
+async def _restore(of: Simulation, device: Device) -> None:
+    await device.store.restore_session(
+        of.pick(device, "SELECT id FROM sessions WHERE deleted_at IS NOT NULL ORDER BY id")
+    )
+
+
+async def _fork(of: Simulation, device: Device) -> None:
+    session = of.session(device)
+    leaf = of.pick(device, f"SELECT id FROM messages WHERE session_id = '{session}' ORDER BY id")
+    await device.store.fork_session(session, leaf)
+
+
+async def _away_and_back(of: Simulation, device: Device) -> None:
+    """Moves a session to the private room and, perhaps after a sync, back."""
+    session = of.session(device)
+    sealer = await device.store.moves.sealer()
+    await device.store.moves.depart(session, RoomKind.PRIVATE, sealer)
+    if of.rnd.random() < 0.5:
+        await device.sync()
+    await device.store.moves.take_back(session, sealer)
+
+
+async def _sync(of: Simulation, device: Device) -> None:
+    of.copy_some(device)
+    await device.sync()
+
+
+async def _damage(of: Simulation, device: Device) -> None:
+    if of.faults:
+        of.damage(device)
+
+
+_WORK: dict[Callable[[Simulation, Device], Awaitable[None]], int] = {
+    _new_session: 8,
+    _say: 20,
+    _stream: 4,
+    _edit: 4,
+    _rename: 5,
+    _mark: 15,
+    _important: 3,
+    _remember: 6,
+    _change_memory: 5,
+    _supersede: 2,
+    _undo_memory: 2,
+    _forget_memory: 2,
+    _forget_session: 2,
+    _erase_session: 1,
+    _forget_message: 3,
+    _forget_words: 1,
+    _project: 3,
+    _persona: 3,
+    _skill: 3,
+    _note: 3,
+    _edit_note: 3,
+    _document: 2,
+    _forget_document: 1,
+    _merge: 2,
+    _restore: 2,
+    _fork: 2,
+    _away_and_back: 2,
+    _sync: 25,
+    _damage: 5,
+}

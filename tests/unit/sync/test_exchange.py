@@ -1,0 +1,308 @@
+"""Sync of two devices, and of devices whose folder, room or program is not as it should be."""
+
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from memory.entities import NewMessage, NewSession, SessionPatch
+from memory.forgetting import Target
+from memory.organising.entities import MarksPatch
+from memory.sync import keys, sealed_files
+from memory.sync.entities import Why
+from memory.sync.exchange import segment_name
+from memory.sync.sealed_files import Kind
+from models.messages import Role
+from tests.stores import InMemoryStore, copied
+from tests.unit.sync.devices import TestDevice, TestFolder, settle
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> TestFolder:
+    path = tmp_path / "folder"
+    path.mkdir()
+    return TestFolder(path)
+
+
+async def _talk(device: TestDevice, title: str = "Ropes", project: str | None = None) -> str:
+    new = NewSession(title=title, project=project)
+    session, _ = await device.store.create_session(new, NewMessage(Role.USER, f"About {title}"))
+    await device.store.append_message(session.id, NewMessage(Role.ASSISTANT, f"Yes, {title}"))
+    return session.id
+
+
+async def _pair(folder: TestFolder) -> tuple[TestDevice, TestDevice, str]:
+    """Two devices with one talk."""
+    one = await folder.device("one")
+    talk = await _talk(one)
+    two = await folder.device("two")
+    await settle(one, two)
+    return one, two, talk
+
+
+async def test_a_device_that_joins_gets_everything(folder: TestFolder) -> None:
+    one, two, _ = await _pair(folder)
+    assert await two.exported() == await one.exported()
+    assert len(await two.exported()) == 1
+
+
+async def test_a_sync_without_news_writes_nothing(folder: TestFolder) -> None:
+    one, two, _ = await _pair(folder)
+    before = {file: file.stat().st_mtime_ns for file in folder.path.rglob("*")}
+    for device in (one, two):
+        report = await device.sync()
+        assert (report.sent_bytes, report.received_bytes, report.problems) == (0, 0, [])
+    assert {file: file.stat().st_mtime_ns for file in folder.path.rglob("*")} == before
+
+
+async def test_both_branches_of_a_talk_continued_on_two_devices_survive(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    await one.store.append_message(talk, NewMessage(Role.USER, "From one"))
+    await two.store.append_message(talk, NewMessage(Role.USER, "From two"))
+    await settle(one, two)
+    (session,) = await one.exported()
+    assert {"From one", "From two"} <= {message.content for message in session.messages}
+    assert await one.exported() == await two.exported()
+
+
+async def test_a_title_and_a_tag_given_on_two_devices_both_hold(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    await one.store.update_session(talk, SessionPatch(title="Knots"))
+    await two.store.organising.apply([talk], MarksPatch(add_tags=("sea",)))
+    await settle(one, two)
+    for device in (one, two):
+        session = await device.store.get_session(talk)
+        assert (session.title, session.tags) == ("Knots", ("sea",))
+
+
+async def test_what_was_forgotten_on_one_device_is_gone_from_all(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    await one.store.forget(Target(sessions=(talk,)))
+    await two.store.update_session(talk, SessionPatch(title="Edited meanwhile"))
+    await settle(one, two)
+    assert await one.exported() == await two.exported() == []
+
+
+async def test_old_files_do_not_bring_back_what_was_forgotten(folder: TestFolder, tmp_path: Path) -> None:
+    one, two, talk = await _pair(folder)
+    shutil.copytree(folder.path, tmp_path / "old")
+    await one.store.forget(Target(sessions=(talk,)))
+    await settle(one, two)
+    shutil.copytree(tmp_path / "old", folder.path, dirs_exist_ok=True)
+    await settle(one, two)
+    three = await folder.device("three")
+    await settle(three, one, two)
+    assert await one.exported() == await two.exported() == await three.exported() == []
+
+
+async def test_the_files_that_contained_a_forgotten_thing_are_removed(folder: TestFolder) -> None:
+    one, _two, talk = await _pair(folder)
+    (before,) = await one.store.sync.files()
+    await one.store.forget(Target(sessions=(talk,)))
+    await one.sync()
+    assert before.name not in {file.name for file in folder.path.rglob("*")}
+
+
+async def test_the_status_tells_which_device_has_not_heard_of_a_forgetting(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    await one.store.forget(Target(sessions=(talk,)))
+    await one.sync()
+    assert all((await one.store.sync.status()).not_forgotten.values())
+    await two.sync()
+    await one.sync()
+    assert not any((await one.store.sync.status()).not_forgotten.values())
+
+
+async def test_two_projects_of_one_name_become_one(folder: TestFolder) -> None:
+    one, two = await folder.device("one"), await folder.device("two")
+    await _talk(one, "a", project="Boat")
+    await _talk(two, "b", project="Boat")
+    await settle(one, two)
+    for device in (one, two):
+        assert [project.name for project in await device.store.projects.list()] == ["Boat"]
+        assert {session.project for session in await device.exported()} == {"Boat"}
+
+
+async def test_foreign_doubled_and_cut_files_are_told_and_harmless(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    place = next(path for path in folder.path.iterdir() if path.is_dir())
+    file = next(path for path in place.iterdir())
+    (folder.path / "foreign.txt").write_text("hello")
+    shutil.copy(file, file.with_name(f"{file.name}.conflict"))
+    await one.store.update_session(talk, SessionPatch(title="Later"))
+    await one.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    newest = folder.path / state.own.place / (await one.store.sync.files())[-1].name
+    whole = newest.read_bytes()
+    newest.write_bytes(whole[:100])
+    report = await two.sync()
+    assert {problem.why for problem in report.problems} == {Why.FOREIGN, Why.INCOMPLETE}
+    newest.write_bytes(whole)
+    await two.sync()
+    assert (await two.store.get_session(talk)).title == "Later"
+
+
+async def test_a_file_found_damaged_elsewhere_is_written_again(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    await one.store.update_session(talk, SessionPatch(title="Later"))
+    await one.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    newest = folder.path / state.own.place / (await one.store.sync.files())[-1].name
+    data = bytearray(newest.read_bytes())
+    data[-1] ^= 1
+    newest.write_bytes(data)
+    assert [problem.why for problem in (await two.sync()).problems] == [Why.DAMAGED]
+    await settle(one, two)
+    assert (await two.store.get_session(talk)).title == "Later"
+
+
+async def test_a_lost_folder_is_filled_again(folder: TestFolder) -> None:
+    one, two, _ = await _pair(folder)
+    for path in list(folder.path.iterdir()):
+        shutil.rmtree(path)
+    await settle(one, two)
+    three = await folder.device("three")
+    await settle(three, one, two)
+    assert await three.exported() == await one.exported()
+
+
+async def test_a_newer_log_is_left_alone_and_read_later(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    await one.store.update_session(talk, SessionPatch(title="Later"))
+    await one.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    newest = folder.path / state.own.place / (await one.store.sync.files())[-1].name
+    whole = newest.read_bytes()
+    newest.write_bytes(whole[:8] + b"\xc8" + whole[9:])
+    assert [problem.why for problem in (await two.sync()).problems] == [Why.NEWER]
+    newest.write_bytes(whole)
+    await two.sync()
+    assert (await two.store.get_session(talk)).title == "Later"
+
+
+async def test_fields_of_a_newer_program_are_kept(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    await one.store.update_session(talk, SessionPatch(title="Later"))
+    out = await one.store.sync.outgoing(1 << 20)
+    state = await one.store.sync.state()
+    assert state is not None
+    (change,) = [change for change in out.changes if change.table == "sessions"]
+    change.fields["mood"] = (*change.fields["title"][:2], "calm")
+    number = state.last + 1
+    segment = {
+        "device": state.own.id,
+        "number": number,
+        "previous": state.digest,
+        "devices": out.devices,
+        "changes": out.changes,
+        "weather": "fair",
+    }
+    data = sealed_files.write(
+        Kind.SEGMENT, folder.keys.keys[0], msgspec.msgpack.encode(segment), state.signing
+    )
+    one.folder.write(state.own.place, segment_name(folder.keys.keys[0], state.own.place, number), data)
+    (folder.path / state.own.place / _head(folder, state.own.place)).unlink()
+    await two.sync()
+    assert (await two.store.get_session(talk)).title == "Later"
+    assert (await two.store.sync.status()).waiting == 1
+
+
+def _head(folder: TestFolder, place: str) -> str:
+    return keys.name_of(folder.keys.keys[0], "head", place)
+
+
+async def test_a_restored_room_becomes_a_new_device_and_catches_up(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    earlier = copied(one.store._connection)
+    await one.store.update_session(talk, SessionPatch(title="After the backup"))
+    lost = await _talk(one, "Written after the backup")
+    await settle(one, two)
+    again = TestDevice("one", one.folder, InMemoryStore(one.clock, state=earlier), one.clock)
+    report = await again.sync()
+    assert report.new_identity
+    await settle(again, two)
+    assert (await again.store.get_session(lost)).title == "Written after the backup"
+    assert await again.exported() == await two.exported()
+
+
+async def test_a_long_value_has_a_file_of_its_own(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    await one.store.append_message(talk, NewMessage(Role.USER, "long " * 40_000))
+    await one.sync()
+    await two.sync()
+    assert await two.exported() == await one.exported()
+    before = sum(file.stat().st_size for file in folder.path.rglob("*") if file.is_file())
+    await one.store.update_session(talk, SessionPatch(title="Short"))
+    report = await one.sync()
+    after = sum(file.stat().st_size for file in folder.path.rglob("*") if file.is_file())
+    assert report.sent_bytes <= 3 * 4096
+    assert after - before <= 3 * 4096
+
+
+async def test_many_small_files_become_few(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    for number in range(80):
+        await one.store.update_session(talk, SessionPatch(title=f"Title {number}"))
+        await one.sync()
+    assert len(await one.store.sync.files()) <= 16
+    await two.sync()
+    assert (await two.store.get_session(talk)).title == "Title 79"
+
+
+async def test_a_clock_years_ahead_does_not_decide_for_ever(folder: TestFolder) -> None:
+    from datetime import UTC, datetime
+
+    from tests.fakes.clock import FakeClock
+
+    one, two, talk = await _pair(folder)
+    ahead = await folder.device("ahead", clock=FakeClock(datetime(2040, 1, 1, tzinfo=UTC)))
+    await settle(ahead, one, two)
+    await ahead.store.update_session(talk, SessionPatch(title="From 2040"))
+    await settle(ahead, one, two)
+    await one.store.update_session(talk, SessionPatch(title="From now"))
+    await settle(one, two, ahead)
+    for device in (one, two, ahead):
+        assert (await device.store.get_session(talk)).title == "From now"
+
+
+async def test_a_room_that_is_not_synced_notes_nothing(folder: TestFolder) -> None:
+    store = InMemoryStore()
+    await store.create_session(NewSession(title="Alone"), NewMessage(Role.USER, "hello"))
+    assert store._connection.execute("SELECT count(*) FROM sync_stamps").fetchone() == (0,)
+    assert store._connection.execute(
+        "SELECT count(*) FROM sqlite_temp_master WHERE name GLOB 'sync_*'"
+    ).fetchone() == (0,)
+
+
+async def test_no_word_is_in_the_log_of_changes(folder: TestFolder) -> None:
+    one, _two, talk = await _pair(folder)
+    await one.store.organising.apply([talk], MarksPatch(add_tags=("canary",)))
+    await one.store.organising.apply([talk], MarksPatch(remove_tags=("canary",)))
+    rows = one.store._connection.execute("SELECT tbl, key, field FROM sync_stamps").fetchall()
+    assert "canary" not in str(rows)
+
+
+async def test_a_note_that_two_devices_edit_keeps_both_texts_and_can_be_edited_again(
+    folder: TestFolder,
+) -> None:
+    from atlas_desktop.services.notes.reading import read_note, rewritten
+
+    one, two, _talk_id = await _pair(folder)
+    (note_id,) = await one.store.notes.put([read_note("Knots", "first text")])
+    await settle(one, two)
+    for device, text in ((one, "text of one"), (two, "text of two")):
+        note = await device.store.notes.get(note_id)
+        await device.store.notes.put([rewritten(note, text)])
+    await settle(one, two)
+    texts = {device.name: (await device.store.notes.get(note_id)).text for device in (one, two)}
+    assert texts["one"] == texts["two"]
+    lost = ({"text of one", "text of two"} - {texts["one"]}).pop()
+    for device in (one, two):
+        assert lost in {version.text for version in await device.store.notes.versions(note_id)}
+    await two.store.notes.put([rewritten(await two.store.notes.get(note_id), "a third text")])
+    await settle(two, one)
+    assert (await one.store.notes.get(note_id)).text == "a third text"

@@ -1,0 +1,96 @@
+"""The rules of merging: the result depends only on what was said, not on its order or repetition."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.sync.clock import Stamp
+from memory.sync.merging import Marks, RowChange, merge
+
+_COLUMNS = ("title", "text", "mark")
+_times = st.integers(1, 12)
+_devices = st.sampled_from(["a", "b", "c"])
+_stamps = st.builds(Stamp, _times, _devices)
+
+
+def _value(name: str, at: Stamp) -> str:
+    """A device says one thing at one time."""
+    return f"{name} by {at.by} at {at.at}"
+
+
+@st.composite
+def _changes(draw: st.DrawFn) -> RowChange:
+    born = draw(st.none() | _stamps)
+    gone = draw(st.none() | st.none() | _stamps)
+    forgotten = draw(st.none() | st.none() | st.none() | st.none() | _stamps)
+    base = {} if born is None else {name: _value(name, born) for name in _COLUMNS}
+    names = draw(st.sets(st.sampled_from(_COLUMNS)))
+    fields = {name: draw(_stamps) for name in sorted(names)}
+    return RowChange(
+        born, gone, forgotten, base, {name: (at, _value(name, at)) for name, at in fields.items()}
+    )
+
+
+def _merged(changes: Sequence[RowChange]) -> tuple[Marks, Mapping[str, Any]]:
+    """Carries out changes one after another, as a room does."""
+    marks, values = Marks(), dict[str, Any]()
+    waiting: list[RowChange] = []
+    todo = list(changes)
+    while todo:
+        one = todo.pop(0)
+        found = merge(marks, one)
+        held = {name: (at, values[name]) for name, at in found.kept.items()} | dict(found.waiting)
+        values = {**values, **found.values} if found.marks.exists else {}
+        came = found.marks.exists and not marks.exists
+        marks = found.marks
+        if held:
+            waiting.append(RowChange(fields=held))
+        if came:
+            todo, waiting = [*waiting, *todo], []
+    return marks, values
+
+
+@given(st.lists(_changes(), max_size=6), st.randoms(use_true_random=False))
+def test_changes_in_any_order_make_the_same_row(changes: list[RowChange], rnd: Any) -> None:
+    shuffled = list(changes)
+    rnd.shuffle(shuffled)
+    one, other = _merged(changes), _merged(shuffled)
+    assert one[0].exists == other[0].exists
+    assert one[1] == other[1]
+
+
+@given(st.lists(_changes(), max_size=5), st.randoms(use_true_random=False))
+def test_changes_that_arrive_twice_change_nothing(changes: list[RowChange], rnd: Any) -> None:
+    twice = [*changes, *rnd.sample(changes, len(changes))]
+    assert _merged(twice)[1] == _merged(changes)[1]
+
+
+@given(st.lists(_changes(), max_size=6), _stamps)
+def test_what_was_forgotten_never_exists_again(changes: list[RowChange], at: Stamp) -> None:
+    marks, values = _merged([RowChange(forgotten=at), *changes])
+    assert not marks.exists
+    assert values == {}
+
+
+def test_the_later_change_of_a_field_counts() -> None:
+    born = RowChange(Stamp(1, "a"), base={"title": "first"})
+    early = RowChange(fields={"title": (Stamp(2, "b"), "second")})
+    late = RowChange(fields={"title": (Stamp(3, "a"), "third")})
+    assert _merged([born, late, early])[1] == {"title": "third"}
+
+
+def test_the_device_decides_between_changes_of_one_time() -> None:
+    born = RowChange(Stamp(1, "a"), base={"title": "first"})
+    one = RowChange(fields={"title": (Stamp(2, "a"), "of a")})
+    other = RowChange(fields={"title": (Stamp(2, "b"), "of b")})
+    assert _merged([born, one, other])[1] == _merged([born, other, one])[1] == {"title": "of b"}
+
+
+def test_a_removed_row_comes_back_only_by_being_written_again() -> None:
+    born = RowChange(Stamp(1, "a"), base={"tag": "x"})
+    gone = RowChange(gone=Stamp(2, "b"))
+    again = RowChange(Stamp(3, "a"), base={"tag": "x"})
+    assert not _merged([gone, born])[0].exists
+    assert _merged([again, gone, born])[0].exists
