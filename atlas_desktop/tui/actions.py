@@ -2079,6 +2079,8 @@ _SETTINGS: tuple[Action, ...] = (
         slash="/programs",
         name=_("Programs"),
         help=_("Show the programs that may ask Atlas, and what they asked for."),
+    ),
+    Action(
         "sync.show",
         Where.EVERYWHERE,
         "show_sync",
