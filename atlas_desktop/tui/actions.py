@@ -968,6 +968,15 @@ _HISTORY: tuple[Action, ...] = (
         help=_("Show only documents; press again for all."),
     ),
     Action(
+        "history.only_notes",
+        Where.HISTORY,
+        "history_only_notes",
+        "8",
+        in_palette=False,
+        name=_("Only notes"),
+        help=_("Show only notes; press again for all."),
+    ),
+    Action(
         "history.back",
         Where.HISTORY,
         "history_back",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.documents.wanted import AskAbout
+from atlas_desktop.tui.notes.visit import Visit
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -22,12 +23,14 @@ class NavigationController:
         sessions: "SessionsController",
         *,
         ask: Callable[[AskAbout], None],
+        show_note: Callable[[Visit], None],
     ) -> None:
-        """`ask` shows a new conversation about documents."""
+        """`ask` shows a new conversation about documents, `show_note` the Notes view."""
         self._app = app
         self._view = view
         self._sessions = sessions
         self._ask = ask
+        self._show_note = show_note
 
     def show_history(self, words: str = "") -> None:
         """Opens the history browser; with a text it searches for that."""
@@ -40,9 +43,11 @@ class NavigationController:
 
         self._app.push_screen(InsightsScreen(self._app))
 
-    def _history_left(self, chosen: "Chosen | AskAbout | None") -> None:
+    def _history_left(self, chosen: "Chosen | AskAbout | Visit | None") -> None:
         if isinstance(chosen, AskAbout):
             self._ask(chosen)
+        elif isinstance(chosen, Visit):
+            self._show_note(chosen)
         elif chosen is not None:
             self._app.attempt(self._show_found(chosen), group="open", exclusive=True)
 

@@ -125,7 +125,11 @@ class ChatScreen(Ground, ConversationScreen):
             rooms=self.rooms,
         )
         self.navigation = NavigationController(
-            app, view, self.sessions, ask=lambda wanted: self.documents.ask(wanted)
+            app,
+            view,
+            self.sessions,
+            ask=lambda wanted: self.documents.ask(wanted),
+            show_note=lambda visit: self.notes.show(visit),
         )
         self.memories = MemoriesController(app, view, self.sessions)
         self.citations = CitationReader()

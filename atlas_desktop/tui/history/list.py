@@ -1,4 +1,4 @@
-"""The list of conversations in the history browser, read as they come into view, with documents below."""
+"""The list of the history browser: conversations, read as they come into view; documents; notes."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,14 +18,14 @@ from textual.visual import Visual
 
 from atlas_desktop.locale import _
 from atlas_desktop.tui.history.rows import RowLook, document_line_of, group, line_of
-from memory.documents.entities import DocumentMatch
+from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.search.entities import SessionHit
 
 _KEPT_STRIPS = 2000
 
 
 class HistoryList(ScrollView, can_focus=True):
-    """Rows are numbered from 0 to `total`: first the conversations, then the documents.
+    """Rows are numbered from 0 to `total`: first the conversations, then the documents, then the notes.
 
     Conversations that have not been read are empty until `put`. Only conversations can be selected.
     """
@@ -105,7 +105,7 @@ class HistoryList(ScrollView, can_focus=True):
         pins: bool = True,
         binned: bool = False,
     ) -> None:
-        """Replaces all rows."""
+        """Replaces all rows; `documents` are documents and notes, in this order."""
         self._now, self._binned = now, binned
         self._lines = Lines(now, conversations, documents, grouped=grouped, pins=pins)
         self._lines.add(rows)
@@ -158,7 +158,7 @@ class HistoryList(ScrollView, can_focus=True):
 
     @property
     def document(self) -> DocumentMatch | None:
-        """The document under the cursor."""
+        """The document, or the note, under the cursor."""
         return self._lines.document(self.cursor)
 
     @property
@@ -321,7 +321,8 @@ LINES = 2
 
 
 class Lines:
-    """The rows from 0 to `total`: conversations, of which some are known, and documents with a heading.
+    """The rows from 0 to `total`: conversations, of which some are known; documents and notes, each with a
+    heading.
 
     The heading of conversations is known where two neighbouring rows are.
     """
@@ -342,8 +343,7 @@ class Lines:
         self.conversations = conversations
         self.documents = tuple(documents)
         self._headings: list[int] = []
-        if documents:
-            self._add_heading(conversations, _("Documents"))
+        self._add_text_headings()
         self._now = now
         self._grouped = grouped
         self._pins = pins
@@ -363,9 +363,19 @@ class Lines:
     def grow(self, conversations: int) -> None:
         """Takes note that there are more conversations; the documents move down."""
         if self.documents and conversations != self.conversations:
-            self._headings.remove(self.conversations)
-            self._add_heading(conversations, self.words.pop(self.conversations))
+            for row in [row for row in self._headings if row >= self.conversations]:
+                self._headings.remove(row)
+                del self.words[row]
+            self.conversations = conversations
+            self._add_text_headings()
         self.conversations = conversations
+
+    def _add_text_headings(self) -> None:
+        """Adds a heading above the first document and the first note."""
+        kinds = [one.kind for one in self.documents]
+        for kind, words in ((DocumentKind.DOCUMENT, _("Documents")), (DocumentKind.NOTE, _("Notes"))):
+            if kind in kinds:
+                self._add_heading(self.conversations + kinds.index(kind), words)
 
     def _add_heading(self, row: int, words: str) -> None:
         self.words[row] = words

@@ -139,23 +139,35 @@ class FindStore:
         )
 
     async def documents(
-        self, query: Query, *, limit: int = 50, order: Order = Order.RECENT
+        self,
+        query: Query,
+        *,
+        kind: ItemKind = ItemKind.DOCUMENT,
+        limit: int = 50,
+        order: Order = Order.RECENT,
     ) -> Page[DocumentMatch]:
-        """Returns the documents of which a chunk matches, its title and headings included; all that may be
-        found, if the query has no condition. What is excluded must be in none of their chunks."""
-        read = of_kind(query, ItemKind.DOCUMENT)
+        """Returns the documents (or the notes, by `kind`) of which a chunk matches, its title and headings
+        included; all that may be found, if the query has no condition. What is excluded must be in none of
+        their chunks."""
+        read = of_kind(query, kind)
         if read is None:
             return Page((), 0)
         return await self._reads.read(
-            lambda conn: documents.find(conn, self._lens(), self._room, read, limit=limit, order=order)
+            lambda conn: documents.find(
+                conn, self._lens(), self._room, read, kind=kind, limit=limit, order=order
+            )
         )
 
-    async def chunks_among(self, query: Query, chunk_ids: Sequence[str]) -> frozenset[str]:
-        """Returns those of these chunks that match."""
-        read = of_kind(query, ItemKind.DOCUMENT)
+    async def chunks_among(
+        self, query: Query, chunk_ids: Sequence[str], *, kind: ItemKind = ItemKind.DOCUMENT
+    ) -> frozenset[str]:
+        """Returns those of these chunks of documents (or of notes, by `kind`) that match."""
+        read = of_kind(query, kind)
         if read is None:
             return frozenset()
-        return await self._reads.read(lambda conn: documents.among(conn, self._room, read, chunk_ids))
+        return await self._reads.read(
+            lambda conn: documents.among(conn, self._room, read, chunk_ids, kind=kind)
+        )
 
     async def saved(self) -> list[SavedSearch]:
         """Returns the saved searches by name."""
