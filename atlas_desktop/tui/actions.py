@@ -2082,6 +2082,21 @@ _VIEWS: tuple[Action, ...] = (
         help=_("Find any action by name."),
     ),
     Action(
+        "app.find",
+        Where.EVERYWHERE,
+        "find",
+        "ctrl+k",
+        priority=True,
+        slash="/go",
+        words=True,
+        name=_("Find anything"),
+        label=_("Find"),
+        help=_(
+            "Find conversations, memories, notes, documents, skills, settings and commands by one text, and "
+            "open what you choose. `/go WORDS` begins with the words."
+        ),
+    ),
+    Action(
         "app.help",
         Where.EVERYWHERE,
         "help",

@@ -55,6 +55,7 @@ from models.messages import Role
 
 if TYPE_CHECKING:
     from atlas_desktop.services.branches import Branch
+    from atlas_desktop.services.finder import Found
     from atlas_desktop.tui.base import BaseApp
     from memory.vault.keys import RoomKey
 
@@ -130,6 +131,7 @@ class ChatScreen(Ground, ConversationScreen):
             self.sessions,
             ask=lambda wanted: self.documents.ask(wanted),
             show_note=lambda visit: self.notes.show(visit),
+            left=lambda wanted: self.documents.left(wanted),
         )
         self.memories = MemoriesController(app, view, self.sessions)
         self.citations = CitationReader()
@@ -236,6 +238,9 @@ class ChatScreen(Ground, ConversationScreen):
     def begin_private(self, key: "RoomKey | None", resume: str | None) -> None:
         """Opens the private room at start; without a key it asks for the passphrase."""
         self.rooms.begin_private(key, resume)
+
+    def open_found(self, found: "Found") -> None:
+        self.navigation.open_found(found)
 
     def show_note(self, room: RoomKind, note_id: str) -> None:
         self.notes.show_note(room, note_id)

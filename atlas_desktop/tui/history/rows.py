@@ -71,7 +71,7 @@ def line_of(hit: SessionHit, now: datetime, look: RowLook) -> tuple[Content, Con
     at = session.deleted_at if look.binned and session.deleted_at else session.updated_at
     when = " ".join([*_signs(session), short(at, now)])
     mark = "✓ " if look.selected else "  "
-    room = _room_word(session.room)
+    room = room_word(session.room)
     free = max(look.width - _INDENT - cell_len(room) - cell_len(when) - 1, _LEAST_TITLE)
     title = hit.title if clean_line(hit.title.text) else Snippet(_("Untitled"))
     first = Content.assemble(
@@ -96,7 +96,7 @@ def document_line_of(hit: DocumentMatch, now: datetime, look: RowLook) -> tuple[
     A note has no place: its lines are counted from its text, which nobody sees numbered.
     """
     quiet, bright = ("", FOUND) if look.cursor else ("$quiet", f"{FOUND} $accent")
-    room, when = _room_word(hit.room), short(hit.dated, now)
+    room, when = room_word(hit.room), short(hit.dated, now)
     free = max(look.width - _INDENT - cell_len(room) - cell_len(when) - 3, _LEAST_TITLE)
     first = Content.assemble(
         "  ",
@@ -129,7 +129,7 @@ def _document_facts(hit: DocumentMatch) -> list[str]:
 def document_preview(hit: DocumentMatch, now: datetime) -> Content:
     """Returns what is known about a document, and the passage that was found, with the matches marked."""
     document, chunk = hit.document, hit.chunk
-    facts = [room.strip()] if (room := _room_word(hit.room)) else []
+    facts = [room.strip()] if (room := room_word(hit.room)) else []
     facts += [
         _("Note") if hit.kind is DocumentKind.NOTE else _("Document"),
         *_document_facts(hit),
@@ -217,7 +217,7 @@ def _signs(session: Session) -> list[str]:
     ]
 
 
-def _room_word(room: RoomKind) -> str:
+def room_word(room: RoomKind) -> str:
     words = {RoomKind.PRIVATE: _("private"), RoomKind.OFF_RECORD: _("unsaved")}
     return f"{words[room]} " if room in words else ""
 
@@ -234,7 +234,7 @@ def _facts(hit: SessionHit) -> str:
 
 def _known(hit: SessionHit, now: datetime, *, binned: bool) -> list[str]:
     session = hit.session
-    found = [room.strip()] if (room := _room_word(session.room)) else []
+    found = [room.strip()] if (room := room_word(session.room)) else []
     for holds, word in (
         (session.starred, "is_starred"),
         (session.important, "is_important"),

@@ -23,7 +23,7 @@ _HALF_LIFE_TEXTS = {
     "half_life": N_("half-life {days} d"),
     "fades": N_("If unused, its weight halves every {days} days (its half-life)."),
 }
-_KIND_TEXTS = {
+KIND_TEXTS = {
     "fact": N_("fact"),
     "preference": N_("preference"),
     "decision": N_("decision"),
@@ -211,7 +211,7 @@ def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
     # The tab already implies the kind of nearly all its rows.
     usual = {kind for kind in KINDS.get(tab, ()) if kind in _USUAL}
     marks += [
-        *([] if memory.kind in usual else [_(_KIND_TEXTS[memory.kind])]),
+        *([] if memory.kind in usual else [_(KIND_TEXTS[memory.kind])]),
         _("{age} old", age=since) if since else _("new"),
         _half_life(entry, "half_life"),
     ]
