@@ -1089,8 +1089,27 @@ _MEMORIES: tuple[Action, ...] = (
         words=True,
         name=_("Forget"),
         help=_(
-            "Permanently erase your latest message (or `/forget this`, `/forget ID`). Shows a preview first."
+            "Permanently erase your latest message (or `/forget this`, `/forget ID`), or everything with "
+            "some words (`/forget WORDS`). Shows a preview first."
         ),
+    ),
+    Action(
+        "memory.forget_words",
+        Where.CHAT,
+        "forget_words",
+        name=_("Forget by words"),
+        help=_(
+            "Permanently erase everything with some words: conversations, messages, summaries, memories, "
+            "documents and notes. Shows a preview first."
+        ),
+    ),
+    Action(
+        "memory.receipts",
+        Where.CHAT,
+        "show_receipts",
+        slash="/receipts",
+        name=_("Receipts of forgetting"),
+        help=_("Show what was forgotten: when, how much, and whether it is gone; nothing of what it was."),
     ),
     Action(
         "memory.pin_latest",
@@ -1170,6 +1189,26 @@ _MEMORIES: tuple[Action, ...] = (
         name=_("Forget"),
         label=_("Forget"),
         help=_("Erase it permanently (asks first)."),
+    ),
+    Action(
+        "memories.forget_words",
+        Where.MEMORIES,
+        "memory_forget_words",
+        "f",
+        name=_("Forget by words"),
+        label=_("By words"),
+        help=_(
+            "Permanently erase everything with some words: conversations, messages, summaries, memories, "
+            "documents and notes. Shows a preview first."
+        ),
+    ),
+    Action(
+        "memories.receipts",
+        Where.MEMORIES,
+        "memory_receipts",
+        "v",
+        name=_("Receipts of forgetting"),
+        help=_("Show what was forgotten: when, how much, and whether it is gone; nothing of what it was."),
     ),
     Action(
         "memories.new_skill",

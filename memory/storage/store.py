@@ -35,6 +35,7 @@ from memory.storage.organising import LinkStore, OrganisingStore, ProjectStore
 from memory.storage.personas import PersonaStore
 from memory.storage.queries import erasure, forgetting, forks, merging, messages, sessions
 from memory.storage.reader import Reader
+from memory.storage.receipts import ReceiptStore
 from memory.storage.retention import RetentionStore
 from memory.storage.search.store import FindStore
 from memory.storage.skills import SkillStore
@@ -91,6 +92,7 @@ class Store:
         self.documents = DocumentStore(database, clock, changes, reads)
         self.notes = NoteStore(database, clock, changes)
         self.skills = SkillStore(database, clock)
+        self.receipts = ReceiptStore(database, clock)
         self._freshness = freshness
         self._database = database
         self._room = room

@@ -625,6 +625,12 @@ class ChatScreen(Ground, ConversationScreen):
     def action_forget(self, words: str = "") -> None:
         self.memories.forget(words)
 
+    def action_forget_words(self) -> None:
+        self.memories.forget_words()
+
+    def action_show_receipts(self) -> None:
+        self.memories.show_receipts()
+
     # --- actions: one message --------------------------------------------------------------------
 
     def action_select_message(self) -> None:

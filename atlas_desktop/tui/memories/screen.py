@@ -340,6 +340,12 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         else:
             self.skills.remove()
 
+    def action_memory_forget_words(self) -> None:
+        self.changes.forget_words()
+
+    def action_memory_receipts(self) -> None:
+        self.changes.show_receipts()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         can = allowed(action, self._tab, self.marked)
         return super().check_action(action, parameters) if can is None else can

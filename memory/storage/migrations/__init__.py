@@ -25,6 +25,7 @@ from memory.storage.migrations import (
     m0015_notes,
     m0016_skills,
     m0017_projects,
+    m0018_receipts,
 )
 
 
@@ -55,6 +56,7 @@ ALL: tuple[Migration, ...] = (
     m0015_notes,
     m0016_skills,
     m0017_projects,
+    m0018_receipts,
 )
 LATEST = ALL[-1].VERSION
 

@@ -310,6 +310,7 @@ _ENUMERATION = "one of a few values that the schema allows"
 _ID = "an id that this program made, or several"
 _MODEL = "the name or fingerprint of a model"
 _CHOICES = {
+    "receipts": "chosen_by",
     "considered": "fate kind",
     "job_results": "kind",
     "jobs": "kind state",
@@ -384,6 +385,7 @@ _IDS = {
     "skill_sources": "skill_id source_id",
     "skill_vectors": "skill_id",
     "skill_uses": "reply_id session_id skill_id message_id",
+    "receipts": "id",
 }
 _MODELS = {
     "epochs": "model",
@@ -442,6 +444,8 @@ WORDLESS: Mapping[str, str] = {
     "note_files.sha256": "a digest",
     "notes.disk_sha256": "a digest",
     "passages.sha256": "a digest",
+    "receipts.cleared": "names of kinds, and numbers",
+    "receipts.counts": "names of kinds, and numbers",
     "rejected_drafts.digest": "a digest",
     "skill_vectors.data": "numbers made from a description, deleted with it",
 }
