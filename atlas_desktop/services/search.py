@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from atlas_desktop.services.cleaning import clean_line
 from memory.clock import LocalZone
+from memory.context.recalling import closeness, near_enough
 from memory.documents.entities import (
     Document,
     DocumentHit,
@@ -255,7 +256,10 @@ async def _near_in(room: "RoomServices", query: Query) -> list[MessageHit]:
     answer = await room.recall.answer(
         RecallQuery(query.question, k=_ASKED, since=since, before=before, everywhere=True)
     )
-    near = {hit.source.message: hit for hit in answer.hits if hit.source.message is not None}
+    close = [closeness(hit.grounds.cosine, hit.grounds.words) for hit in answer.hits]
+    semantic = any(hit.grounds.cosine is not None for hit in answer.hits)
+    hits = [answer.hits[at] for at in near_enough(close, semantic=semantic)]
+    near = {hit.source.message: hit for hit in hits if hit.source.message is not None}
     fitting = await room.store.find.among(Query(query.where), list(near))
     return [_near(hit, near[hit.message.id]) for hit in fitting]
 

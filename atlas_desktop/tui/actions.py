@@ -55,8 +55,8 @@ class Action:
     """An action that the user can run.
 
     `run` is the name of its method (`action_…`), `key` its default keys. A `priority` key works while the
-    user is typing. `slash` is the command that runs the action; with `words`, the rest of the line is passed
-    to it.
+    user is typing. `slash` is the command that runs the action, and so are `other_slashes`; with `words`, the
+    rest of the line is passed to it.
     """
 
     id: str
@@ -66,6 +66,7 @@ class Action:
     priority: bool = False
     in_palette: bool = True
     slash: str = ""
+    other_slashes: tuple[str, ...] = ()
     words: bool = False
     name: str = ""
     help: str = ""
@@ -114,6 +115,7 @@ _CONVERSATION: tuple[Action, ...] = (
         "ctrl+n",
         priority=True,
         slash="/new",
+        other_slashes=("/clear",),
         name=_("New conversation"),
         label=_("New"),
         help=_("Start a new conversation. Your draft stays in the previous one."),
@@ -2177,6 +2179,8 @@ _VIEWS: tuple[Action, ...] = (
         "quit",
         "ctrl+q",
         priority=True,
+        slash="/quit",
+        other_slashes=("/exit",),
         name=_("Quit"),
         label=_("Quit"),
         help=_("Stop and save running work, lock everything and quit."),
@@ -2200,7 +2204,7 @@ ACTIONS: tuple[Action, ...] = (
 """Every action. Within one part of the interface, the footer keeps this order."""
 
 BY_ID = {action.id: action for action in ACTIONS}
-SLASH = {action.slash: action for action in ACTIONS if action.slash}
+SLASH = {slash: action for action in ACTIONS for slash in (action.slash, *action.other_slashes) if slash}
 
 
 def bindings(*places: Where, hidden: bool = False) -> Iterator[Binding]:

@@ -248,6 +248,7 @@ class RoomsController:
         self._app.turns.forget_room(RoomKind.PRIVATE)
         # The bar may name a conversation that was deleted in that room.
         self._undo_bar.take()
+        self._sessions.clear_filter()
         self._app.say(_("The private room is closed."), anywhere=True)
         self._app.call_later(self._view.refresh)
         self._app.call_later(self._view.refresh_list)

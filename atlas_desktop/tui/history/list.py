@@ -1,8 +1,8 @@
 """The list of the history browser: conversations, read as they come into view; documents; notes."""
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar
 
@@ -19,6 +19,8 @@ from textual.visual import Visual
 from atlas_desktop.locale import _
 from atlas_desktop.tui.history.rows import RowLook, document_line_of, group, line_of
 from memory.documents.entities import DocumentKind, DocumentMatch
+from memory.entities import Session
+from memory.organising.entities import MarksPatch
 from memory.search.entities import SessionHit
 
 _KEPT_STRIPS = 2000
@@ -180,6 +182,13 @@ class HistoryList(ScrollView, can_focus=True):
                 self.selected.pop(hit.session.id, None)
         self.refresh()
 
+    def mark_selected(self, ids: Collection[str], patch: MarksPatch) -> None:
+        """Applies marks to selected conversations, whose rows may not be read again."""
+        for session_id in set(ids) & set(self.selected):
+            hit = self.selected[session_id]
+            self.selected[session_id] = replace(hit, session=_marked(hit.session, patch))
+        self.refresh()
+
     def clear_selection(self) -> None:
         self.selected.clear()
         self.refresh()
@@ -314,6 +323,19 @@ class HistoryList(ScrollView, can_focus=True):
             self.post_message(self.Opened())
         else:
             self.go(row)
+
+
+def _marked(session: Session, patch: MarksPatch) -> Session:
+    """Returns the session with the marks of a patch that the next change depends on."""
+    pinned_at = session.pinned_at
+    if patch.pinned is not None:
+        pinned_at = (pinned_at or session.updated_at) if patch.pinned else None
+    return replace(
+        session,
+        starred=session.starred if patch.starred is None else patch.starred,
+        important=session.important if patch.important is None else patch.important,
+        pinned_at=pinned_at,
+    )
 
 
 LINES = 2

@@ -145,7 +145,8 @@ class MemoryActions:
 
     async def _edit(self, entry: Entry) -> None:
         title = _("Memory") if entry.memory is not None else _("Summary")
-        text = await self._app.push_screen_wait(MemoryEditScreen(title, entry.text))
+        window = MemoryEditScreen(title, entry.text, enter_saves=entry.memory is not None)
+        text = await self._app.push_screen_wait(window)
         if text is None:
             return
         if entry.memory is not None:

@@ -300,6 +300,16 @@ class EntryReader:
         drafts = await self._skills.views(containing, drafts=True) if tab == INBOX else []
         return [*(Entry(skill=one) for one in drafts), *await self._described(found, [""] * len(found))]
 
+    async def found(self, containing: str, limit: int) -> list[Entry]:
+        """Returns at most `limit` rows that contain these words: memories, then skills, then summaries."""
+        everything = MemoryFilter(containing=containing, states=FINDABLE)
+        memories = await self._room.knowledge.select(everything, limit=limit)
+        rows = await self._described(memories, [""] * len(memories))
+        rows += [Entry(skill=one) for one in await self._skills.views(containing)]
+        if len(rows) < limit:
+            rows += await self._summaries(containing, limit - len(rows))
+        return rows[:limit]
+
     async def counts(self) -> dict[str, int]:
         """Returns how many are in use, in the inbox, fading, and in each tab of a kind."""
         counts = await self._room.knowledge.counts()
