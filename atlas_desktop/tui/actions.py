@@ -131,6 +131,40 @@ _CONVERSATION: tuple[Action, ...] = (
         help=_("Go to the list. Type to filter by title and text; Enter opens."),
     ),
     Action(
+        "chat.find",
+        Where.CHAT,
+        "find_here",
+        "ctrl+f",
+        priority=True,
+        slash="/find",
+        words=True,
+        name=_("Find in this conversation"),
+        help=_("Find words in this conversation: Down or Enter shows the next message, Up the previous one."),
+    ),
+    Action(
+        "chat.editor",
+        Where.CHAT,
+        "edit_outside",
+        "alt+e",
+        priority=True,
+        slash="/editor",
+        name=_("Write in your editor"),
+        help=_(
+            "Open what is typed in the editor of VISUAL or EDITOR; what you leave there is in the prompt "
+            "then. Meanwhile the text is in a file of the home folder, so only in the open room."
+        ),
+    ),
+    Action(
+        "chat.earlier_prompts",
+        Where.CHAT,
+        "earlier_prompts",
+        "alt+r",
+        priority=True,
+        slash="/prompts",
+        name=_("Earlier messages of yours"),
+        help=_("Search what you sent before, in all conversations, and put it into the prompt again."),
+    ),
+    Action(
         "chat.regenerate",
         Where.CHAT,
         "regenerate",

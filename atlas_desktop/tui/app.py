@@ -18,6 +18,7 @@ from atlas_desktop.tui import preload
 from atlas_desktop.tui.actions import Action, Where, bindings
 from atlas_desktop.tui.appearance import Appearance
 from atlas_desktop.tui.base import BaseApp, Now, local_now
+from atlas_desktop.tui.chat.editor import clear_leftovers
 from atlas_desktop.tui.crash_recovery import CrashRecovery
 from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
 from atlas_desktop.tui.models.switcher import ModelSwitcher
@@ -160,6 +161,8 @@ class AtlasApp(BaseApp):
         await self._enter(key)
 
     async def _enter(self, key: "RoomKey | None") -> None:
+        # A program that was killed while an editor had a text left it there.
+        await asyncio.to_thread(clear_leftovers, self.desk.paths.editing)
         room = await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
         self.look_after(room)
         self.attempt(self.model_folder.start(), group="ahead")

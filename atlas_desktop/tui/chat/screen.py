@@ -30,6 +30,7 @@ from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.details import ContextController, DetailsController, DetailsPane
 from atlas_desktop.tui.chat.documents import DocumentsController
 from atlas_desktop.tui.chat.empty_page import EmptyPage
+from atlas_desktop.tui.chat.finding import FindBar, FindingController
 from atlas_desktop.tui.chat.memories import MemoriesController
 from atlas_desktop.tui.chat.message import ErrorNote
 from atlas_desktop.tui.chat.messages import MessagesController, MountedMessages
@@ -84,6 +85,7 @@ class ChatScreen(Ground, ConversationScreen):
         self.prompt = Prompt(id="prompt")
         self.transcript = Transcript(app.now, id="transcript")
         self.menu = CompletionMenu(id="completion")
+        self._find_bar = FindBar(id="find-bar")
         self.undo_bar = UndoBar(id="undo")
         self.details_pane = DetailsPane(id="details")
         self._chips = Chips(id="chips")
@@ -134,6 +136,7 @@ class ChatScreen(Ground, ConversationScreen):
             left=lambda wanted: self.documents.left(wanted),
         )
         self.memories = MemoriesController(app, view, self.sessions)
+        self.finding = FindingController(app, view, self._find_bar)
         self.citations = CitationReader()
         self.transcript.cites(self.citations.known, self.citations.skills)
         self.messages = MessagesController(
@@ -187,6 +190,7 @@ class ChatScreen(Ground, ConversationScreen):
                 yield self._head
                 yield self._empty_page
                 yield self.transcript
+                yield self._find_bar
                 yield self._waiting
                 yield self.undo_bar
                 yield self.menu
@@ -445,6 +449,18 @@ class ChatScreen(Ground, ConversationScreen):
     def on_sidebar_opened(self, event: Sidebar.Opened) -> None:
         self.open_session(event.session_id)
 
+    def on_find_bar_typed(self, event: FindBar.Typed) -> None:
+        self.finding.look(event.words)
+
+    def on_find_bar_stepped(self, event: FindBar.Stepped) -> None:
+        self.finding.step(event.by)
+
+    def on_find_bar_left(self) -> None:
+        self.finding.close()
+
+    def on_head_line_pressed(self, event: HeadLine.Pressed) -> None:
+        self.rooms.offer_changes(event.part, self._can_run, self._run_command)
+
     def on_undo_bar_undone(self) -> None:
         self.sessions.undo()
 
@@ -487,6 +503,15 @@ class ChatScreen(Ground, ConversationScreen):
         if self.composer.editing is not None and self.prompt.has_focus:
             self.composer.stop_editing()
         self.prompt.focus()
+
+    def action_find_here(self, words: str = "") -> None:
+        self.finding.open(words)
+
+    def action_edit_outside(self) -> None:
+        self.composer.edit_outside()
+
+    def action_earlier_prompts(self) -> None:
+        self.composer.choose_earlier()
 
     def action_page_up(self) -> None:
         self.transcript.turn_page(-1)
