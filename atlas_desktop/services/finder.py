@@ -78,7 +78,7 @@ class Finder:
 
     async def _conversations(self, query: Query, limit: int) -> Finds:
         order = Order.RECENT if query.where is None else Order.BEST
-        page = await self._finding.sessions(query, limit=limit, order=order)
+        page = await self._finding.sessions(query, limit=limit, order=order, scattered=True)
         return Finds(FindKind.CONVERSATION, page.hits, page.next_offset is not None)
 
     async def _texts(self, kind: FindKind, query: Query, limit: int) -> Finds:

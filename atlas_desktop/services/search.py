@@ -84,10 +84,11 @@ class FindingService:
         binned: bool = False,
         snippets: bool = True,
         exhaustive: bool = False,
+        scattered: bool = False,
     ) -> Page[SessionHit]:
         """Returns the sessions that match. Hits of a question are ordered by similarity.
 
-        `exhaustive` as in `FindStore.sessions`. Raises what the store raises.
+        `exhaustive` and `scattered` as in `FindStore.sessions`. Raises what the store raises.
         """
         said = of_kind(query, ItemKind.MESSAGE)
         if said is None:
@@ -106,6 +107,7 @@ class FindingService:
                 binned=binned,
                 snippets=snippets,
                 exhaustive=exhaustive,
+                scattered=scattered,
             ),
             Page((), 0),
         )

@@ -5,11 +5,13 @@ from collections.abc import Callable
 import pytest
 from textual.widgets import TextArea
 
+from atlas_desktop.services.notes.reading import read_note
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from atlas_desktop.tui.history.screen import HistoryScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
 from atlas_desktop.tui.setup.recovery import RecoveryScreen
+from memory.attachments import NewAttachment
 from memory.entities import RoomKind
 from memory.memories.entities import FINDABLE, MemoryFilter, MemoryKind, MemoryOrigin, MemoryState, NewMemory
 from memory.skills.entities import NewSkill, SkillText
@@ -195,3 +197,28 @@ async def test_zero_is_taken_for_o_in_the_check_of_the_recovery_key(make: Make) 
         await pilot.press("enter")
         await assert_until(pilot, lambda: not on(place.app, RecoveryScreen) or on(place.app, ChatScreen))
         assert "does not match" not in shown(place)
+
+
+async def test_names_after_an_at_sign_offer_notes_and_files_of_other_conversations(make: Make) -> None:
+    store = InMemoryStore(clock := FakeClock(NOW))
+    (first, *_others) = await history(clock, store)
+    await store.notes.put([read_note("Harbour log", "Slack water at noon.\n")])
+    file = NewAttachment("harbour.txt", "text/plain", 9, "Ebb at 8.")
+    await store.attachments.attach(first.id, file)
+    place = make(store=store)
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await type_text(pilot, "@harb")
+        await settle(pilot)
+        text = shown(place)
+        assert "note: attach its text here" in text
+        assert "attached in “Choosing a bicycle for the city”: attach it here" in text
+        await pilot.press("tab")
+        await settle(pilot)
+        assert [one.name for one in chat(place.app).current.attached] == ["Harbour log.md"]
+        assert chat(place.app).current.attached[0].text == "Slack water at noon.\n"
+        await type_text(pilot, "@harbour.t")
+        await settle(pilot)
+        await pilot.press("tab")
+        await settle(pilot)
+        assert chat(place.app).current.attached[1] == file

@@ -19,6 +19,7 @@ from atlas_desktop.tui.actions import SLASH, Action
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.documents.texts import title_text
 from memory.entities import RoomKind
+from memory.notes.entities import LinkKind
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -37,7 +38,8 @@ MOST = 40
 class Offer:
     """`insert` replaces the word being typed; `whole` means that the result can be sent as it is.
 
-    `key` is the conversation to attach, `document` the document to use.
+    `key` is the conversation to attach, `document` the document to use, `note` the note to attach. `file` is
+    an attachment of another conversation: the conversation and its id.
     """
 
     insert: str
@@ -46,6 +48,8 @@ class Offer:
     whole: bool = False
     key: str = ""
     document: str = ""
+    note: str = ""
+    file: tuple[str, str] | None = None
 
 
 class CompletionMenu(OptionList):
@@ -135,6 +139,8 @@ class CompletionController:
         send: Callable[[str], None],
         attach_session: Callable[[str], None],
         use_document: Callable[[str], None],
+        attach_note: Callable[[str], None],
+        attach_file: Callable[[str, str], None],
         can_run: Callable[[Action, tuple[str, ...]], bool],
     ) -> None:
         self._app = app
@@ -143,6 +149,8 @@ class CompletionController:
         self._send = send
         self._attach_session = attach_session
         self._use_document = use_document
+        self._attach_note = attach_note
+        self._attach_file = attach_file
         self._can_run = can_run
         self._library: list[Document] | None = None
         """The documents of the room, read once for each name that is typed."""
@@ -170,7 +178,7 @@ class CompletionController:
         return [] if len(now) == 1 and now[0].insert == typed and not now[0].whole else now
 
     async def _mention(self, wanted: str) -> None:
-        """Offers conversations, memories and attachments that contain the words."""
+        """Offers attachments, documents, notes, conversations and memories that contain the words."""
         typed = self._view.prompt.text
         here = self._view.room
         offers: list[Offer] = []
@@ -184,6 +192,8 @@ class CompletionController:
             )
             for one in await self._documents(here, wanted)
         ]
+        offers += await self._notes(here, wanted)
+        offers += await self._files(here, wanted)
         for room in self._app.desk.open_rooms:
             # Private content is not offered in a conversation that is not private.
             if room is not here and room.store.room is not RoomKind.OPEN:
@@ -208,6 +218,36 @@ class CompletionController:
             one for one in self._library if wanted in one.title.casefold() or wanted in one.path.casefold()
         ]
         return found[:_OF_EACH]
+
+    async def _notes(self, room: "RoomServices", wanted: str) -> list[Offer]:
+        """Returns the notes of the room whose title or alias contains the words."""
+        found = [one for one in await room.notes.targets(wanted, limit=MOST) if one.kind is LinkKind.NOTE][
+            :_OF_EACH
+        ]
+        text = _("note: attach its text here")
+        return [
+            Offer(f"“{clean_line(one.title)}” ", clean_line(one.title)[:_SHORT], text, note=one.id)
+            for one in found
+        ]
+
+    async def _files(self, room: "RoomServices", wanted: str) -> list[Offer]:
+        """Returns the files attached in other conversations of the room whose name contains the words, each
+        name once."""
+        offers: dict[str, Offer] = {}
+        here = self._view.current.id
+        for one in await room.attachments.documents():
+            if wanted not in one.name.casefold() or any(session == here for session, _id in one.places):
+                continue
+            session_id, _attachment = one.places[0]
+            title = clean_line((await room.store.get_session(session_id)).title) or _("Untitled")
+            name, text = (
+                clean_line(one.name),
+                _("attached in “{title}”: attach it here", title=title[:_SHORT]),
+            )
+            offers.setdefault(one.name, Offer(f"“{name}” ", name[:_SHORT], text, file=one.places[0]))
+            if len(offers) == _OF_EACH:
+                break
+        return list(offers.values())
 
     async def _memories(self, wanted: str) -> list[str]:
         from memory.memories.entities import MemoryFilter
@@ -247,3 +287,7 @@ class CompletionController:
             self._attach_session(offer.key)
         elif offer.document:
             self._use_document(offer.document)
+        elif offer.note:
+            self._attach_note(offer.note)
+        elif offer.file is not None:
+            self._attach_file(*offer.file)

@@ -170,6 +170,8 @@ class ChatScreen(Ground, ConversationScreen):
             send=self.composer.send_typed,
             attach_session=self.attachments.attach_session,
             use_document=self.documents.use,
+            attach_note=self.attachments.attach_note,
+            attach_file=self.attachments.attach_from,
             can_run=self._can_run,
         )
         self.reply = ReplyController(

@@ -168,4 +168,5 @@ class HistorySearch:
             binned=self.binned,
             snippets=limit == PAGE,
             exhaustive=exhaustive,
+            scattered=True,
         )

@@ -93,13 +93,15 @@ class FindStore:
         binned: bool = False,
         snippets: bool = True,
         exhaustive: bool = False,
+        scattered: bool = False,
     ) -> Page[SessionHit]:
         """Returns the sessions of which a message or the title matches.
 
         What is excluded must be in none of their messages. Archived sessions are left out only if the query
         has no condition; pinned ones come first then. Without `snippets` the hits have no messages, which is
         faster. `exhaustive` is for callers that act on all matches: none is left out, the latest used come
-        first, and the hits have no messages.
+        first, and the hits have no messages. `scattered`: those that have each of several words, but in
+        different messages, follow at the end.
         """
 
         said = of_kind(query, ItemKind.MESSAGE)
@@ -109,7 +111,12 @@ class FindStore:
         def work(conn: Connection) -> Page[SessionHit]:
             search = SessionSearch(conn, self._lens(), self._room, said, binned=binned)
             return search.page(
-                limit=limit, offset=offset, order=order, snippets=snippets, exhaustive=exhaustive
+                limit=limit,
+                offset=offset,
+                order=order,
+                snippets=snippets,
+                exhaustive=exhaustive,
+                scattered=scattered,
             )
 
         await self._know_letters(said)

@@ -11,12 +11,11 @@ from atlas_desktop.tui.chat.earlier_prompts import EarlierPromptsScreen
 from atlas_desktop.tui.chat.finding import FindBar
 from atlas_desktop.tui.chat.status import HeadLine
 from atlas_desktop.tui.dialogs.choices import PickScreen
-from atlas_desktop.tui.models.screen import ModelsScreen
 from memory.entities import MemoryMode, RoomKind
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, history, talk
-from tests.tui.driving import assert_until, chat, command, on, say, settle, shown, type_text
+from tests.tui.driving import assert_until, chat, command, on, settle, shown, type_text
 
 Make = Callable[..., Stage]
 SIZE = (140, 45)
