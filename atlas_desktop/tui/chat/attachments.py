@@ -152,15 +152,15 @@ class AttachmentsController:
 
     async def _attach_path(self, words: str) -> None:
         from atlas_desktop.services.attachments import read_attachment, typed_path
-        from atlas_desktop.tui.dialogs.forms import FieldsScreen
+        from atlas_desktop.tui.paths import PathPicker
 
         shown = self._view.current
         if not words:
-            hint, field = _("Text, Markdown, code, or a PDF with text. It stays on this computer."), _("Path")
-            given = await self._app.push_screen_wait(FieldsScreen(_("Attach a file"), [field], hint=hint))
-            if not given or not given[field].strip():
+            hint = _("Text, Markdown, code, or a PDF with text. It stays on this computer.")
+            given = await self._app.push_screen_wait(PathPicker(_("Attach a file"), hint=hint))
+            if not given:
                 return
-            words = given[field]
+            words = given
         path = typed_path(words)
         if (document := await self._in_library(shown, path)) is not None:
             await self.bind(shown, [document])

@@ -3,9 +3,11 @@
 These are documents, conversations, memories and attachments.
 """
 
+import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -18,6 +20,7 @@ from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import SLASH, Action
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.documents.texts import title_text
+from atlas_desktop.tui.paths import places
 from memory.entities import RoomKind
 from memory.notes.entities import LinkKind
 
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 GROUP = "completion"
 _COMMAND = re.compile(r"/[\w-]*")
 _MENTION = re.compile(r"(?:^|(?<=\s))@([^\s@][^@\n]{0,40}|)$")
+_OF_PATHS = frozenset({"/attach", "/import"})
+"""Commands that are followed by a path."""
 _OF_EACH = 8
 _SHORT = 60
 MOST = 40
@@ -160,6 +165,8 @@ class CompletionController:
         text = self._view.prompt.text
         if _COMMAND.fullmatch(text):
             self._menu.offer(self._commands(text), text)
+        elif (command := text.partition(" ")[0]) in _OF_PATHS and text != command and "\n" not in text:
+            self._app.attempt(partial(self._paths, command, text), group=GROUP, exclusive=True)
         elif (match := _MENTION.search(self._view.prompt.before_cursor)) is not None:
             wanted = match.group(1).strip().casefold()
             self._app.attempt(self._mention(wanted), group=GROUP, exclusive=True)
@@ -167,6 +174,22 @@ class CompletionController:
             self._app.workers.cancel_group(self._app, GROUP)
             self._library = None
             self._menu.offer(())
+
+    async def _paths(self, command: str, typed: str) -> None:
+        """Offers the files and folders that the path after a command can become."""
+        found = await asyncio.to_thread(places, typed.removeprefix(command).lstrip())
+        if self._view.is_there and typed == self._view.prompt.text:
+            offers = [
+                Offer(
+                    f"{command} {one.text}",
+                    f"{one.name}/" if one.is_folder else one.name,
+                    _("folder") if one.is_folder else _("file"),
+                    whole=not one.is_folder,
+                )
+                for one in found
+            ]
+            exact = [one for one in offers if one.insert == typed]
+            self._menu.offer([] if exact and len(offers) == 1 else offers, typed)
 
     def _commands(self, typed: str) -> list[Offer]:
         """Returns the commands that begin with `typed` and can be run now."""
