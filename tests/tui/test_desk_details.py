@@ -222,3 +222,22 @@ async def test_names_after_an_at_sign_offer_notes_and_files_of_other_conversatio
         await pilot.press("tab")
         await settle(pilot)
         assert chat(place.app).current.attached[1] == file
+
+
+async def test_notices_cover_neither_a_long_prompt_nor_attachments(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(80, 30), notifications=True) as pilot:
+        await settle(pilot)
+        screen = chat(place.app)
+        screen.current.attached.append(NewAttachment("harbour.txt", "text/plain", 9, "Ebb at 8."))
+        screen.tell_attachments()
+        screen.prompt.put("\n".join(f"line {n}" for n in range(9)))
+        place.app.say("A notice that should not cover anything.")
+        await settle(pilot)
+        await assert_until(pilot, lambda: len(screen.query("Toast")) == 1)
+        await pilot.pause()
+        (toast,) = screen.query("Toast")
+        (chips,) = screen.query("Chips")
+        assert chips.region.height
+        assert toast.region.height
+        assert toast.region.bottom <= chips.region.y < screen.prompt.region.y

@@ -61,6 +61,10 @@ if TYPE_CHECKING:
     from memory.vault.keys import RoomKey
 
 
+LEAST_BELOW = 5
+"""Rows below a notice: the prompt with one line, the status and the keys."""
+
+
 class Body(Ground, Horizontal):
     """The screen without its last line."""
 
@@ -202,7 +206,15 @@ class ChatScreen(Ground, ConversationScreen):
             yield self.details_pane
         yield KeyLine()
 
+    def _lift_notices(self) -> None:
+        """Keeps notices above everything that is between the transcript and the end of the screen."""
+        between = (self._find_bar, self._waiting, self.undo_bar, self.menu, self._chips, self.prompt)
+        top = min(one.region.y for one in between if one.display and one.region.height)
+        for rack in self.query("ToastRack"):
+            rack.styles.margin = (0, 0, max(self.size.height - top, LEAST_BELOW), 0)
+
     def on_mount(self) -> None:
+        self.screen_layout_refresh_signal.subscribe(self, lambda _screen: self._lift_notices())
         self.prompt.completing = lambda: self.menu.is_open
         self.prompt.completes, self.prompt.sends = self.completion.take, self.composer.send_typed
         self.tell()
