@@ -69,6 +69,11 @@ class Paths:
         return self.home / "models"
 
     @property
+    def editing(self) -> Path:
+        """The folder of a text while an editor has it."""
+        return self.home / "editing"
+
+    @property
     def config(self) -> Path:
         return self.home / "config.toml"
 

@@ -10,6 +10,7 @@ NAMES = (
     "program",
     "desk",
     "desk_history",
+    "desk_finder",
     "writing",
     "context",
     "states",

@@ -18,7 +18,14 @@ from pathlib import Path
 import psutil
 
 from atlas_desktop.paths import Paths, find_home
-from tests.e2e.terminal import Terminal, atlas, ctrl
+
+try:
+    from tests.e2e.terminal import Terminal, atlas, ctrl
+except ModuleNotFoundError as error:
+    raise SystemExit(
+        f"This needs {error.name}, one of the development packages. Install them with "
+        "`.venv/bin/pip install -r requirements-dev.lock`, or run `make bench`."
+    ) from None
 
 PASSPHRASE = "a lamp by the harbour"
 ASK = "Write a very long story about the sea and the people who live by it."

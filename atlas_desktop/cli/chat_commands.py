@@ -20,6 +20,7 @@ from memory.forgetting import Target
 if TYPE_CHECKING:
     from atlas_desktop.cli.conversation import Conversation
     from atlas_desktop.services.desk import RoomsService
+    from atlas_desktop.services.forgetting_in_rooms import RoomsForgetting
     from memory.entities import Message, Session
     from memory.memories.entities import Memory
 
@@ -74,8 +75,8 @@ _HELP = {
         "/important [last|ID]: mark a message (default: your latest) to keep it in context longest."
     ),
     "/forget": N_(
-        "/forget last|this|ID: preview erasing your latest message and its reply, this session or any ID; "
-        "/forget yes then erases it permanently."
+        "/forget last|this|ID|WORDS: preview erasing your latest message and its reply, this session, any "
+        "ID, or everything with some words; /forget yes then erases it permanently."
     ),
     "/save": N_("/save (or !save): not needed; everything is saved automatically."),
     "/quit": N_("/quit (or exit, quit): end the chat."),
@@ -655,23 +656,20 @@ def _titled(title: str, messages: int) -> str:
 
 
 async def forget_in_chat(talk: "Conversation", rest: str) -> None:
-    """`/forget last|this|ID` shows a preview and `/forget yes` erases; with `--yes`, erases at once."""
+    """`/forget last|this|ID|WORDS` shows a preview and `/forget yes` erases; with `--yes`, erases at once."""
     from atlas_desktop.services.forgetting_in_rooms import RoomsForgetting
 
     words = rest.split()
     agreed = bool(words) and words[-1] in ("yes", "--yes")
     if agreed:
         words.pop()
-    if len(words) > 1 or not (words or agreed):
-        raise UsageError(
-            _("You did not say what to forget."), _("Write /forget last, /forget this or /forget ID.")
-        )
-    target = await _meant(talk, words[0]) if words else talk.to_forget
-    if target is None:
-        raise UsageError(
-            _("There is nothing to confirm."), _("Write /forget last, /forget this or /forget ID.")
-        )
+    next_step = _("Write /forget last, /forget this, /forget ID or /forget WORDS.")
+    if not (words or agreed):
+        raise UsageError(_("You did not say what to forget."), next_step)
     forgetting = RoomsForgetting(lambda: talk.ctx.opened or (talk.room,))
+    target = await _meant(talk, forgetting, " ".join(words)) if words else talk.to_forget
+    if target is None:
+        raise UsageError(_("There is nothing to confirm."), next_step)
     plan = await forgetting.preview(target)
     affected = plan.affected
     if not agreed and not talk.ctx.yes:
@@ -686,14 +684,14 @@ async def forget_in_chat(talk: "Conversation", rest: str) -> None:
     _tell(talk, "forgotten", receipt_text(receipt), output.receipt(receipt))
 
 
-async def _meant(talk: "Conversation", word: str) -> "Target":
-    from atlas_desktop.services.forgetting_in_rooms import newest_words
+async def _meant(talk: "Conversation", forgetting: "RoomsForgetting", word: str) -> "Target":
+    from atlas_desktop.services.forgetting_in_rooms import newest_words, target_of
     from memory.forgetting import Target
 
     if word == "this":
         return Target(sessions=(talk.begun(),))
     if word != "last":
-        return Target(ids=(word,))
+        return await target_of(forgetting, word)
     said = await newest_words(talk.room, talk.begun())
     if not said:
         raise UsageError(_("You have not sent a message here yet."), _("Send a message first."))

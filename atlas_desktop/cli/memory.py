@@ -90,6 +90,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     memory_change.add_upkeep(add)
     memory_view.add_search(add)
     memory_change.add_forget(add)
+    memory_change.add_receipts(add)
     provenance.register(add)
     provenance.register_memory(add)
 

@@ -46,6 +46,37 @@ def add_forget(add: "Add") -> None:
     forget.add_argument("--dry-run", action="store_true", help=_("only show what would be erased"))
 
 
+def add_receipts(add: "Add") -> None:
+    receipts = add(
+        "receipts",
+        show_receipts,
+        _("list what was forgotten: when, how much, and whether it is gone; nothing of what it was"),
+    )
+    receipts.add_argument("--limit", metavar="N", type=int, help=_("at most N, the latest"))
+
+
+async def show_receipts(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.phrases.forgetting import stored_text
+
+    if args.limit is not None and args.limit < 1:
+        raise UsageError(_("The number is out of range."), _("Give a number from 1 on."))
+    found = [
+        (room.store.room, one)
+        for room in await rooms.opened(ctx)
+        for one in await room.forgetting.receipts(limit=args.limit)
+    ]
+    found.sort(key=lambda pair: pair[1].forgotten_at, reverse=True)
+    found = found[: args.limit]
+    ctx.emit(
+        [output.stored_receipt(one, room) for room, one in found],
+        lambda: (
+            "\n".join(f"{output.local(one.forgotten_at)}  {stored_text(one)}" for _room, one in found)
+            or _("Nothing was forgotten yet.")
+        ),
+    )
+    return Exit.DONE
+
+
 async def forget_for_good(ctx: Context, args: argparse.Namespace) -> int:
     target = _target(args)
     await ctx.unlock()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli.context import Context
 from atlas_desktop.locale import N_, _, ngettext, number, plural
 from atlas_desktop.phrases.documents import document_error
-from atlas_desktop.phrases.forgetting import copies, counts, places
+from atlas_desktop.phrases.forgetting import copies
 from atlas_desktop.phrases.provenance import part_text
 from atlas_desktop.phrases.skills import author_text, state_text
 from atlas_desktop.services.cleaning import clean_line
@@ -20,7 +20,7 @@ from atlas_desktop.shapes import document_hit as document_hit
 from atlas_desktop.shapes import recalled as recalled
 from memory.clients import Scope
 from memory.entities import RoomKind
-from memory.forgetting import Affected
+from memory.forgetting import Affected, StoredReceipt, counts, places
 
 if TYPE_CHECKING:
     from atlas_desktop.exporting.redaction import Found
@@ -761,6 +761,20 @@ def _facts(value: "MemoryDetails") -> list[str]:
 
 def local(moment: datetime) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+
+
+def stored_receipt(receipt: "StoredReceipt", room: RoomKind) -> dict[str, Any]:
+    """A receipt that is kept: counts, and nothing of what was forgotten."""
+    return {
+        "id": receipt.id,
+        "forgotten_at": receipt.forgotten_at,
+        "room": room,
+        "chosen_by": receipt.what.chosen_by,
+        "forgotten": dict(receipt.what.counts),
+        "rewritten": {"summaries": receipt.what.rewritten},
+        "cleared": dict(receipt.what.cleared),
+        "verified": receipt.what.verified,
+    }
 
 
 def forget_preview(affected: "Affected") -> dict[str, Any]:

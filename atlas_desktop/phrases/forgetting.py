@@ -1,11 +1,11 @@
 """Texts of the preview and the receipt of forgetting."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import N_, _, ngettext, number, plural
 from atlas_desktop.services.cleaning import clean_line
+from memory.forgetting import ChosenBy, StoredReceipt, counts, places
 
 if TYPE_CHECKING:
     from atlas_desktop.services.forgetting import Receipt
@@ -17,6 +17,13 @@ _FORGETTING_TEXTS = {
     "memories": N_("Memories:"),
     "documents": N_("Documents:"),
     "notes": N_("Notes:"),
+}
+_CHOSEN_BY = {
+    ChosenBy.ITEMS: N_("Chosen one by one."),
+    ChosenBy.WORDS: N_("Everything with certain words."),
+    ChosenBy.PROJECT: N_("Everything in a project."),
+    ChosenBy.TIME: N_("Everything of a time."),
+    ChosenBy.EVERYTHING: N_("Everything in the room."),
 }
 _PLACE_COUNTS = {
     "tag": plural("1 tag", "{count} tags"),
@@ -45,27 +52,6 @@ _KIND_COUNTS = {
     "snapshots": plural("1 model state", "{count} model states"),
     "jobs": plural("1 queued job", "{count} queued jobs"),
 }
-
-
-def counts(erased: "Erased", snapshots: int = 0) -> dict[str, int]:
-    """Returns how much was erased, by kind."""
-    return {
-        "messages": erased.messages,
-        "summaries": erased.summaries,
-        "memories": erased.memories,
-        "documents": erased.documents,
-        "notes": erased.notes,
-        "chunks": erased.chunks,
-        "vectors": erased.vectors,
-        "fulltext": erased.full_text,
-        "snapshots": snapshots,
-        "jobs": erased.jobs,
-    }
-
-
-def places(erased: "Erased") -> dict[str, int]:
-    """Returns where else the text was, by kind."""
-    return dict(sorted(Counter(erased.places).items()))
 
 
 def preview_text(affected: "Affected", *, shown: int = 8, ids: bool = True) -> str:
@@ -116,6 +102,24 @@ def receipt_text(value: "Receipt") -> str:
     return " ".join(told)
 
 
+def stored_text(receipt: "StoredReceipt") -> str:
+    """Returns what a stored receipt says, in one line: how it was chosen, how much, whether it is gone."""
+    what = receipt.what
+    went = _counted(what.counts)
+    besides = _placed(what.cleared)
+    told = [_(_CHOSEN_BY[what.chosen_by])]
+    told += [_("Forgotten: {what}.", what=went)] if went else []
+    told += [_("Text removed from: {places}.", places=besides)] if besides else []
+    told += (
+        [_("Summaries rewritten without it: {count}.", count=number(what.rewritten))]
+        if what.rewritten
+        else []
+    )
+    gone = _("A second check found nothing left.")
+    told.append(gone if what.verified else _("Some of it was still found afterwards."))
+    return " ".join(told)
+
+
 def left_text(value: "Receipt") -> str:
     """Describes whether anything is left, here or as the same text elsewhere."""
     if not value.verified:
@@ -157,7 +161,11 @@ def copies(erased: "Erased") -> list[dict[str, object]]:
 
 
 def _places(erased: "Erased") -> str:
-    told = {name.replace(" ", "_"): count for name, count in places(erased).items()}
+    return _placed(places(erased))
+
+
+def _placed(found: Mapping[str, int]) -> str:
+    told = {name.replace(" ", "_"): count for name, count in found.items()}
     return ", ".join(ngettext(*_PLACE_COUNTS[name], count) for name, count in told.items())
 
 

@@ -1,7 +1,7 @@
 """The background work of one room: handlers, duties and hooks, the queue, and the runner."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,13 +13,15 @@ from memory.clock import Clock
 from memory.jobs.foreground_gate import ForegroundGate, Power, Throttle
 from memory.jobs.queue import Job, JobState, Priority
 from memory.jobs.runner import Duty, Handler, Held, JobRunner, RunReport, Stage
+from memory.memories.entities import Memory
 from memory.storage.store import Store
 
 AfterReply = Callable[[Replied], Awaitable[None]]
 """Called when a turn has ended with a reply, to queue what follows from it. It must return quickly."""
 
-OnUserMessage = Callable[[Accepted], Awaitable[object]]
-"""Called when the user's message is stored, before it is answered. It must return quickly."""
+OnUserMessage = Callable[[Accepted], Awaitable[Sequence[Memory]]]
+"""Called when the user's message is stored, before it is answered; returns what was learned from it at once.
+It must return quickly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +127,10 @@ class BackgroundService:
             )
         return len(failed)
 
-    async def message_stored(self, accepted: Accepted) -> None:
-        """Calls the listeners with a stored message of the user, before the reply."""
-        for listener in self._listeners:
-            await listener(accepted)
+    async def message_stored(self, accepted: Accepted) -> list[Memory]:
+        """Calls the listeners with a stored message of the user, before the reply; returns what was learned
+        from it at once."""
+        return [memory for listener in self._listeners for memory in await listener(accepted)]
 
     async def reply_settled(self, replied: Replied) -> None:
         """Calls the hooks that follow a reply."""

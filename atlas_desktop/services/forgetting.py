@@ -7,7 +7,16 @@ from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.context import EpochService
 from atlas_desktop.services.summaries import SummaryService, first_words
 from memory.entities import Erased, SessionPatch, TitleSource
-from memory.forgetting import Affected, Target
+from memory.forgetting import (
+    Affected,
+    ChosenBy,
+    NewReceipt,
+    StoredReceipt,
+    Target,
+    chosen_by,
+    counts,
+    places,
+)
 from memory.storage.store import Store
 from memory.summaries.compaction import Compactor
 from models.errors import ModelsError
@@ -70,7 +79,20 @@ class ForgettingService:
             await self._title(done.erased.untitled)
         for session_id in await self._sessions_of(done.erased.stale):
             await self._summaries.refresh(session_id)
-        return Receipt(receipt.erased, receipt.snapshots, receipt.verified, rewritten)
+        receipt = Receipt(receipt.erased, receipt.snapshots, receipt.verified, rewritten)
+        await self._keep(receipt, chosen_by(target))
+        return receipt
+
+    async def receipts(self, *, limit: int | None = None) -> Sequence[StoredReceipt]:
+        """Returns the receipts that are kept, latest first. They name nothing of what was forgotten."""
+        return await self._store.receipts.list(limit=limit)
+
+    async def _keep(self, receipt: Receipt, by: ChosenBy) -> None:
+        """Stores a receipt, unless there was nothing to forget."""
+        found, cleared = counts(receipt.erased, receipt.snapshots), places(receipt.erased)
+        if any(found.values()) or cleared:
+            kept = {name: count for name, count in found.items() if count}
+            await self._store.receipts.add(NewReceipt(by, kept, cleared, receipt.rewritten, receipt.verified))
 
     async def erase_session(self, ref: str) -> Receipt:
         """Erases a session, in the bin or not. No reply may be in progress in it."""
@@ -79,7 +101,9 @@ class ForgettingService:
             snapshots = await self._epochs.forget([session.id])
             erased = await self._store.erase_session(session.id)
             # The model has also read its text in the prompts of other sessions.
-            return await self._without_states(erased, [session.id, *erased.recalled_in], snapshots)
+            receipt = await self._without_states(erased, [session.id, *erased.recalled_in], snapshots)
+        await self._keep(receipt, ChosenBy.ITEMS)
+        return receipt
 
     async def _without_states(self, erased: Erased, sessions: Sequence[str], gone: int) -> Receipt:
         snapshots = gone + await self._epochs.forget(sessions)

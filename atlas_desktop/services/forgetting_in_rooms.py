@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from memory.entities import Erased
 
 
+_OF_IDS, _LEAST_ID = frozenset("0123456789abcdef-"), 8
+"""The letters of an id, and how many of them are no word any more."""
 _REFS = ("ids", "messages", "sessions", "memories")
 
 
@@ -115,6 +117,22 @@ async def _where(rooms: "Sequence[RoomServices]", kind: str, ref: str) -> int:
     if len(found) > 1:
         raise AmbiguousId(ref, len(found))
     return found[0]
+
+
+async def target_of(forgetting: RoomsForgetting, words: str) -> Target:
+    """Returns what words mean: the item with this id, otherwise everything with the words.
+
+    Raises as `RoomsForgetting` for what can only be an id.
+    """
+    if len(words) >= _LEAST_ID and set(words.lower()) <= _OF_IDS:
+        return Target(ids=(words,))
+    if len(words.split()) == 1:
+        try:
+            await forgetting.preview(by_id := Target(ids=(words,)))
+        except (MemoryNotFound, MessageNotFound, SessionNotFound):
+            return Target(about=words)
+        return by_id
+    return Target(about=words)
 
 
 async def newest_words(room: "RoomServices", session_id: str) -> tuple[str, ...]:

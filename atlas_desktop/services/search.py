@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from atlas_desktop.services.cleaning import clean_line
 from memory.clock import LocalZone
-from memory.documents.entities import Document, DocumentHit, DocumentMatch, DocumentQuery, Grain
+from memory.context.recalling import closeness, near_enough
+from memory.documents.entities import (
+    Document,
+    DocumentHit,
+    DocumentKind,
+    DocumentMatch,
+    DocumentQuery,
+    Grain,
+)
 from memory.entities import RoomKind
 from memory.errors import DocumentNotFound, SavedSearchNotFound
 from memory.recall.entities import RecallQuery
@@ -76,10 +84,11 @@ class FindingService:
         binned: bool = False,
         snippets: bool = True,
         exhaustive: bool = False,
+        scattered: bool = False,
     ) -> Page[SessionHit]:
         """Returns the sessions that match. Hits of a question are ordered by similarity.
 
-        `exhaustive` as in `FindStore.sessions`. Raises what the store raises.
+        `exhaustive` and `scattered` as in `FindStore.sessions`. Raises what the store raises.
         """
         said = of_kind(query, ItemKind.MESSAGE)
         if said is None:
@@ -98,6 +107,7 @@ class FindingService:
                 binned=binned,
                 snippets=snippets,
                 exhaustive=exhaustive,
+                scattered=scattered,
             ),
             Page((), 0),
         )
@@ -134,14 +144,20 @@ class FindingService:
         return _together(pages, merged, offset, end)
 
     async def documents(
-        self, query: Query, *, limit: int = 50, order: Order = Order.RECENT
+        self,
+        query: Query,
+        *,
+        kind: ItemKind = ItemKind.DOCUMENT,
+        limit: int = 50,
+        order: Order = Order.RECENT,
     ) -> Page[DocumentMatch]:
-        """Returns the documents that match: those with the words, or those nearest to the question.
+        """Returns the documents (or the notes, by `kind`) that match: those with the words, or those nearest
+        to the question.
 
-        A query with neither finds documents only if it asks for nothing but documents. Raises what the store
+        A query with neither finds documents only if it does not ask for conversations. Raises what the store
         raises.
         """
-        read = of_kind(query, ItemKind.DOCUMENT)
+        read = of_kind(query, kind)
         if read is None:
             return Page((), 0)
         looks_for_text = read.question != "" or any(wanted_words(read.where))
@@ -149,7 +165,7 @@ class FindingService:
             return Page((), 0)
         find = _nearest_documents if read.question else _documents
         pages: list[Page[DocumentMatch]] = await self._desk.of_each(
-            lambda room: find(room, read, limit, order), Page((), 0)
+            lambda room: find(room, read, kind, limit, order), Page((), 0)
         )
 
         def place(hit: DocumentMatch) -> tuple[object, ...]:
@@ -205,28 +221,36 @@ class FindingService:
         return sorted((hit for of_room in each for hit in of_room), key=lambda hit: hit.score, reverse=True)
 
 
-async def _documents(room: "RoomServices", query: Query, limit: int, order: Order) -> Page[DocumentMatch]:
-    return await room.store.find.documents(query, limit=limit, order=order)
+async def _documents(
+    room: "RoomServices", query: Query, kind: ItemKind, limit: int, order: Order
+) -> Page[DocumentMatch]:
+    return await room.store.find.documents(query, kind=kind, limit=limit, order=order)
 
 
 async def _nearest_documents(
-    room: "RoomServices", query: Query, limit: int, _order: Order
+    room: "RoomServices", query: Query, kind: ItemKind, limit: int, _order: Order
 ) -> Page[DocumentMatch]:
-    answer = await room.documents.search.answer(DocumentQuery(query.question, limit, grain=Grain.DOCUMENT))
-    allowed = await room.store.find.chunks_among(Query(query.where), [hit.chunk.id for hit in answer.hits])
+    asked = DocumentQuery(
+        query.question, limit, grain=Grain.DOCUMENT, kinds=frozenset({DocumentKind(kind.value)})
+    )
+    answer = await room.documents.search.answer(asked)
+    chunks = [hit.chunk.id for hit in answer.hits]
+    allowed = await room.store.find.chunks_among(Query(query.where), chunks, kind=kind)
     found = []
     for hit in answer.hits:
         if hit.chunk.id in allowed:
             # It may be removed meanwhile.
             with suppress(DocumentNotFound):
                 document = await room.store.documents.get(hit.chunk.document)
-                found.append(_near_document(hit, document, room.store.room))
+                found.append(_near_document(hit, document, room.store.room, DocumentKind(kind.value)))
     return Page(tuple(found), len(found))
 
 
-def _near_document(hit: DocumentHit, document: Document, room: RoomKind) -> DocumentMatch:
+def _near_document(hit: DocumentHit, document: Document, room: RoomKind, kind: DocumentKind) -> DocumentMatch:
     piece = snippet(hit.chunk.text, ())
-    return DocumentMatch(document, room, Snippet(document.title), hit.score, hit.chunk, piece, matches=1)
+    return DocumentMatch(
+        document, room, Snippet(document.title), hit.score, hit.chunk, piece, matches=1, kind=kind
+    )
 
 
 async def _near_in(room: "RoomServices", query: Query) -> list[MessageHit]:
@@ -234,7 +258,10 @@ async def _near_in(room: "RoomServices", query: Query) -> list[MessageHit]:
     answer = await room.recall.answer(
         RecallQuery(query.question, k=_ASKED, since=since, before=before, everywhere=True)
     )
-    near = {hit.source.message: hit for hit in answer.hits if hit.source.message is not None}
+    close = [closeness(hit.grounds.cosine, hit.grounds.words) for hit in answer.hits]
+    semantic = any(hit.grounds.cosine is not None for hit in answer.hits)
+    hits = [answer.hits[at] for at in near_enough(close, semantic=semantic)]
+    near = {hit.source.message: hit for hit in hits if hit.source.message is not None}
     fitting = await room.store.find.among(Query(query.where), list(near))
     return [_near(hit, near[hit.message.id]) for hit in fitting]
 

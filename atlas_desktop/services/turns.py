@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from atlas_desktop.locale import N_, _
 from atlas_desktop.services.attachments import documents_notice
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.cleaning import clean
+from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.context import ContinuityService
 from atlas_desktop.services.documents.citing import cited_reply
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent, compaction_notice
@@ -168,9 +168,10 @@ class Turn:
             reason = StopReason.ERROR
             try:
                 refused = await self._attach(accepted)
-                if background is not None:
-                    await background.message_stored(accepted)
+                heard = [] if background is None else await background.message_stored(accepted)
                 yield accepted
+                for memory in heard:
+                    yield Notice("remembered", _("Remembered: {text}", text=clean_line(memory.text)))
                 if refused is not None:
                     raise refused
                 if (notice := await self._something_new()) is not None:

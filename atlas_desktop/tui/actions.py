@@ -57,8 +57,8 @@ class Action:
     """An action that the user can run.
 
     `run` is the name of its method (`action_…`), `key` its default keys. A `priority` key works while the
-    user is typing. `slash` is the command that runs the action; with `words`, the rest of the line is passed
-    to it.
+    user is typing. `slash` is the command that runs the action, and so are `other_slashes`; with `words`, the
+    rest of the line is passed to it.
     """
 
     id: str
@@ -68,6 +68,7 @@ class Action:
     priority: bool = False
     in_palette: bool = True
     slash: str = ""
+    other_slashes: tuple[str, ...] = ()
     words: bool = False
     name: str = ""
     help: str = ""
@@ -116,6 +117,7 @@ _CONVERSATION: tuple[Action, ...] = (
         "ctrl+n",
         priority=True,
         slash="/new",
+        other_slashes=("/clear",),
         name=_("New conversation"),
         label=_("New"),
         help=_("Start a new conversation. Your draft stays in the previous one."),
@@ -129,6 +131,40 @@ _CONVERSATION: tuple[Action, ...] = (
         name=_("Conversations"),
         label=_("List"),
         help=_("Go to the list. Type to filter by title and text; Enter opens."),
+    ),
+    Action(
+        "chat.find",
+        Where.CHAT,
+        "find_here",
+        "ctrl+f",
+        priority=True,
+        slash="/find",
+        words=True,
+        name=_("Find in this conversation"),
+        help=_("Find words in this conversation: Down or Enter shows the next message, Up the previous one."),
+    ),
+    Action(
+        "chat.editor",
+        Where.CHAT,
+        "edit_outside",
+        "alt+e",
+        priority=True,
+        slash="/editor",
+        name=_("Write in your editor"),
+        help=_(
+            "Open what is typed in the editor of VISUAL or EDITOR; what you leave there is in the prompt "
+            "then. Meanwhile the text is in a file of the home folder, so only in the open room."
+        ),
+    ),
+    Action(
+        "chat.earlier_prompts",
+        Where.CHAT,
+        "earlier_prompts",
+        "alt+r",
+        priority=True,
+        slash="/prompts",
+        name=_("Earlier messages of yours"),
+        help=_("Search what you sent before, in all conversations, and put it into the prompt again."),
     ),
     Action(
         "chat.regenerate",
@@ -1102,6 +1138,15 @@ _HISTORY: tuple[Action, ...] = (
         help=_("Show only documents; press again for all."),
     ),
     Action(
+        "history.only_notes",
+        Where.HISTORY,
+        "history_only_notes",
+        "8",
+        in_palette=False,
+        name=_("Only notes"),
+        help=_("Show only notes; press again for all."),
+    ),
+    Action(
         "history.back",
         Where.HISTORY,
         "history_back",
@@ -1214,8 +1259,27 @@ _MEMORIES: tuple[Action, ...] = (
         words=True,
         name=_("Forget"),
         help=_(
-            "Permanently erase your latest message (or `/forget this`, `/forget ID`). Shows a preview first."
+            "Permanently erase your latest message (or `/forget this`, `/forget ID`), or everything with "
+            "some words (`/forget WORDS`). Shows a preview first."
         ),
+    ),
+    Action(
+        "memory.forget_words",
+        Where.CHAT,
+        "forget_words",
+        name=_("Forget by words"),
+        help=_(
+            "Permanently erase everything with some words: conversations, messages, summaries, memories, "
+            "documents and notes. Shows a preview first."
+        ),
+    ),
+    Action(
+        "memory.receipts",
+        Where.CHAT,
+        "show_receipts",
+        slash="/receipts",
+        name=_("Receipts of forgetting"),
+        help=_("Show what was forgotten: when, how much, and whether it is gone; nothing of what it was."),
     ),
     Action(
         "memory.pin_latest",
@@ -1295,6 +1359,26 @@ _MEMORIES: tuple[Action, ...] = (
         name=_("Forget"),
         label=_("Forget"),
         help=_("Erase it permanently (asks first)."),
+    ),
+    Action(
+        "memories.forget_words",
+        Where.MEMORIES,
+        "memory_forget_words",
+        "f",
+        name=_("Forget by words"),
+        label=_("By words"),
+        help=_(
+            "Permanently erase everything with some words: conversations, messages, summaries, memories, "
+            "documents and notes. Shows a preview first."
+        ),
+    ),
+    Action(
+        "memories.receipts",
+        Where.MEMORIES,
+        "memory_receipts",
+        "v",
+        name=_("Receipts of forgetting"),
+        help=_("Show what was forgotten: when, how much, and whether it is gone; nothing of what it was."),
     ),
     Action(
         "memories.new_skill",
@@ -2225,6 +2309,21 @@ _VIEWS: tuple[Action, ...] = (
         help=_("Find any action by name."),
     ),
     Action(
+        "app.find",
+        Where.EVERYWHERE,
+        "find",
+        "ctrl+k",
+        priority=True,
+        slash="/go",
+        words=True,
+        name=_("Find anything"),
+        label=_("Find"),
+        help=_(
+            "Find conversations, memories, notes, documents, skills, settings and commands by one text, and "
+            "open what you choose. `/go WORDS` begins with the words."
+        ),
+    ),
+    Action(
         "app.help",
         Where.EVERYWHERE,
         "help",
@@ -2266,6 +2365,8 @@ _VIEWS: tuple[Action, ...] = (
         "quit",
         "ctrl+q",
         priority=True,
+        slash="/quit",
+        other_slashes=("/exit",),
         name=_("Quit"),
         label=_("Quit"),
         help=_("Stop and save running work, lock everything and quit."),
@@ -2289,7 +2390,7 @@ ACTIONS: tuple[Action, ...] = (
 """Every action. Within one part of the interface, the footer keeps this order."""
 
 BY_ID = {action.id: action for action in ACTIONS}
-SLASH = {action.slash: action for action in ACTIONS if action.slash}
+SLASH = {slash: action for action in ACTIONS for slash in (action.slash, *action.other_slashes) if slash}
 
 
 def bindings(*places: Where, hidden: bool = False) -> Iterator[Binding]:

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.binding import Binding
+from textual.command import CommandPalette
+from textual.screen import ModalScreen
 from textual.worker import Worker
 
 from atlas_desktop.settings.file import KEYS
 from atlas_desktop.tui import preload
-from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.actions import Action, Where, bindings
 from atlas_desktop.tui.appearance import Appearance
 from atlas_desktop.tui.base import BaseApp, Now, local_now
+from atlas_desktop.tui.chat.editor import clear_leftovers
 from atlas_desktop.tui.crash_recovery import CrashRecovery
 from atlas_desktop.tui.doors import Commands, DoorKeeper
 from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
@@ -26,9 +29,11 @@ from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
     from textual.command import Provider
+    from textual.screen import Screen
 
     from atlas_desktop.errors import Explained
     from atlas_desktop.services.desk import AppContext
+    from atlas_desktop.tui.finder.rows import Row
     from atlas_desktop.tui.models.jobs import ModelJobs
     from atlas_desktop.tui.models.onboarding import ModelOnboarding
     from memory.vault.keys import RoomKey
@@ -164,6 +169,8 @@ class AtlasApp(BaseApp):
         await self._enter(key)
 
     async def _enter(self, key: "RoomKey | None") -> None:
+        # A program that was killed while an editor had a text left it there.
+        await asyncio.to_thread(clear_leftovers, self.desk.paths.editing)
         room = await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
         self.look_after(room)
         self.attempt(self.model_folder.start(), group="ahead")
@@ -365,6 +372,11 @@ class AtlasApp(BaseApp):
                 return self.can_lock
             case "demo":
                 return self.can_demo
+            case "find":
+                # Over a window it would open what it finds behind it. The palette closes first.
+                if isinstance(self.screen, ModalScreen) and not isinstance(self.screen, CommandPalette):
+                    return False
+                return self.desk.room is not None and self.chat is not None and not self.leaving
             case "show_models" | "use_model" | "show_settings" | "show_clients" | "show_sync":
                 # Settings and models reveal something about the content, so they need an open room.
                 return self.desk.room is not None and not self.leaving
@@ -424,6 +436,37 @@ class AtlasApp(BaseApp):
 
         if not isinstance(self.screen, ThemeScreen):
             self.push_screen(ThemeScreen(self))
+
+    def action_find(self, words: str = "") -> None:
+        """Finds anything, over whatever is shown, and opens what is chosen."""
+        from atlas_desktop.tui.finder.screen import FinderScreen
+        from atlas_desktop.tui.palette import available
+
+        below = self.screen
+
+        def left(row: "Row | None") -> None:
+            if row is not None:
+                self.attempt(self._go_to(row, below), group="open")
+
+        self.push_screen(FinderScreen(self, list(available(self, below)), words), left)
+
+    async def _go_to(self, row: "Row", below: "Screen[Any]") -> None:
+        """Runs a command on the screen below the finder, or opens what was found over the conversation."""
+        from atlas_desktop.tui.settings.screen import Row as Setting
+        from atlas_desktop.tui.settings.screen import SettingsScreen
+
+        if isinstance(row.thing, Action):
+            target = self if row.thing.where is Where.EVERYWHERE else below
+            given = ("",) if row.thing.words else ()
+            await self.run_action(("", row.thing.run, given), target)
+            return
+        chat = self.chat
+        while chat is not None and self.screen is not chat:
+            await self.screen.dismiss(None)
+        if isinstance(row.thing, Setting):
+            await self.push_screen(SettingsScreen(self, marked=row.thing.key))
+        elif chat is not None:
+            chat.open_found(row.thing)
 
     def action_command_palette(self) -> None:
         from atlas_desktop.tui.palette import Palette

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from textual.screen import ScreenResultType
 
     from atlas_desktop.services.desk import AppContext
+    from atlas_desktop.services.finder import Found
     from atlas_desktop.services.retention import HeldBack
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.chat.conversation import Conversation
@@ -94,6 +95,10 @@ class ConversationScreen(SparingScreen[None]):
     @abstractmethod
     def keep_typed(self, *, edited: bool = False) -> None:
         """Keeps the typed text as a draft."""
+
+    @abstractmethod
+    def open_found(self, found: "Found") -> None:
+        """Opens what the finder found: a conversation, a memory, a note, a document or a skill."""
 
     @abstractmethod
     def show_note(self, room: "RoomKind", note_id: str) -> None:

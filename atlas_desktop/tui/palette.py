@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+from textual.app import App
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.screen import Screen
 
 from atlas_desktop.tui.actions import ACTIONS, Action, Where, key_words
 from atlas_desktop.tui.keymap import keys_of
@@ -27,13 +30,7 @@ class ActionCommands(Provider):
     """Offers every action that can be done right now on the screen below the palette."""
 
     def _available(self) -> Iterator[Action]:
-        for action in ACTIONS:
-            if not action.in_palette:
-                continue
-            target = self.app if action.where is Where.EVERYWHERE else self.screen
-            has_it = hasattr(target, f"action_{action.run}")
-            if has_it and target.check_action(action.run, ()):
-                yield action
+        return available(self.app, self.screen)
 
     def _run(self, action: Action) -> Callable[[], object]:
         target = self.app if action.where is Where.EVERYWHERE else self.screen
@@ -65,6 +62,16 @@ class ActionCommands(Provider):
                     text=action.name,
                     help=self._help(action),
                 )
+
+
+def available(app: App[Any], screen: Screen[Any]) -> Iterator[Action]:
+    """Yields the actions that can be done now on a screen."""
+    for action in ACTIONS:
+        if not action.in_palette:
+            continue
+        target = app if action.where is Where.EVERYWHERE else screen
+        if hasattr(target, f"action_{action.run}") and target.check_action(action.run, ()):
+            yield action
 
 
 def fit(action: Action, words: Sequence[str]) -> float:

@@ -95,6 +95,12 @@ def close_enough(text: str, close: Sequence[float], *, semantic: bool) -> list[i
     return [at for at, one in enumerate(close) if one >= told][:_MOST_TOLD]
 
 
+def near_enough(close: Sequence[float], *, semantic: bool) -> list[int]:
+    """Returns the places of those whose closeness to a question is enough to be shown for it, in order."""
+    least = max(_LEAST if semantic else 0.0, _LEAST_OF_BEST * max(close, default=0.0))
+    return [at for at, one in enumerate(close) if one >= least and one > 0]
+
+
 def closeness(cosine: float | None, words: float) -> float:
     """Returns how close something is to what was asked, regardless of others; without a vector, by the share
     of the words that it has."""

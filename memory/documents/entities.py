@@ -293,8 +293,8 @@ class DocumentHit:
 
 @dataclass(frozen=True, slots=True)
 class DocumentMatch:
-    """A document of a room. `chunk` is its best match; None when no text was searched for. `title` marks the
-    words in the title. `matches` counts the matching chunks among those examined."""
+    """A document of a room, or a note. `chunk` is its best match; None when no text was searched for. `title`
+    marks the words in the title. `matches` counts the matching chunks among those examined."""
 
     document: Document
     room: RoomKind
@@ -303,6 +303,7 @@ class DocumentMatch:
     chunk: Chunk | None = None
     snippet: Snippet | None = None
     matches: int = 0
+    kind: DocumentKind = DocumentKind.DOCUMENT
 
     @property
     def dated(self) -> datetime:

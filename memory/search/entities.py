@@ -47,6 +47,7 @@ class ItemKind(StrEnum):
 
     MESSAGE = "message"
     DOCUMENT = "document"
+    NOTE = "note"
 
 
 class Relation(StrEnum):

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from traceback import clear_frames
 from typing import Any, TypeVar
 
 from memory.errors import RoomClosed
@@ -115,19 +116,22 @@ class Reader:
             finally:
                 with self._lock:
                     self._running = None
+                # Not before: an interrupt of this function would leave the transaction open.
+                if conn.in_transaction:
+                    conn.execute("COMMIT")
 
     def _reading(self, conn: Connection, reading: "_Reading", work: Callable[[Connection], T]) -> T:
         watched = _Watched(conn, reading)
         watched.execute("BEGIN")
         try:
             return work(watched)
-        except Exception:
+        except Exception as error:
             if reading.given_up:
+                # An interrupt lasts until no statement is active any more. Those whose rows were not all read
+                # stay active in the frames of the error, and would end the next function.
+                clear_frames(error.__traceback__)
                 raise GivenUp from None
             raise
-        finally:
-            if conn.in_transaction:
-                conn.execute("COMMIT")
 
 
 class _Reading:

@@ -36,6 +36,7 @@ from memory.storage.organising import LinkStore, OrganisingStore, ProjectStore
 from memory.storage.personas import PersonaStore
 from memory.storage.queries import erasure, forgetting, forks, merging, messages, sessions
 from memory.storage.reader import Reader
+from memory.storage.receipts import ReceiptStore
 from memory.storage.retention import RetentionStore
 from memory.storage.search.store import FindStore
 from memory.storage.skills import SkillStore
@@ -97,6 +98,7 @@ class Store:
         self.tasks = TaskStore(database, clock)
         self.clients = ClientStore(database, clock)
         self.sync = SyncStore(database, clock)
+        self.receipts = ReceiptStore(database, clock)
         self._freshness = freshness
         self._database = database
         self._room = room

@@ -35,12 +35,18 @@ def to_text(secret: bytes) -> str:
     return "-".join(letters[at : at + _GROUP] for at in range(0, _LETTERS, _GROUP))
 
 
+def letters_of(text: str) -> str:
+    """Returns typed text as letters of a key: without case, spaces and dashes, and with O, I and B for 0, 1
+    and 8."""
+    return _SEPARATORS.sub("", text).upper().translate(_LOOKALIKES)
+
+
 def from_text(text: str) -> bytes:
-    """Returns the 20 bytes. Case, spaces and dashes are ignored; 0, 1 and 8 are read as O, I and B.
+    """Returns the 20 bytes of a key, which is read as `letters_of` does.
 
     Raises `RecoveryKeyMistyped`.
     """
-    letters = _SEPARATORS.sub("", text).upper().translate(_LOOKALIKES)
+    letters = letters_of(text)
     if not _ALPHABET.fullmatch(letters):
         raise RecoveryKeyMistyped
     secret = base64.b32decode(letters[:_SECRET_LETTERS])

@@ -346,3 +346,28 @@ async def test_no_query_can_break_finding(store: Store, text: str) -> None:
     if not refused and asked.where is not None:
         pages = (await store.find.sessions(asked), await store.find.messages(asked))
         assert [page.total for page in pages] == [0, 0]
+
+
+async def test_words_in_different_messages_find_a_session_below_those_that_have_them_together(
+    store: Store,
+) -> None:
+    apart, _ = await begin(store, "the heron waits", title="Apart")
+    await store.append_message(apart.id, assistant("by the weir"))
+    await begin(store, "a heron at the weir", title="Together")
+    late, _ = await begin(store, "another heron", title="Late weir")
+    await begin(store, "only a heron", title="One of them")
+
+    async def titles(text: str, order: Order) -> list[str]:
+        page = await store.find.sessions(query(text), order=order, scattered=True)
+        assert page.total == len(page.hits)
+        return [hit.session.title for hit in page.hits]
+
+    for order in Order:
+        assert await titles("heron weir", order) == ["Together", "Late weir", "Apart"]
+    assert await titles('"heron weir"', Order.BEST) == []
+    assert await found(store, "heron weir") == ["Together"]
+    page = await store.find.sessions(query("heron weir"), order=Order.BEST, scattered=True)
+    assert page.hits[-1].snippet is not None
+    assert "heron" in page.hits[-1].snippet.text
+    await store.organising.apply([late.id], MarksPatch(binned=True))
+    assert await titles("heron weir", Order.BEST) == ["Together", "Apart"]

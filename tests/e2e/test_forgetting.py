@@ -42,3 +42,8 @@ def test_all_that_speaks_of_something_is_forgotten_with_a_receipt(program: Progr
     assert receipt["verified"] is True
     assert program.json("memory", "search", "zeppelin")["hits"] == []
     assert [one["id"] for one in program.json("memory", "list")] == [kept["id"]]
+    (kept_receipt,) = program.json("memory", "receipts")
+    assert kept_receipt["chosen_by"] == "words"
+    assert kept_receipt["forgotten"]["messages"] == 3
+    assert kept_receipt["verified"] is True
+    assert "zeppelin" not in program.run("memory", "receipts").stdout

@@ -147,3 +147,24 @@ async def test_a_room_that_was_searched_leaves_no_log_behind(place: Place) -> No
     await store.close()
     left = {file.name for file in place.path.parent.iterdir()}
     assert not {name for name in left if name.endswith(("-wal", "-shm"))}
+
+
+async def test_rows_that_were_not_read_do_not_end_the_next_search(reader: Reader) -> None:
+    begun = threading.Event()
+
+    def nested(conn: Connection) -> None:
+        rows = conn.execute("SELECT 1 UNION ALL SELECT 2")
+        rows.fetchone()
+        begun.set()
+        conn.execute(_ENDLESS).fetchone()
+
+    # The tasks, and with them the frames of their errors, live until the end.
+    given_up = []
+    for _ in range(5):
+        begun.clear()
+        searching = asyncio.create_task(reader.read(nested))
+        assert await asyncio.to_thread(begun.wait, 30)
+        searching.cancel()
+        given_up.append(searching)
+        assert await reader.read(counted) == 1
+    assert all(one.cancelled() for one in given_up)

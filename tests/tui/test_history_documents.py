@@ -6,10 +6,12 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from atlas_desktop.services.notes.reading import read_note
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.choices import PickScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.history.screen import HistoryScreen
+from atlas_desktop.tui.notes.screen import NotesScreen
 from atlas_desktop.tui.setup.unlock import PassphraseScreen
 from memory.entities import RoomKind
 from tests.fakes.clock import FakeClock
@@ -92,7 +94,7 @@ async def test_a_filter_shows_only_documents_and_back(make: Make) -> None:
         assert screen.text == ""
         assert "6 conversations" in shown(place)
         await pilot.press("f")
-        await assert_until(pilot, lambda: on(place.app, PickScreen) and "no conversations" in shown(place))
+        await assert_until(pilot, lambda: on(place.app, PickScreen) and "nothing else" in shown(place))
         await pilot.press("enter")
         await settle(pilot)
         assert screen.text == "kind:document"
@@ -210,3 +212,50 @@ async def test_before_a_conversation_moves_it_is_told_which_documents_stay(make:
         await pilot.press("enter")
         await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
         await assert_until(pilot, lambda: "document in use" in told(place))
+
+
+async def noted(make: Make) -> Stage:
+    """A place with conversations, documents and two notes about tides."""
+    place = await furnished(make)
+    for title, text in (("Harbour", "Slack water is at noon.\n\nMind the tides.\n"), ("Rye", "Sourdough.\n")):
+        await place.store.notes.put([read_note(title, text)])
+    return place
+
+
+async def test_notes_stand_below_the_documents_under_a_heading_of_their_own(make: Make) -> None:
+    place = await noted(make)
+    async with place.app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot, place, "tides")
+        text = shown(place)
+        assert "5 conversations · 1 document · 1 note" in text
+        assert text.index("▤ Tides") < text.index(" Notes   ") < text.index("✎ Harbour")
+        await pilot.press("down", "end")
+        await settle(pilot)
+        assert screen.listing.document is not None
+        assert screen.listing.document.document.title == "Harbour"
+        await assert_until(pilot, lambda: "Note · " in shown(place) and "Mind the tides." in shown(place))
+
+
+async def test_enter_opens_a_note_in_the_notes_view_at_the_passage(make: Make) -> None:
+    place = await noted(make)
+    async with place.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, place, "tides kind:note")
+        assert "History · 1 note" in shown(place)
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, NotesScreen) and "Slack water" in shown(place))
+        screen = place.app.screen
+        assert isinstance(screen, NotesScreen)
+        await assert_until(pilot, lambda: screen.visit is not None)
+        assert screen.editor.text.startswith("Slack water")
+
+
+async def test_a_filter_shows_only_notes_and_back(make: Make) -> None:
+    place = await noted(make)
+    async with place.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, place, "tides")
+        await pilot.press("down", "8")
+        await settle(pilot)
+        assert "History · 1 note" in shown(place)
+        await pilot.press("8")
+        await settle(pilot)
+        assert "5 conversations · 1 document · 1 note" in shown(place)

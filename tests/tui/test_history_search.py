@@ -12,7 +12,7 @@ from atlas_desktop.tui.history.search import PAGE, HistorySearch
 from memory.documents.entities import DocumentMatch
 from memory.entities import MemoryMode, RoomKind, Session, TitleSource
 from memory.errors import SavedSearchNotFound
-from memory.search.entities import Order, Page, Query, SessionHit, Snippet
+from memory.search.entities import ItemKind, Order, Page, Query, SessionHit, Snippet
 
 NOW = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
 
@@ -50,7 +50,10 @@ class Finding:
         rows = range(offset, min(offset + limit, self.total))
         return Page(tuple(hit(number) for number in rows), self.total)
 
-    async def documents(self, _query: Query, *, limit: int, order: Order) -> Page[DocumentMatch]:
+    async def documents(
+        self, _query: Query, *, kind: ItemKind, limit: int, order: Order
+    ) -> Page[DocumentMatch]:
+        assert kind is not ItemKind.MESSAGE
         assert limit > 0
         assert order is self.order
         return Page((), 0)

@@ -104,12 +104,12 @@ async def test_a_key_is_taken_at_once_and_a_taken_one_refused(make: Make) -> Non
         await pilot.press("ctrl+q")
         await assert_until(pilot, lambda: "is already used for “Quit”" in shown(place))
         assert "app.quit" not in shown(place)
-        await pilot.press("ctrl+k")
-        await assert_until(pilot, lambda: place.desk.settings.keys == {"session.new": "ctrl+k"})
+        await pilot.press("alt+n")
+        await assert_until(pilot, lambda: place.desk.settings.keys == {"session.new": "alt+n"})
         await pilot.press("escape", "escape")
         assert on(place.app, ChatScreen)
         active = place.app.screen.active_bindings.values()
-        assert {b.binding.key for b in active if b.binding.id == "session.new"} == {"ctrl+k"}
+        assert {b.binding.key for b in active if b.binding.id == "session.new"} == {"alt+n"}
 
 
 async def test_a_still_interface_neither_moves_nor_blinks(make: Make) -> None:

@@ -15,7 +15,7 @@ from docs.translations import texts_of
 def test_keys_are_taken_as_people_write_them() -> None:
     new = BY_ID["session.new"]
     assert keys_of(new, {}) == "ctrl+n"
-    assert keys_of(new, {"session.new": "Ctrl+K, F7"}) == "ctrl+k,f7"
+    assert keys_of(new, {"session.new": "Alt+N, F7"}) == "alt+n,f7"
     assert keys_of(new, {"session.new": "Alt+PgUp"}) == "alt+pageup"
     assert keys_of(BY_ID["memories.accept"], {"memories.accept": "Shift+K"}) == "K"
     assert keys_of(new, {"session.new": ""}) == ""
@@ -129,11 +129,11 @@ def test_what_textual_is_told_leaves_nobody_without_a_key() -> None:
 
 def test_the_file_refuses_a_keymap_and_stays_as_it_was(tmp_path: Path) -> None:
     file = SettingsFile(tmp_path / "config.toml", environ={}, check_keys=check)
-    file.set("keys.session.new", "ctrl+k")
+    file.set("keys.session.new", "alt+n")
     before = file.path.read_text()
-    assert file.get("keys.session.new") == "ctrl+k"
+    assert file.get("keys.session.new") == "alt+n"
     with pytest.raises(SettingsError):
-        file.set("keys.session.rename", "ctrl+k")
+        file.set("keys.session.rename", "alt+n")
     assert file.path.read_text() == before
     file.set("keys.session.new", None)
     assert file.settings.keys == {}

@@ -152,15 +152,15 @@ class AttachmentsController:
 
     async def _attach_path(self, words: str) -> None:
         from atlas_desktop.services.attachments import read_attachment, typed_path
-        from atlas_desktop.tui.dialogs.forms import FieldsScreen
+        from atlas_desktop.tui.paths import PathPicker
 
         shown = self._view.current
         if not words:
-            hint, field = _("Text, Markdown, code, or a PDF with text. It stays on this computer."), _("Path")
-            given = await self._app.push_screen_wait(FieldsScreen(_("Attach a file"), [field], hint=hint))
-            if not given or not given[field].strip():
+            hint = _("Text, Markdown, code, or a PDF with text. It stays on this computer.")
+            given = await self._app.push_screen_wait(PathPicker(_("Attach a file"), hint=hint))
+            if not given:
                 return
-            words = given[field]
+            words = given
         path = typed_path(words)
         if (document := await self._in_library(shown, path)) is not None:
             await self.bind(shown, [document])
@@ -213,6 +213,28 @@ class AttachmentsController:
         if text:
             name = f"{clean_line(view.session.title) or _('Untitled')}.md"
             await self.take_in(shown, NewAttachment(name, "text/markdown", len(text.encode()), text))
+
+    def attach_note(self, note_id: str) -> None:
+        """Attaches the text of a note of the room as a file."""
+        self._app.attempt(self._attach_note(note_id), group=GROUP)
+
+    async def _attach_note(self, note_id: str) -> None:
+        shown = self._view.current
+        note = await self._app.room_of(shown).notes.get(note_id)
+        name = f"{clean_line(note.title) or _('Untitled')}.md"
+        await self.take_in(shown, NewAttachment(name, "text/markdown", len(note.text.encode()), note.text))
+
+    def attach_from(self, session_id: str, attachment_id: str) -> None:
+        """Attaches a file of another conversation of the room."""
+        self._app.attempt(self._attach_from(session_id, attachment_id), group=GROUP)
+
+    async def _attach_from(self, session_id: str, attachment_id: str) -> None:
+        shown = self._view.current
+        for one in await self._app.room_of(shown).attachments.attached(session_id):
+            if one.id == attachment_id:
+                await self.take_in(shown, NewAttachment(one.name, one.media_type, one.size, one.text))
+                return
+        self._app.warn(_("The file is no longer attached there."))
 
     def offer_to_attach(self, path: Path) -> None:
         """Asks what to do with the path of a file that was pasted."""

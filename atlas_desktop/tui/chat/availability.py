@@ -167,6 +167,8 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "undo": (_can_undo,),
     "import_conversations": (_something_is_kept,),
     "show_context": (_begun,),
+    "find_here": (_begun, _room_is_open),
+    "earlier_prompts": (_room_is_open,),
     "summarise": (_begun,),
     "split": (_begun, _idle),
     "earlier_variant": (_has_variants,),

@@ -3,9 +3,11 @@
 These are documents, conversations, memories and attachments.
 """
 
+import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -18,7 +20,9 @@ from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import SLASH, Action
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.documents.texts import title_text
+from atlas_desktop.tui.paths import places
 from memory.entities import RoomKind
+from memory.notes.entities import LinkKind
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 GROUP = "completion"
 _COMMAND = re.compile(r"/[\w-]*")
 _MENTION = re.compile(r"(?:^|(?<=\s))@([^\s@][^@\n]{0,40}|)$")
+_OF_PATHS = frozenset({"/attach", "/import"})
+"""Commands that are followed by a path."""
 _OF_EACH = 8
 _SHORT = 60
 MOST = 40
@@ -37,7 +43,8 @@ MOST = 40
 class Offer:
     """`insert` replaces the word being typed; `whole` means that the result can be sent as it is.
 
-    `key` is the conversation to attach, `document` the document to use.
+    `key` is the conversation to attach, `document` the document to use, `note` the note to attach. `file` is
+    an attachment of another conversation: the conversation and its id.
     """
 
     insert: str
@@ -46,6 +53,8 @@ class Offer:
     whole: bool = False
     key: str = ""
     document: str = ""
+    note: str = ""
+    file: tuple[str, str] | None = None
 
 
 class CompletionMenu(OptionList):
@@ -135,6 +144,8 @@ class CompletionController:
         send: Callable[[str], None],
         attach_session: Callable[[str], None],
         use_document: Callable[[str], None],
+        attach_note: Callable[[str], None],
+        attach_file: Callable[[str, str], None],
         can_run: Callable[[Action, tuple[str, ...]], bool],
     ) -> None:
         self._app = app
@@ -143,6 +154,8 @@ class CompletionController:
         self._send = send
         self._attach_session = attach_session
         self._use_document = use_document
+        self._attach_note = attach_note
+        self._attach_file = attach_file
         self._can_run = can_run
         self._library: list[Document] | None = None
         """The documents of the room, read once for each name that is typed."""
@@ -152,6 +165,8 @@ class CompletionController:
         text = self._view.prompt.text
         if _COMMAND.fullmatch(text):
             self._menu.offer(self._commands(text), text)
+        elif (command := text.partition(" ")[0]) in _OF_PATHS and text != command and "\n" not in text:
+            self._app.attempt(partial(self._paths, command, text), group=GROUP, exclusive=True)
         elif (match := _MENTION.search(self._view.prompt.before_cursor)) is not None:
             wanted = match.group(1).strip().casefold()
             self._app.attempt(self._mention(wanted), group=GROUP, exclusive=True)
@@ -159,6 +174,22 @@ class CompletionController:
             self._app.workers.cancel_group(self._app, GROUP)
             self._library = None
             self._menu.offer(())
+
+    async def _paths(self, command: str, typed: str) -> None:
+        """Offers the files and folders that the path after a command can become."""
+        found = await asyncio.to_thread(places, typed.removeprefix(command).lstrip())
+        if self._view.is_there and typed == self._view.prompt.text:
+            offers = [
+                Offer(
+                    f"{command} {one.text}",
+                    f"{one.name}/" if one.is_folder else one.name,
+                    _("folder") if one.is_folder else _("file"),
+                    whole=not one.is_folder,
+                )
+                for one in found
+            ]
+            exact = [one for one in offers if one.insert == typed]
+            self._menu.offer([] if exact and len(offers) == 1 else offers, typed)
 
     def _commands(self, typed: str) -> list[Offer]:
         """Returns the commands that begin with `typed` and can be run now."""
@@ -170,7 +201,7 @@ class CompletionController:
         return [] if len(now) == 1 and now[0].insert == typed and not now[0].whole else now
 
     async def _mention(self, wanted: str) -> None:
-        """Offers conversations, memories and attachments that contain the words."""
+        """Offers attachments, documents, notes, conversations and memories that contain the words."""
         typed = self._view.prompt.text
         here = self._view.room
         offers: list[Offer] = []
@@ -184,6 +215,8 @@ class CompletionController:
             )
             for one in await self._documents(here, wanted)
         ]
+        offers += await self._notes(here, wanted)
+        offers += await self._files(here, wanted)
         for room in self._app.desk.open_rooms:
             # Private content is not offered in a conversation that is not private.
             if room is not here and room.store.room is not RoomKind.OPEN:
@@ -208,6 +241,36 @@ class CompletionController:
             one for one in self._library if wanted in one.title.casefold() or wanted in one.path.casefold()
         ]
         return found[:_OF_EACH]
+
+    async def _notes(self, room: "RoomServices", wanted: str) -> list[Offer]:
+        """Returns the notes of the room whose title or alias contains the words."""
+        found = [one for one in await room.notes.targets(wanted, limit=MOST) if one.kind is LinkKind.NOTE][
+            :_OF_EACH
+        ]
+        text = _("note: attach its text here")
+        return [
+            Offer(f"“{clean_line(one.title)}” ", clean_line(one.title)[:_SHORT], text, note=one.id)
+            for one in found
+        ]
+
+    async def _files(self, room: "RoomServices", wanted: str) -> list[Offer]:
+        """Returns the files attached in other conversations of the room whose name contains the words, each
+        name once."""
+        offers: dict[str, Offer] = {}
+        here = self._view.current.id
+        for one in await room.attachments.documents():
+            if wanted not in one.name.casefold() or any(session == here for session, _id in one.places):
+                continue
+            session_id, _attachment = one.places[0]
+            title = clean_line((await room.store.get_session(session_id)).title) or _("Untitled")
+            name, text = (
+                clean_line(one.name),
+                _("attached in “{title}”: attach it here", title=title[:_SHORT]),
+            )
+            offers.setdefault(one.name, Offer(f"“{name}” ", name[:_SHORT], text, file=one.places[0]))
+            if len(offers) == _OF_EACH:
+                break
+        return list(offers.values())
 
     async def _memories(self, wanted: str) -> list[str]:
         from memory.memories.entities import MemoryFilter
@@ -247,3 +310,7 @@ class CompletionController:
             self._attach_session(offer.key)
         elif offer.document:
             self._use_document(offer.document)
+        elif offer.note:
+            self._attach_note(offer.note)
+        elif offer.file is not None:
+            self._attach_file(*offer.file)

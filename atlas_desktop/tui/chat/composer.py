@@ -1,17 +1,23 @@
 """Sends the typed text as a message, runs it as a command, or replaces an earlier message with it."""
 
+import os
 import re
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from textual.app import SuspendNotSupported
+
+from atlas_desktop.error_table import explain
 from atlas_desktop.locale import _
+from atlas_desktop.services.cleaning import clean
 from atlas_desktop.tui.actions import Action, typed
 from atlas_desktop.tui.chat.change_gate import ChangeGate
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.chat.editor import NoEditor, edited, editor_of
 from atlas_desktop.tui.keymap import how_to
-from memory.entities import Message
+from memory.entities import Message, RoomKind
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -109,8 +115,59 @@ class ComposerController:
         """Takes back the last queued message, or recalls the last sent one."""
         if self._view.current.waiting:
             self.take_back()
-        else:
+        elif self._view.prompt.history_of_sent:
             self._view.prompt.recall(-1)
+        else:
+            self._app.attempt(self._recall_from_others(), group="prompts", exclusive=True)
+
+    async def _recall_from_others(self) -> None:
+        """Recalls what was sent in other conversations of the room: nothing was sent in this one yet."""
+        from atlas_desktop.tui.chat.earlier_prompts import sent_before
+
+        shown, prompt = self._view.current, self._view.prompt
+        sent = await sent_before(self._view.room)
+        if shown is self._view.current and not prompt.history_of_sent and not prompt.text:
+            prompt.history_of_sent = [one.content for one in reversed(sent)]
+            prompt.recall(-1)
+
+    def edit_outside(self) -> None:
+        """Opens the typed text in the user's editor; what is left there becomes the text of the prompt."""
+        if self._app.replying:
+            self._app.say_stop_first()
+        elif self._view.room_kind is not RoomKind.OPEN:
+            self._app.warn(_("Only in the open room: an editor needs the text as a readable file."))
+        else:
+            self._edit_outside()
+
+    def _edit_outside(self) -> None:
+        try:
+            command = editor_of(os.environ)
+            text = edited(self._view.prompt.text, self._app.desk.paths.editing, command, self._app.suspend)
+        except NoEditor as error:
+            self._app.warn(
+                _("The editor {command} was not found. Set VISUAL or EDITOR.", command=error.command)
+                if error.command
+                else _("No editor is set. Set VISUAL or EDITOR, for example to nano.")
+            )
+            return
+        except SuspendNotSupported:
+            self._app.warn(_("This terminal cannot be handed to an editor."))
+            return
+        except OSError as error:
+            self._app.say_error(explain(error))
+            return
+        self.put(clean(text).rstrip("\n"))
+
+    def choose_earlier(self) -> None:
+        """Puts an earlier message of the user into the prompt, from any conversation of the room."""
+        self._app.attempt(self._choose_earlier(), group="prompts", exclusive=True)
+
+    async def _choose_earlier(self) -> None:
+        from atlas_desktop.tui.chat.earlier_prompts import EarlierPromptsScreen
+
+        text = await self._app.push_screen_wait(EarlierPromptsScreen(self._app, self._view.room))
+        if text:
+            self.put(text)
 
     def take_back(self) -> None:
         """Moves the last queued message into the prompt."""

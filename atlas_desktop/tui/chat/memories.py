@@ -8,12 +8,12 @@ from atlas_desktop.tui.chat.conversation_view import ConversationView
 from memory.entities import MemoryMode
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.forgetting import Receipt
+    from atlas_desktop.services.forgetting_in_rooms import ForgettingPlan
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.chat.sessions import SessionsController
     from memory.forgetting import Target
-
-_SHOWN = 5
 
 
 class MemoriesController:
@@ -55,50 +55,62 @@ class MemoriesController:
             await self._view.note(_("Pinned: {text}", text=clean_line(made.text)))
 
     def forget(self, words: str = "") -> None:
-        """Forgets `last` (the default), `this` or the item with an id."""
-        if self._view.current.busy:
+        """Forgets `last` (the default), `this`, the item with an id, or everything with some words."""
+        alone = words in ("", "last", "this")
+        if self._view.current.busy if alone else self._app.replying:
             self._app.say_stop_first()
-        elif len(words.split()) > 1:
-            self._app.say(_("Use /forget last, /forget this or /forget ID."))
         else:
             self._app.attempt(self.forget_now(words or "last"), group="forget", exclusive=True)
 
-    async def forget_now(self, word: str) -> None:
-        from atlas_desktop.phrases.forgetting import preview_text, receipt_text
-        from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+    def forget_words(self) -> None:
+        """Asks for words and forgets everything that has them."""
+        if self._app.replying:
+            self._app.say_stop_first()
+        else:
+            self._app.attempt(self._forget_words(), group="forget", exclusive=True)
 
-        session_id = self._view.current.id
-        room = self._view.room
-        target = await self._meant(room, word)
+    async def _forget_words(self) -> None:
+        from atlas_desktop.tui.forgetting import forget_words
+
+        await self._forgotten(await forget_words(self._app))
+
+    def show_receipts(self) -> None:
+        """Shows what was forgotten so far."""
+        from atlas_desktop.tui.forgetting import show_receipts
+
+        self._app.attempt(show_receipts(self._app), group="forget", exclusive=True)
+
+    async def forget_now(self, words: str) -> None:
+        from atlas_desktop.tui.forgetting import forget
+
+        target = await self._meant(self._view.room, words)
         if target is None:
             self._app.say(_("No messages from you yet."))
+        else:
+            await self._forgotten(await forget(self._app, target))
+
+    async def _forgotten(self, done: "tuple[ForgettingPlan, Receipt] | None") -> None:
+        """Shows the conversation without what was forgotten, and the receipt."""
+        from atlas_desktop.phrases.forgetting import receipt_text
+
+        if done is None:
             return
-        forgetting = self._app.desk.rooms.forgetting
-        plan = await forgetting.preview(target)
-        affected = plan.affected
-        asked = ConfirmScreen(
-            _("Forget permanently?"),
-            preview_text(affected, shown=_SHOWN, ids=False),
-            agree=_("Forget"),
-            refuse=_("Keep"),
-        )
-        if not await self._app.push_screen_wait(asked):
-            return
-        receipt = await forgetting.forget(plan)
-        if self._view.current.id == session_id and session_id is not None:
+        plan, receipt = done
+        session_id = self._view.current.id
+        if session_id is not None:
             # The size of the next prompt is known only with the next turn.
             self._view.current.measured.clear()
-            gone = session_id in {one.id for one in affected.sessions}
+            gone = session_id in {one.id for one in plan.affected.sessions}
             await (self._sessions.show_new() if gone else self._sessions.open(session_id, again=True))
         self._view.refresh_list()
         await self._view.note(receipt_text(receipt))
 
     async def _meant(self, room: "RoomServices", word: str) -> "Target | None":
-        from atlas_desktop.services.forgetting_in_rooms import newest_words
+        from atlas_desktop.services.forgetting_in_rooms import newest_words, target_of
         from memory.forgetting import Target
 
         if word not in {"last", "this"}:
-            return Target(ids=(word,))
+            return await target_of(self._app.desk.rooms.forgetting, word)
         if self._view.current.id is None:
             return None
         if word == "this":

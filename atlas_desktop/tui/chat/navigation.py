@@ -5,11 +5,17 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.documents.wanted import AskAbout
+from atlas_desktop.tui.notes.visit import Visit
+from atlas_desktop.tui.provenance.sources import Chosen
+from memory.documents.entities import DocumentKind, DocumentMatch
+from memory.memories.entities import Memory
+from memory.search.entities import SessionHit
+from memory.skills.entities import Skill
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.finder import Found
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.chat.sessions import SessionsController
-    from atlas_desktop.tui.provenance.sources import Chosen
 
 
 class NavigationController:
@@ -22,12 +28,17 @@ class NavigationController:
         sessions: "SessionsController",
         *,
         ask: Callable[[AskAbout], None],
+        show_note: Callable[[Visit], None],
+        left: "Callable[[Chosen | AskAbout | None], None]",
     ) -> None:
-        """`ask` shows a new conversation about documents."""
+        """`ask` shows a new conversation about documents, `show_note` the Notes view; `left` does what the
+        reader was closed with."""
         self._app = app
         self._view = view
         self._sessions = sessions
         self._ask = ask
+        self._show_note = show_note
+        self._left = left
 
     def show_history(self, words: str = "") -> None:
         """Opens the history browser; with a text it searches for that."""
@@ -40,9 +51,11 @@ class NavigationController:
 
         self._app.push_screen(InsightsScreen(self._app))
 
-    def _history_left(self, chosen: "Chosen | AskAbout | None") -> None:
+    def _history_left(self, chosen: "Chosen | AskAbout | Visit | None") -> None:
         if isinstance(chosen, AskAbout):
             self._ask(chosen)
+        elif isinstance(chosen, Visit):
+            self._show_note(chosen)
         elif chosen is not None:
             self._app.attempt(self._show_found(chosen), group="open", exclusive=True)
 
@@ -68,6 +81,37 @@ class NavigationController:
         if memory is not None:
             screen = MemoryScreen(self._app, tab=tab_of(memory), marked=memory_id)
             self._app.push_screen(screen, self.place_chosen)
+
+    def open_found(self, found: "Found") -> None:
+        """Opens what the finder found."""
+        match found:
+            case SessionHit():
+                message = None if found.message is None else found.message.id
+                self.place_chosen(Chosen(found.session.id, message))
+            case DocumentMatch(kind=DocumentKind.NOTE):
+                at = 0 if found.chunk is None else found.chunk.begin
+                self._show_note(Visit(found.room, found.document.id, at))
+            case DocumentMatch():
+                self._show_document(found)
+            case Skill():
+                self._show_skill(found)
+            case Memory():
+                self._app.attempt(self.show_memory(found.id), group="open", exclusive=True)
+
+    def _show_document(self, found: DocumentMatch) -> None:
+        from atlas_desktop.tui.documents.reader import ReaderScreen
+
+        room = self._app.desk.at(found.room)
+        passage = None if found.chunk is None else (found.chunk.begin, found.chunk.end)
+        self._app.push_screen(ReaderScreen(self._app, room, found.document.id, passage=passage), self._left)
+
+    def _show_skill(self, skill: Skill) -> None:
+        from atlas_desktop.tui.memories.entries import SKILLS
+        from atlas_desktop.tui.memories.screen import MemoryScreen
+        from atlas_desktop.tui.memories.skills import SkillView
+
+        screen = MemoryScreen(self._app, tab=SKILLS, marked=SkillView(skill).id)
+        self._app.push_screen(screen, self.place_chosen)
 
     def place_chosen(self, chosen: "Chosen | None") -> None:
         """Goes to what was chosen in the memory browser or in an explanation (`WhyScreen`)."""

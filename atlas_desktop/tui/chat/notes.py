@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.messages import MountedMessages
+from atlas_desktop.tui.notes.visit import Visit
 from memory.entities import Message, RoomKind
 from memory.errors import RoomClosed
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
-    from atlas_desktop.tui.notes.screen import NotesScreen, Result, Visit
+    from atlas_desktop.tui.notes.screen import NotesScreen, Result
 
 GROUP = "notes-change"
 
@@ -78,8 +79,6 @@ class NotesController:
     # --- the view -----------------------------------------------------------------------------------
 
     def show_note(self, room: "RoomKind", note_id: str) -> None:
-        from atlas_desktop.tui.notes.screen import Visit
-
         self.show(Visit(room, note_id))
 
     def show(self, visit: "Visit | None" = None) -> None:

@@ -1,15 +1,17 @@
 """Where a conversation is kept (open, private, off the record), and how it uses memory."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.locale import _, ngettext
 from atlas_desktop.phrases import rooms as phrases
+from atlas_desktop.tui.actions import BY_ID, Action
 from atlas_desktop.tui.chat.change_gate import Act, ChangeGate
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView, ShowConversation
 from atlas_desktop.tui.chat.sessions import SessionsController
+from atlas_desktop.tui.chat.status import MEMORY, MODEL, ROOM
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.widgets.change_bar import UndoBar
 from memory.entities import MemoryMode, RoomKind
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
     from memory.vault.keys import RoomKey
 
 GROUP = "rooms"
+_CHANGES = {
+    MEMORY: ("use_normal", "use_reads", "use_blank", "go_off_record", "keep"),
+    ROOM: ("make_private", "make_open", "close_private"),
+}
+"""The actions that a word of the line above the conversation offers."""
 
 
 class RoomsController:
@@ -251,6 +258,7 @@ class RoomsController:
         self._app.turns.forget_room(RoomKind.PRIVATE)
         # The bar may name a conversation that was deleted in that room.
         self._undo_bar.take()
+        self._sessions.clear_filter()
         self._app.say(_("The private room is closed."), anywhere=True)
         self._app.call_later(self._view.refresh)
         self._app.call_later(self._view.refresh_list)
@@ -267,6 +275,37 @@ class RoomsController:
             if top in goes:
                 goes.remove(top)
             top.dismiss()
+
+    def offer_changes(
+        self,
+        part: str,
+        can_run: Callable[[Action, tuple[str, ...]], bool],
+        run: Callable[[Action, tuple[str, ...]], Coroutine[Any, Any, None]],
+    ) -> None:
+        """Offers what can be changed about a word of the line above the conversation, and does what is
+        chosen."""
+        self._app.attempt(partial(self._offer_changes, part, can_run, run), group="header", exclusive=True)
+
+    async def _offer_changes(
+        self,
+        part: str,
+        can_run: Callable[[Action, tuple[str, ...]], bool],
+        run: Callable[[Action, tuple[str, ...]], Coroutine[Any, Any, None]],
+    ) -> None:
+        from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
+
+        if part == MODEL:
+            await run(BY_ID["models.show"], ())
+            return
+        offered = [BY_ID[f"room.{name}"] for name in _CHANGES[part]]
+        choices = [Choice(one.id, one.name, one.help) for one in offered if can_run(one, ())]
+        if not choices:
+            self._app.say_stop_first()
+            return
+        title = _("Memory mode") if part == MEMORY else _("Room")
+        chosen = await self._app.push_screen_wait(PickScreen(title, choices))
+        if chosen is not None:
+            await run(BY_ID[chosen], ())
 
     # --- memory modes --------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.details import ContextController, DetailsController, DetailsPane
 from atlas_desktop.tui.chat.documents import DocumentsController
 from atlas_desktop.tui.chat.empty_page import EmptyPage
+from atlas_desktop.tui.chat.finding import FindBar, FindingController
 from atlas_desktop.tui.chat.memories import MemoriesController
 from atlas_desktop.tui.chat.message import ErrorNote
 from atlas_desktop.tui.chat.messages import MessagesController, MountedMessages
@@ -57,8 +58,13 @@ from models.messages import Role
 
 if TYPE_CHECKING:
     from atlas_desktop.services.branches import Branch
+    from atlas_desktop.services.finder import Found
     from atlas_desktop.tui.base import BaseApp
     from memory.vault.keys import RoomKey
+
+
+LEAST_BELOW = 5
+"""Rows below a notice: the prompt with one line, the status and the keys."""
 
 
 class Body(Ground, Horizontal):
@@ -85,6 +91,7 @@ class ChatScreen(Ground, ConversationScreen):
         self.prompt = Prompt(id="prompt")
         self.transcript = Transcript(app.now, id="transcript")
         self.menu = CompletionMenu(id="completion")
+        self._find_bar = FindBar(id="find-bar")
         self.undo_bar = UndoBar(id="undo")
         self.details_pane = DetailsPane(id="details")
         self._chips = Chips(id="chips")
@@ -127,9 +134,15 @@ class ChatScreen(Ground, ConversationScreen):
             rooms=self.rooms,
         )
         self.navigation = NavigationController(
-            app, view, self.sessions, ask=lambda wanted: self.documents.ask(wanted)
+            app,
+            view,
+            self.sessions,
+            ask=lambda wanted: self.documents.ask(wanted),
+            show_note=lambda visit: self.notes.show(visit),
+            left=lambda wanted: self.documents.left(wanted),
         )
         self.memories = MemoriesController(app, view, self.sessions)
+        self.finding = FindingController(app, view, self._find_bar)
         self.citations = CitationReader()
         self.transcript.cites(self.citations.known, self.citations.skills)
         self.messages = MessagesController(
@@ -169,6 +182,8 @@ class ChatScreen(Ground, ConversationScreen):
             send=self.composer.send_typed,
             attach_session=self.attachments.attach_session,
             use_document=self.documents.use,
+            attach_note=self.attachments.attach_note,
+            attach_file=self.attachments.attach_from,
             can_run=self._can_run,
         )
         self.reply = ReplyController(
@@ -189,6 +204,7 @@ class ChatScreen(Ground, ConversationScreen):
                 yield self._head
                 yield self._empty_page
                 yield self.transcript
+                yield self._find_bar
                 yield self._waiting
                 yield self.undo_bar
                 yield self.menu
@@ -198,7 +214,16 @@ class ChatScreen(Ground, ConversationScreen):
             yield self.details_pane
         yield KeyLine()
 
+    def _lift_notices(self) -> None:
+        """Keeps notices above everything that is between the transcript and the end of the screen."""
+        between = (self._find_bar, self._waiting, self.undo_bar, self.menu, self._chips, self.prompt)
+        # Before the first layout, and while nothing of the screen is visible, none has a place.
+        top = min((one.region.y for one in between if one.region.height), default=self.size.height)
+        for rack in self.query("ToastRack"):
+            rack.styles.margin = (0, 0, max(self.size.height - top, LEAST_BELOW), 0)
+
     def on_mount(self) -> None:
+        self.screen_layout_refresh_signal.subscribe(self, lambda _screen: self._lift_notices())
         self.prompt.completing = lambda: self.menu.is_open
         self.prompt.completes, self.prompt.sends = self.completion.take, self.composer.send_typed
         self.tell()
@@ -240,6 +265,9 @@ class ChatScreen(Ground, ConversationScreen):
     def begin_private(self, key: "RoomKey | None", resume: str | None) -> None:
         """Opens the private room at start; without a key it asks for the passphrase."""
         self.rooms.begin_private(key, resume)
+
+    def open_found(self, found: "Found") -> None:
+        self.navigation.open_found(found)
 
     def show_note(self, room: RoomKind, note_id: str) -> None:
         self.notes.show_note(room, note_id)
@@ -444,6 +472,18 @@ class ChatScreen(Ground, ConversationScreen):
     def on_sidebar_opened(self, event: Sidebar.Opened) -> None:
         self.open_session(event.session_id)
 
+    def on_find_bar_typed(self, event: FindBar.Typed) -> None:
+        self.finding.look(event.words)
+
+    def on_find_bar_stepped(self, event: FindBar.Stepped) -> None:
+        self.finding.step(event.by)
+
+    def on_find_bar_left(self) -> None:
+        self.finding.close()
+
+    def on_head_line_pressed(self, event: HeadLine.Pressed) -> None:
+        self.rooms.offer_changes(event.part, self._can_run, self._run_command)
+
     def on_undo_bar_undone(self) -> None:
         self.sessions.undo()
 
@@ -486,6 +526,15 @@ class ChatScreen(Ground, ConversationScreen):
         if self.composer.editing is not None and self.prompt.has_focus:
             self.composer.stop_editing()
         self.prompt.focus()
+
+    def action_find_here(self, words: str = "") -> None:
+        self.finding.open(words)
+
+    def action_edit_outside(self) -> None:
+        self.composer.edit_outside()
+
+    def action_earlier_prompts(self) -> None:
+        self.composer.choose_earlier()
 
     def action_page_up(self) -> None:
         self.transcript.turn_page(-1)
@@ -626,6 +675,12 @@ class ChatScreen(Ground, ConversationScreen):
 
     def action_forget(self, words: str = "") -> None:
         self.memories.forget(words)
+
+    def action_forget_words(self) -> None:
+        self.memories.forget_words()
+
+    def action_show_receipts(self) -> None:
+        self.memories.show_receipts()
 
     # --- actions: one message --------------------------------------------------------------------
 

@@ -109,6 +109,10 @@ class SessionsController:
         self._limit = PAGE
         self._view.refresh_list()
 
+    def clear_filter(self) -> None:
+        """Shows all conversations again: the filter may be words of a room that was closed."""
+        self._sidebar.filter.value = ""
+
     def list_more(self) -> None:
         self._limit += PAGE
         self._view.refresh_list()

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
+from textual import events
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.chat.rooms import RoomsController
     from atlas_desktop.tui.chat.sessions import SessionsController
 
+MODEL, MEMORY, ROOM = "model", "memory", "room"
+"""The words of the line above the conversation that can be clicked."""
 TITLE_CELLS = 30
 SHORTEST_CELLS = 8
 
@@ -90,6 +94,8 @@ class HeadLine(Widget):
         self._unlocked: bool | None = None
         self._demo = False
         self._door = False
+        self._parts: list[tuple[str, int, int]] = []
+        """The words that can be clicked, with their first column and the one after their last."""
 
     def tell(
         self,
@@ -110,6 +116,20 @@ class HeadLine(Widget):
         self._door = door
         self.refresh()
 
+    @dataclass
+    class Pressed(Message):
+        """The user clicked the name of the model, the memory mode or the room (`part`)."""
+
+        part: str
+
+    def on_click(self, event: events.Click) -> None:
+        """Finds the word by its position, so that no title can be taken for one."""
+        event.stop()
+        offset = event.get_content_offset(self)
+        for part, begin, end in self._parts:
+            if offset is not None and begin <= offset.x < end:
+                self.post_message(self.Pressed(part))
+
     def render(self) -> Content:
         badge = f" {_('Demo')} " if self._demo else ""
         beside = " " if badge else ""
@@ -126,6 +146,14 @@ class HeadLine(Widget):
         facts = f"{model} · {state}" if model else state
         title = _cut(self._said, width - cell_len(facts) - 2)
         gap = " " * (width - cell_len(title) - cell_len(facts))
+        at = cell_len(badge + beside + title + gap)
+        self._parts = []
+        for part, text in ((MODEL, model), (MEMORY, memory), (ROOM, room + private)):
+            if part == MEMORY:
+                at += cell_len(door)
+            if text:
+                self._parts.append((part, at, at + cell_len(text)))
+                at += cell_len(text) + 3
         how, where = _MEMORY_STYLES.get(self._memory, ""), _ROOM_STYLES.get(self._room, "")
         marks = Content.assemble(
             *([(door, "bold $warning")] if door else []),

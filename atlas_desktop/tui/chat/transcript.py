@@ -25,6 +25,8 @@ from memory.entities import Message
 from memory.skills.entities import UsedSkill
 from models.messages import Role
 
+LEAST_ROWS = 3
+"""Rows that a message takes at least: its author, a line, an empty one."""
 FIRST = 2
 """Messages that are mounted before a conversation is shown."""
 
@@ -157,7 +159,8 @@ class Transcript(Ground, VirtualTranscript):
             return False
         if self.find(message_id) is None:
             async with self._halted():
-                first, end = self._window.around(place, 1, 3)
+                # Enough to fill the view below it, or it could not stand at the top.
+                first, end = self._window.around(place, 1, max(self.size.height // LEAST_ROWS, 3))
                 found = await self._load(self._window.ids[end - 1], end - first)
                 self.release_anchor()
                 await self._replace(found)

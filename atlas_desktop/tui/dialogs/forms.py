@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static, TextArea
 
@@ -238,8 +240,28 @@ class PathScreen(Covering, ModalScreen[str | None]):
         self.dismiss(None)
 
 
+class EnterSaves(TextArea):
+    """A text area in which Enter saves; Shift+Enter or Ctrl+J breaks the line."""
+
+    class Saved(Message):
+        """The user pressed Enter."""
+
+    async def on_key(self, event: events.Key) -> None:
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Saved())
+        elif event.key in ("shift+enter", "ctrl+j", "alt+enter"):
+            event.stop()
+            event.prevent_default()
+            self.replace("\n", *self.selection, maintain_selection_offset=False)
+
+
 class MemoryEditScreen(Covering, ModalScreen[str | None]):
-    """Dismissed with the new text, or None if it is unchanged."""
+    """Dismissed with the new text, or None if it is unchanged.
+
+    With `enter_saves`, for a text of a sentence or two, Enter saves it.
+    """
 
     DEFAULT_CSS = """
     MemoryEditScreen {
@@ -263,16 +285,30 @@ class MemoryEditScreen(Covering, ModalScreen[str | None]):
         Binding("ctrl+s", "save", _("Save"), priority=True),
     ]
 
-    def __init__(self, title: str, text: str) -> None:
+    def __init__(self, title: str, text: str, *, enter_saves: bool = False) -> None:
         super().__init__()
         self._heading = title
         self._text = clean(text)
+        self._enter_saves = enter_saves
 
     def compose(self) -> ComposeResult:
+        field = EnterSaves if self._enter_saves else TextArea
+        hint = (
+            _("Enter saves · Shift+Enter or Ctrl+J: new line · Esc cancels")
+            if self._enter_saves
+            else _("Ctrl+S saves · Esc cancels")
+        )
         with Vertical(classes="box") as box:
             box.border_title = self._heading
-            yield TextArea(self._text, id="memory-text", soft_wrap=True)
-            yield Static(_("Ctrl+S saves · Esc cancels"), classes="hint", markup=False)
+            yield field(self._text, id="memory-text", soft_wrap=True)
+            yield Static(hint, classes="hint", markup=False)
+
+    def on_mount(self) -> None:
+        field = self.query_one(TextArea)
+        field.move_cursor(field.document.end)
+
+    def on_enter_saves_saved(self) -> None:
+        self.action_save()
 
     def action_save(self) -> None:
         text = clean(self.query_one(TextArea).text).strip()

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Button, Input, Static
 
@@ -98,12 +98,18 @@ class ConfirmScreen(Covering, ModalScreen[bool]):
             background: $surface; border: round $warning;
             border-title-color: $warning; border-title-style: bold;
         }
+        .text { height: auto; max-height: 62vh; scrollbar-size-vertical: 1; }
+        .text Static { height: auto; }
         .buttons { height: auto; margin-top: 1; align-horizontal: right; }
         Button { margin-left: 2; min-width: 10; }
     }
     """
     AUTO_FOCUS = "#no"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "refuse", _("No"))]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "refuse", _("No")),
+        Binding("up,pageup", "scroll_text(-1)", show=False),
+        Binding("down,pagedown", "scroll_text(1)", show=False),
+    ]
 
     def __init__(self, title: str, text: str, *, agree: str, refuse: str) -> None:
         super().__init__()
@@ -115,13 +121,19 @@ class ConfirmScreen(Covering, ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = self._title_text
-            yield Static(self._text, markup=False)
+            # A long text scrolls, so that the buttons stay in view.
+            with VerticalScroll(classes="text", can_focus=False):
+                yield Static(self._text, markup=False)
             with Horizontal(classes="buttons"):
                 yield Button(self._refuse, id="no", compact=True)
                 yield Button(self._agree, id="yes", variant="warning", compact=True)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self._answer(agreed=event.button.id == "yes")
+
+    def action_scroll_text(self, step: int) -> None:
+        """Scrolls a text that does not fit."""
+        self.query_one(".text", VerticalScroll).scroll_relative(y=5 * step, animate=False)
 
     def action_refuse(self) -> None:
         self._answer(agreed=False)

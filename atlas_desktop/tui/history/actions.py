@@ -176,11 +176,18 @@ class HistoryActions:
             await bulk.put_back(done)
             await self._changed([one.session_id for one in done.all])
 
-        await self._changed([one.session_id for one in done.all])
+        stay = None if patch.binned or patch.archived is not None else patch
+        await self._changed([one.session_id for one in done.all], patch=stay)
         self._offer(ngettext(*_DONE_COUNTS[word], len(hits), **facts), undo)
 
-    async def _changed(self, ids: Sequence[str], *, content: bool = False) -> None:
-        self._listing.clear_selection()
+    async def _changed(
+        self, ids: Sequence[str], *, content: bool = False, patch: MarksPatch | None = None
+    ) -> None:
+        """Shows a change. With a `patch`, the conversations stay where they are, and selected."""
+        if patch is None:
+            self._listing.clear_selection()
+        else:
+            self._listing.mark_selected(ids, patch)
         if (chat := self._app.chat) is not None:
             await chat.sessions_changed(ids, content=content)
         self._reload()

@@ -39,6 +39,7 @@ _CHIP_TEXTS = {
     "week": N_("Week"),
     "code": N_("Code"),
     "documents": N_("Docs"),
+    "notes": N_("Notes"),
     "bin": N_("Bin"),
     "more": N_("More"),
 }
@@ -166,8 +167,9 @@ async def chosen_filter(app: "BaseApp") -> str | None:
         for one in await projects_of(app)
     ]
     choices += [
-        Choice(f"kind:{ItemKind.DOCUMENT}", _("Documents"), _("kind · no conversations")),
-        Choice(f"kind:{ItemKind.MESSAGE}", _("Conversations"), _("kind · no documents")),
+        Choice(f"kind:{ItemKind.DOCUMENT}", _("Documents"), _("kind · nothing else")),
+        Choice(f"kind:{ItemKind.NOTE}", _("Notes"), _("kind · nothing else")),
+        Choice(f"kind:{ItemKind.MESSAGE}", _("Conversations"), _("kind · nothing else")),
     ]
     chosen: str | None = await app.push_screen_wait(PickScreen(_("Filters"), choices))
     return chosen
@@ -187,8 +189,9 @@ QUICK = {
     "week": "after:7d",
     "code": "has:code",
     "documents": f"kind:{ItemKind.DOCUMENT}",
+    "notes": f"kind:{ItemKind.NOTE}",
 }
-"""Quick filters and the conditions they add to a query, in the order of the keys 1 to 7."""
+"""Quick filters and the conditions they add to a query, in the order of the keys 1 to 8."""
 BIN, MORE = "bin", "more"
 
 

@@ -1,8 +1,8 @@
-"""The list of conversations in the history browser, read as they come into view, with documents below."""
+"""The list of the history browser: conversations, read as they come into view; documents; notes."""
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar
 
@@ -18,14 +18,16 @@ from textual.visual import Visual
 
 from atlas_desktop.locale import _
 from atlas_desktop.tui.history.rows import RowLook, document_line_of, group, line_of
-from memory.documents.entities import DocumentMatch
+from memory.documents.entities import DocumentKind, DocumentMatch
+from memory.entities import Session
+from memory.organising.entities import MarksPatch
 from memory.search.entities import SessionHit
 
 _KEPT_STRIPS = 2000
 
 
 class HistoryList(ScrollView, can_focus=True):
-    """Rows are numbered from 0 to `total`: first the conversations, then the documents.
+    """Rows are numbered from 0 to `total`: first the conversations, then the documents, then the notes.
 
     Conversations that have not been read are empty until `put`. Only conversations can be selected.
     """
@@ -105,7 +107,7 @@ class HistoryList(ScrollView, can_focus=True):
         pins: bool = True,
         binned: bool = False,
     ) -> None:
-        """Replaces all rows."""
+        """Replaces all rows; `documents` are documents and notes, in this order."""
         self._now, self._binned = now, binned
         self._lines = Lines(now, conversations, documents, grouped=grouped, pins=pins)
         self._lines.add(rows)
@@ -158,7 +160,7 @@ class HistoryList(ScrollView, can_focus=True):
 
     @property
     def document(self) -> DocumentMatch | None:
-        """The document under the cursor."""
+        """The document, or the note, under the cursor."""
         return self._lines.document(self.cursor)
 
     @property
@@ -178,6 +180,13 @@ class HistoryList(ScrollView, can_focus=True):
                 self.selected[hit.session.id] = hit
             else:
                 self.selected.pop(hit.session.id, None)
+        self.refresh()
+
+    def mark_selected(self, ids: Collection[str], patch: MarksPatch) -> None:
+        """Applies marks to selected conversations, whose rows may not be read again."""
+        for session_id in set(ids) & set(self.selected):
+            hit = self.selected[session_id]
+            self.selected[session_id] = replace(hit, session=_marked(hit.session, patch))
         self.refresh()
 
     def clear_selection(self) -> None:
@@ -316,12 +325,26 @@ class HistoryList(ScrollView, can_focus=True):
             self.go(row)
 
 
+def _marked(session: Session, patch: MarksPatch) -> Session:
+    """Returns the session with the marks of a patch that the next change depends on."""
+    pinned_at = session.pinned_at
+    if patch.pinned is not None:
+        pinned_at = (pinned_at or session.updated_at) if patch.pinned else None
+    return replace(
+        session,
+        starred=session.starred if patch.starred is None else patch.starred,
+        important=session.important if patch.important is None else patch.important,
+        pinned_at=pinned_at,
+    )
+
+
 LINES = 2
 """Lines of a row; the first row of a group has its heading above."""
 
 
 class Lines:
-    """The rows from 0 to `total`: conversations, of which some are known, and documents with a heading.
+    """The rows from 0 to `total`: conversations, of which some are known; documents and notes, each with a
+    heading.
 
     The heading of conversations is known where two neighbouring rows are.
     """
@@ -342,8 +365,7 @@ class Lines:
         self.conversations = conversations
         self.documents = tuple(documents)
         self._headings: list[int] = []
-        if documents:
-            self._add_heading(conversations, _("Documents"))
+        self._add_text_headings()
         self._now = now
         self._grouped = grouped
         self._pins = pins
@@ -363,9 +385,19 @@ class Lines:
     def grow(self, conversations: int) -> None:
         """Takes note that there are more conversations; the documents move down."""
         if self.documents and conversations != self.conversations:
-            self._headings.remove(self.conversations)
-            self._add_heading(conversations, self.words.pop(self.conversations))
+            for row in [row for row in self._headings if row >= self.conversations]:
+                self._headings.remove(row)
+                del self.words[row]
+            self.conversations = conversations
+            self._add_text_headings()
         self.conversations = conversations
+
+    def _add_text_headings(self) -> None:
+        """Adds a heading above the first document and the first note."""
+        kinds = [one.kind for one in self.documents]
+        for kind, words in ((DocumentKind.DOCUMENT, _("Documents")), (DocumentKind.NOTE, _("Notes"))):
+            if kind in kinds:
+                self._add_heading(self.conversations + kinds.index(kind), words)
 
     def _add_heading(self, row: int, words: str) -> None:
         self.words[row] = words

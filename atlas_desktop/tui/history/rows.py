@@ -15,7 +15,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.sessions import number_of, without_number
 from atlas_desktop.tui.calendar import GROUPS, group_of, long, short
 from atlas_desktop.tui.documents.texts import place_text, short_path
-from memory.documents.entities import DocumentMatch
+from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.entities import Message, RoomKind, Session
 from memory.search.entities import SessionHit, Snippet
 from models.messages import Role
@@ -30,6 +30,7 @@ _HISTORY_TEXTS = {
 }
 
 
+SIGNS = {DocumentKind.DOCUMENT: "▤", DocumentKind.NOTE: "✎"}
 FOUND = "bold underline"
 """The style of matches; they also have a colour on the background of the list."""
 _INDENT = 2
@@ -70,7 +71,7 @@ def line_of(hit: SessionHit, now: datetime, look: RowLook) -> tuple[Content, Con
     at = session.deleted_at if look.binned and session.deleted_at else session.updated_at
     when = " ".join([*_signs(session), short(at, now)])
     mark = "✓ " if look.selected else "  "
-    room = _room_word(session.room)
+    room = room_word(session.room)
     free = max(look.width - _INDENT - cell_len(room) - cell_len(when) - 1, _LEAST_TITLE)
     title = hit.title if clean_line(hit.title.text) else Snippet(_("Untitled"))
     first = Content.assemble(
@@ -90,14 +91,17 @@ def line_of(hit: SessionHit, now: datetime, look: RowLook) -> tuple[Content, Con
 
 
 def document_line_of(hit: DocumentMatch, now: datetime, look: RowLook) -> tuple[Content, Content]:
-    """Returns two lines: title and time, then the place of the passage and its words."""
+    """Returns two lines: title and time, then the place of the passage and its words.
+
+    A note has no place: its lines are counted from its text, which nobody sees numbered.
+    """
     quiet, bright = ("", FOUND) if look.cursor else ("$quiet", f"{FOUND} $accent")
-    room, when = _room_word(hit.room), short(hit.dated, now)
+    room, when = room_word(hit.room), short(hit.dated, now)
     free = max(look.width - _INDENT - cell_len(room) - cell_len(when) - 3, _LEAST_TITLE)
     first = Content.assemble(
         "  ",
         (room, "bold" if look.cursor else "bold $warning"),
-        ("▤ ", quiet),
+        (f"{SIGNS[hit.kind]} ", quiet),
         _fitted(marked(hit.title, free, bright), free),
         " ",
         (when, quiet),
@@ -106,10 +110,10 @@ def document_line_of(hit: DocumentMatch, now: datetime, look: RowLook) -> tuple[
     if hit.chunk is None or hit.snippet is None:
         second = Content.styled(_cut(" · ".join(_document_facts(hit)), free), quiet)
     else:
-        place = place_text(hit.chunk.page, hit.chunk.lines)
-        words = marked(hit.snippet, max(free - cell_len(place) - 2, _LEAST_TITLE), bright)
+        place = "" if hit.kind is DocumentKind.NOTE else f"{place_text(hit.chunk.page, hit.chunk.lines)}  "
+        words = marked(hit.snippet, max(free - cell_len(place), _LEAST_TITLE), bright)
         second = Content.assemble(
-            (f"{place}  ", "" if look.cursor else "$accent"),
+            (place, "" if look.cursor else "$accent"),
             words if look.cursor else words.stylize_before("$quiet"),
         )
     return first, Content.assemble(" " * _INDENT, _fitted(second, free))
@@ -118,15 +122,19 @@ def document_line_of(hit: DocumentMatch, now: datetime, look: RowLook) -> tuple[
 def _document_facts(hit: DocumentMatch) -> list[str]:
     document = hit.document
     found = [ngettext("{count} page", "{count} pages", document.pages)] if document.pages else []
-    found += [size(document.size), short_path(document.path)]
+    found += [size(document.size), short_path(document.path)] if hit.kind is DocumentKind.DOCUMENT else []
     return [one for one in found if one]
 
 
 def document_preview(hit: DocumentMatch, now: datetime) -> Content:
     """Returns what is known about a document, and the passage that was found, with the matches marked."""
     document, chunk = hit.document, hit.chunk
-    facts = [room.strip()] if (room := _room_word(hit.room)) else []
-    facts += [_("Document"), *_document_facts(hit), long(hit.dated, now)]
+    facts = [room.strip()] if (room := room_word(hit.room)) else []
+    facts += [
+        _("Note") if hit.kind is DocumentKind.NOTE else _("Document"),
+        *_document_facts(hit),
+        long(hit.dated, now),
+    ]
     facts += [_("project {name}", name=clean_line(document.project))] if document.project else []
     facts += [ngettext("1 passage", "{count} passages", hit.matches)] if hit.matches else []
     parts: list[Content | str | tuple[str, str]] = [
@@ -209,7 +217,7 @@ def _signs(session: Session) -> list[str]:
     ]
 
 
-def _room_word(room: RoomKind) -> str:
+def room_word(room: RoomKind) -> str:
     words = {RoomKind.PRIVATE: _("private"), RoomKind.OFF_RECORD: _("unsaved")}
     return f"{words[room]} " if room in words else ""
 
@@ -226,7 +234,7 @@ def _facts(hit: SessionHit) -> str:
 
 def _known(hit: SessionHit, now: datetime, *, binned: bool) -> list[str]:
     session = hit.session
-    found = [room.strip()] if (room := _room_word(session.room)) else []
+    found = [room.strip()] if (room := room_word(session.room)) else []
     for holds, word in (
         (session.starred, "is_starred"),
         (session.important, "is_important"),

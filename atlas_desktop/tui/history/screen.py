@@ -1,4 +1,4 @@
-"""The history browser: search all conversations and documents, look at them, and organise conversations."""
+"""The history browser: search conversations, documents and notes, and organise conversations."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -30,15 +30,16 @@ from atlas_desktop.tui.history.list import HistoryList
 from atlas_desktop.tui.history.rows import around, document_preview, preview
 from atlas_desktop.tui.history.search import HistorySearch
 from atlas_desktop.tui.keymap import shown_keys
+from atlas_desktop.tui.notes.visit import Visit
 from atlas_desktop.tui.provenance.sources import Chosen
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.change_bar import ChangeBar, Undo
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
-from memory.documents.entities import DocumentMatch
+from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.errors import MessageNotFound, RoomClosed, SessionNotFound
-from memory.search.entities import Order, Page, SessionHit
+from memory.search.entities import ItemKind, Order, Page, SessionHit
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -48,6 +49,7 @@ _HISTORY_TEXTS = {
     "none_binned": N_("The bin is empty."),
     "none": N_("No conversations. Archived and deleted ones are under Archived and Bin above."),
     "no_documents": N_("No documents match. {key} shows the library, where you can add some."),
+    "no_notes": N_("No notes match. {key} shows all notes."),
 }
 
 _PREVIEW_S = 0.03
@@ -59,7 +61,7 @@ _IN_BIN = ("restore",)
 _NOT_IN_BIN = ("tag", "star", "important", "pin", "archive", "project", "private", "merge", "export")
 
 
-Result = Chosen | AskAbout
+Result = Chosen | AskAbout | Visit
 
 
 class HistoryScreen(View, SparingScreen[Result | None]):
@@ -147,7 +149,7 @@ class HistoryScreen(View, SparingScreen[Result | None]):
                 dict(enumerate(page.hits, first)),
                 page.total,
                 self.atlas.now(),
-                documents=self.search.documents.hits,
+                documents=(*self.search.documents.hits, *self.search.notes.hits),
                 cursor=cursor,
                 grouped=by_time,
                 pins=query.where is None,
@@ -163,9 +165,11 @@ class HistoryScreen(View, SparingScreen[Result | None]):
             self.tell()
 
     def _nothing(self) -> str:
-        if self.search.only_documents:
-            key = shown_keys("documents.show", self.atlas.keys)
-            return _(_HISTORY_TEXTS["no_documents"], key=key)
+        if not self.search.wants(ItemKind.MESSAGE):
+            for kind, view in ((ItemKind.DOCUMENT, "documents"), (ItemKind.NOTE, "notes")):
+                if self.search.wants(kind):
+                    key = shown_keys(f"{view}.show", self.atlas.keys)
+                    return _(_HISTORY_TEXTS[f"no_{view}"], key=key)
         looked = bool(self.search.asked.text.strip())
         return _(_HISTORY_TEXTS["none_found" if looked else "none_binned" if self.binned else "none"])
 
@@ -202,9 +206,9 @@ class HistoryScreen(View, SparingScreen[Result | None]):
         count = self._list.conversations
         if self.search.page.more:
             parts.append(ngettext("more than 1 conversation", "more than {count} conversations", count))
-        elif not self.search.only_documents:
+        elif self.search.wants(ItemKind.MESSAGE):
             parts.append(ngettext("1 conversation", "{count} conversations", count))
-        parts += self._told_documents()
+        parts += self._told_texts()
         if self.search.asked.query.question:
             parts.append(_("nearest first"))
         elif self.search.order is Order.BEST:
@@ -221,17 +225,18 @@ class HistoryScreen(View, SparingScreen[Result | None]):
         self.query_one("#title", Static).update(line, layout=False)
         self.refresh_bindings()
 
-    def _told_documents(self) -> list[str]:
-        found = self.search.documents
-        if not found.total and not self.search.only_documents:
-            return []
-        if found.more:
-            words = ngettext("more than 1 document", "more than {count} documents", found.total)
-        else:
-            words = ngettext("{count} document", "{count} documents", found.total)
-        if len(found.hits) < found.total:
-            words += " " + _("({count} shown)", count=number(len(found.hits)))
-        return [words]
+    def _told_texts(self) -> list[str]:
+        """Returns how many documents and notes were found; none is mentioned only if nothing else is
+        wanted."""
+        told = []
+        for kind, found in ((ItemKind.DOCUMENT, self.search.documents), (ItemKind.NOTE, self.search.notes)):
+            alone = self.search.wants(kind) and not self.search.wants(ItemKind.MESSAGE)
+            if found.total or alone:
+                words = _number_text(kind, found)
+                if len(found.hits) < found.total:
+                    words += " " + _("({count} shown)", count=number(len(found.hits)))
+                told.append(words)
+        return told
 
     def _explain(self, text: str) -> None:
         if not self.standing:
@@ -342,7 +347,11 @@ class HistoryScreen(View, SparingScreen[Result | None]):
 
     def action_history_open(self) -> None:
         if (document := self._list.document) is not None:
-            self._open_document(document)
+            if document.kind is DocumentKind.NOTE:
+                at = 0 if document.chunk is None else document.chunk.begin
+                self.dismiss(Visit(document.room, document.document.id, at))
+            else:
+                self._open_document(document)
             return
         hit = self._list.marked
         if hit is None:
@@ -405,6 +414,9 @@ class HistoryScreen(View, SparingScreen[Result | None]):
 
     def action_history_only_documents(self) -> None:
         self.filter("documents")
+
+    def action_history_only_notes(self) -> None:
+        self.filter("notes")
 
     def action_history_filters(self) -> None:
         self.changes.do(self._choose_filter())
@@ -528,3 +540,13 @@ class HistoryScreen(View, SparingScreen[Result | None]):
         if deed == "select":
             return self._list.marked is not None
         return deed not in ("all", "extend_up", "extend_down") or bool(self._list.conversations)
+
+
+def _number_text(kind: ItemKind, found: Page[DocumentMatch]) -> str:
+    if kind is ItemKind.NOTE:
+        if found.more:
+            return ngettext("more than 1 note", "more than {count} notes", found.total)
+        return ngettext("{count} note", "{count} notes", found.total)
+    if found.more:
+        return ngettext("more than 1 document", "more than {count} documents", found.total)
+    return ngettext("{count} document", "{count} documents", found.total)

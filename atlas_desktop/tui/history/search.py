@@ -1,7 +1,7 @@
 """Searches for what is typed in the history browser, and reads the pages that come into view."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,8 +18,8 @@ from memory.search.language import of_kind
 PAGE = 30
 """Conversations that are read at a time."""
 DOCUMENTS, NEAREST_DOCUMENTS = 50, 20
-"""Documents that are shown at most: for words, and for a question, to which every document is more or less
-near."""
+"""Documents, and notes, that are shown at most: for words, and for a question, to which every document is
+more or less near."""
 MEANT_S = 0.25
 """How long a question by meaning must be unchanged before it is searched, because the model has to read
 it."""
@@ -32,9 +32,9 @@ Show = Callable[[Page[SessionHit], int, int], None]
 class HistorySearch:
     """Runs one search at a time; a newer one replaces it.
 
-    `show` is called with a page that replaces all rows (`documents` are new then, too), `add` with a further
-    page and its first row, `explain` with a remark on the query (empty: none). `attempt` runs work in the
-    background.
+    `show` is called with a page that replaces all rows (`documents` and `notes` are new then, too), `add`
+    with a further page and its first row, `explain` with a remark on the query (empty: none). `attempt` runs
+    work in the background.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class HistorySearch:
         self.order = Order.RECENT
         self.page: Page[SessionHit] = Page((), 0)
         self.documents: Page[DocumentMatch] = Page((), 0)
+        self.notes: Page[DocumentMatch] = Page((), 0)
 
-    @property
-    def only_documents(self) -> bool:
-        """Whether conversations are excluded by the query."""
-        return of_kind(self.asked.query, ItemKind.MESSAGE) is None
+    def wants(self, kind: ItemKind) -> bool:
+        """Whether the query allows things of a kind."""
+        return of_kind(self.asked.query, kind) is not None
 
     @property
     def busy(self) -> bool:
@@ -94,9 +94,9 @@ class HistorySearch:
         if asked.query.question:
             self._explain(_("Searching by meaning…"))
             await asyncio.sleep(MEANT_S)
-        page, documents = await self._fetch(asked, 0), await self._fetch_documents(asked)
+        page, *texts = await self._fetch(asked, 0), *await self._fetch_texts(asked)
         self.asked = asked
-        self._replace(page, documents, 0, 0)
+        self._replace(page, texts, 0, 0)
 
     def reload(self, row: int = 0) -> None:
         """Reads the page of `row` again after a change; the cursor moves to that row."""
@@ -108,16 +108,17 @@ class HistorySearch:
         if not page.hits and first:
             first, row = 0, 0
             page = await self._fetch(self.asked, 0)
-        documents = await self._fetch_documents(self.asked)
-        total = page.total + len(documents.hits)
-        self._replace(page, documents, first, min(row, max(total - 1, 0)))
+        texts = await self._fetch_texts(self.asked)
+        total = page.total + sum(len(one.hits) for one in texts)
+        self._replace(page, texts, first, min(row, max(total - 1, 0)))
 
     def _replace(
-        self, page: Page[SessionHit], documents: Page[DocumentMatch], first: int, cursor: int
+        self, page: Page[SessionHit], texts: Sequence[Page[DocumentMatch]], first: int, cursor: int
     ) -> None:
         self.shown += 1
         self._fetching.clear()
-        self.page, self.documents = page, documents
+        self.page = page
+        self.documents, self.notes = texts
         self._show(page, first, cursor)
 
     def read_from(self, row: int) -> None:
@@ -146,11 +147,15 @@ class HistorySearch:
         self.order = Order.BEST if self.order is Order.RECENT else Order.RECENT
         self.reload()
 
-    async def _fetch_documents(self, asked: Asked) -> Page[DocumentMatch]:
+    async def _fetch_texts(self, asked: Asked) -> list[Page[DocumentMatch]]:
+        """Returns the documents, then the notes."""
         if self.binned:
-            return Page((), 0)
+            return [Page((), 0), Page((), 0)]
         limit = NEAREST_DOCUMENTS if asked.query.question else DOCUMENTS
-        return await self._finding.documents(asked.query, limit=limit, order=self.order)
+        return [
+            await self._finding.documents(asked.query, kind=kind, limit=limit, order=self.order)
+            for kind in (ItemKind.DOCUMENT, ItemKind.NOTE)
+        ]
 
     async def _fetch(
         self, asked: Asked, first: int, limit: int = PAGE, *, exhaustive: bool = False
@@ -163,4 +168,5 @@ class HistorySearch:
             binned=self.binned,
             snippets=limit == PAGE,
             exhaustive=exhaustive,
+            scattered=True,
         )

@@ -4,9 +4,11 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import _
+from atlas_desktop.phrases.forgetting import receipt_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.forgetting import forget_words, show_receipts
 from atlas_desktop.tui.memories.entries import FADING, INBOX, SKILLS, Entry
 from atlas_desktop.tui.memories.skills import SkillView
 from memory.forgetting import Target
@@ -106,6 +108,27 @@ class MemoryActions:
         if (memory := self._memory) is not None:
             self._app.attempt(self.forget_one(memory), group="memory")
 
+    def forget_words(self) -> None:
+        """Asks for words and forgets everything that has them, in all open rooms."""
+        if self._app.replying:
+            self._app.say_stop_first()
+        else:
+            self._app.attempt(self._forget_words(), group="memory")
+
+    async def _forget_words(self) -> None:
+        done = await forget_words(self._app)
+        if done is None:
+            return
+        plan, receipt = done
+        if self._app.chat is not None:
+            gone = [one.id for one in plan.affected.sessions]
+            await self._app.chat.sessions_changed([*gone, *plan.affected.touched], content=True)
+        self._app.say(receipt_text(receipt))
+        self._refresh()
+
+    def show_receipts(self) -> None:
+        self._app.attempt(show_receipts(self._app), group="memory")
+
     @property
     def _memory(self) -> Memory | None:
         entry = self._marked()
@@ -122,7 +145,8 @@ class MemoryActions:
 
     async def _edit(self, entry: Entry) -> None:
         title = _("Memory") if entry.memory is not None else _("Summary")
-        text = await self._app.push_screen_wait(MemoryEditScreen(title, entry.text))
+        window = MemoryEditScreen(title, entry.text, enter_saves=entry.memory is not None)
+        text = await self._app.push_screen_wait(window)
         if text is None:
             return
         if entry.memory is not None:

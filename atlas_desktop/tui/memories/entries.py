@@ -23,7 +23,7 @@ _HALF_LIFE_TEXTS = {
     "half_life": N_("half-life {days} d"),
     "fades": N_("If unused, its weight halves every {days} days (its half-life)."),
 }
-_KIND_TEXTS = {
+KIND_TEXTS = {
     "fact": N_("fact"),
     "preference": N_("preference"),
     "decision": N_("decision"),
@@ -211,7 +211,7 @@ def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
     # The tab already implies the kind of nearly all its rows.
     usual = {kind for kind in KINDS.get(tab, ()) if kind in _USUAL}
     marks += [
-        *([] if memory.kind in usual else [_(_KIND_TEXTS[memory.kind])]),
+        *([] if memory.kind in usual else [_(KIND_TEXTS[memory.kind])]),
         _("{age} old", age=since) if since else _("new"),
         _half_life(entry, "half_life"),
     ]
@@ -299,6 +299,16 @@ class EntryReader:
         found = await self._room.knowledge.select(wanted(tab, containing), limit=limit)
         drafts = await self._skills.views(containing, drafts=True) if tab == INBOX else []
         return [*(Entry(skill=one) for one in drafts), *await self._described(found, [""] * len(found))]
+
+    async def found(self, containing: str, limit: int) -> list[Entry]:
+        """Returns at most `limit` rows that contain these words: memories, then skills, then summaries."""
+        everything = MemoryFilter(containing=containing, states=FINDABLE)
+        memories = await self._room.knowledge.select(everything, limit=limit)
+        rows = await self._described(memories, [""] * len(memories))
+        rows += [Entry(skill=one) for one in await self._skills.views(containing)]
+        if len(rows) < limit:
+            rows += await self._summaries(containing, limit - len(rows))
+        return rows[:limit]
 
     async def counts(self) -> dict[str, int]:
         """Returns how many are in use, in the inbox, fading, and in each tab of a kind."""

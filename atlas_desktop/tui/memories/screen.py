@@ -79,7 +79,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         yield Static("", id="title", markup=False)
         yield Tabs(*[Tab(Content(name), id=key) for key, name in TABS.items()], active=self._tab)
         yield CleanInput(
-            placeholder=_("Search · {key} closes", key=how_to("memories.back", self.atlas.keys)),
+            placeholder=_("Search in all tabs · {key} closes", key=how_to("memories.back", self.atlas.keys)),
             id="search",
             select_on_focus=False,
         )
@@ -109,6 +109,11 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
     def _words(self) -> str:
         return self.query_one("#search", Input).value.strip()
 
+    @property
+    def _place(self) -> str:
+        """The tab whose rows are shown; empty while a search goes through all of them."""
+        return "" if self._words else self._tab
+
     # --- display ---------------------------------------------------------------------------------
 
     def refresh_memories(self) -> None:
@@ -125,7 +130,10 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
 
     async def _load(self) -> None:
         try:
-            found = await self._reader.entries(self._tab, self._words, self._limit)
+            if words := self._words:
+                found = await self._reader.found(words, self._limit)
+            else:
+                found = await self._reader.entries(self._tab, "", self._limit)
             counts = self._counts or await self._reader.counts()
         except RoomClosed:
             # The screen closes together with its room.
@@ -151,7 +159,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         now = self.atlas.now()
         with self.app.batch_update():
             listing.clear_options()
-            listing.add_options([Option(row(entry, width, now, self._tab), id=entry.id) for entry in found])
+            listing.add_options([Option(row(entry, width, now, self._place), id=entry.id) for entry in found])
             listing.display = bool(found)
             ids = [entry.id for entry in found]
             if found:
@@ -340,6 +348,12 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         else:
             self.skills.remove()
 
+    def action_memory_forget_words(self) -> None:
+        self.changes.forget_words()
+
+    def action_memory_receipts(self) -> None:
+        self.changes.show_receipts()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        can = allowed(action, self._tab, self.marked)
+        can = allowed(action, self._place, self.marked)
         return super().check_action(action, parameters) if can is None else can

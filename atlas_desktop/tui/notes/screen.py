@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -42,6 +42,7 @@ from atlas_desktop.tui.notes.entries import (
 )
 from atlas_desktop.tui.notes.links import link_of_words
 from atlas_desktop.tui.notes.preview import NotePreview
+from atlas_desktop.tui.notes.visit import Visit
 from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.screen import WhyScreen
 from atlas_desktop.tui.provenance.sources import Chosen, reasons_of
@@ -81,15 +82,6 @@ _ONLY_IN_BIN = ("restore",)
 _OF_NOTE = ("open", "rename", "delete", "project", "move", "versions", "preview", "links", "restore")
 
 Result = Chosen | AskAbout
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """A note that was looked at, by the kind of its room and its id; `at` is the position of the cursor."""
-
-    room: RoomKind
-    note: str
-    at: int = 0
 
 
 class NoteBar(TakeBack[Undo]):

@@ -208,10 +208,12 @@ class SettingsScreen(Covering, SparingScreen[None]):
     AUTO_FOCUS = "#sections"
     BINDINGS = list(bindings(Where.SETTINGS))  # noqa: RUF012
 
-    def __init__(self, app: "BaseApp", *, section: str = "") -> None:
+    def __init__(self, app: "BaseApp", *, marked: str = "") -> None:
+        """`marked` is the setting that the cursor starts at."""
         super().__init__()
         self.atlas = app
-        self._section = section or sections()[0]
+        self._section = marked.partition(".")[0] or sections()[0]
+        self._wanted = marked
         self._all: list[Row] = []
         self._shown: list[Row] = []
         self._told: str | None = None
@@ -241,6 +243,8 @@ class SettingsScreen(Covering, SparingScreen[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
+        if self._wanted:
+            self._list.focus()
         self._names.highlighted = sections().index(self._section)
         fit(self, self._list, self._show)
         self.read()
@@ -287,7 +291,9 @@ class SettingsScreen(Covering, SparingScreen[None]):
                 else _("No matching settings.")
             )
             keys = [row.key for row in self._shown]
-            if keys:
+            if self._wanted in keys:
+                listing.highlighted, self._wanted = keys.index(self._wanted), ""
+            elif keys:
                 listing.highlighted = keys.index(kept.key) if kept is not None and kept.key in keys else 0
         self._tell()
 

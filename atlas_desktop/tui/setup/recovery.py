@@ -14,6 +14,7 @@ from atlas_desktop.locale import _
 from atlas_desktop.tui.setup.page import Page
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from memory.errors import StorageFull
+from memory.vault.recovery import letters_of
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -117,7 +118,7 @@ class RecoveryScreen(Page):
     def _check(self) -> None:
         for at, group in enumerate(self._ask):
             field = self.query_one(f"#group-{at}", Input)
-            if field.value.strip().upper() != self._groups[group]:
+            if letters_of(field.value) != self._groups[group]:
                 self.problem(
                     _("Group {number} does not match.", number=group + 1),
                     _("Compare your copy with the key above."),

@@ -28,6 +28,7 @@ from memory.storage.migrations import (
     m0018_tasks,
     m0019_clients,
     m0020_sync,
+    m0021_receipts,
 )
 
 
@@ -61,6 +62,7 @@ ALL: tuple[Migration, ...] = (
     m0018_tasks,
     m0019_clients,
     m0020_sync,
+    m0021_receipts,
 )
 LATEST = ALL[-1].VERSION
 

@@ -71,6 +71,8 @@ _NAMED = {
     "sync_settings": Lineage.ROOM,
     # A change is undone where it was made: it names memories and projects that stay.
     "memory_changes": Lineage.ROOM,
+    # They say what was forgotten in this room.
+    "receipts": Lineage.ROOM,
     "memory_change_ids": Lineage.ROOM,
 }
 

@@ -347,6 +347,7 @@ _MODEL = "the name or fingerprint of a model"
 _CHOICES = {
     "client_accesses": "kind outcome",
     "clients": "scopes",
+    "receipts": "chosen_by",
     "considered": "fate kind",
     "job_results": "kind",
     "jobs": "kind state",
@@ -437,6 +438,7 @@ _IDS = {
     "task_citations": "task_id source_id document_id",
     "task_guidance": "task_id",
     "task_events": "task_id step_id",
+    "receipts": "id",
 }
 _MODELS = {
     "epochs": "model",
@@ -525,6 +527,8 @@ WORDLESS: Mapping[str, str] = {
     "note_files.sha256": "a digest",
     "notes.disk_sha256": "a digest",
     "passages.sha256": "a digest",
+    "receipts.cleared": "names of kinds, and numbers",
+    "receipts.counts": "names of kinds, and numbers",
     "rejected_drafts.digest": "a digest",
     "tasks.documents": "ids",
     "tasks.teams": "names of this program's own",

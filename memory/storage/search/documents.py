@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from memory.documents.entities import Chunk, DocumentMatch
+from memory.documents.entities import Chunk, DocumentKind, DocumentMatch
 from memory.entities import RoomKind
 from memory.search.entities import (
     All,
@@ -14,6 +14,7 @@ from memory.search.entities import (
     Condition,
     Field,
     Is,
+    ItemKind,
     Mark,
     Named,
     Not,
@@ -61,57 +62,72 @@ class _Found:
 
 
 def find(
-    conn: Connection, lens: Lens, room: RoomKind, query: Query, *, limit: int, order: Order
+    conn: Connection,
+    lens: Lens,
+    room: RoomKind,
+    query: Query,
+    *,
+    kind: ItemKind,
+    limit: int,
+    order: Order,
 ) -> Page[DocumentMatch]:
-    """Returns the best or the latest documents. What is excluded must be nowhere in them.
+    """Returns the best or the latest documents, or notes. What is excluded must be nowhere in them.
 
     If the query looks for no words, the documents have no chunk.
     """
     where = query.where
     wanted = list(wanted_words(where))
     if wanted:
-        found, complete = _chunks(conn, lens, room, where, wanted)
+        found, complete = _chunks(conn, lens, room, kind, where, wanted)
     else:
-        found, complete = _listed(conn, room, where), True
+        found, complete = _listed(conn, room, kind, where), True
     by_score = order is Order.BEST and bool(wanted)
     found.sort(key=lambda one: (one.score if by_score else 0.0, one.dated, one.document), reverse=True)
     shown = found[: max(limit, 0)]
-    return Page(tuple(_matches(conn, lens, room, shown, wanted)), len(found), not complete)
+    hits = _matches(conn, lens, room, DocumentKind(kind.value), shown, wanted)
+    return Page(tuple(hits), len(found), not complete)
 
 
-def among(conn: Connection, room: RoomKind, query: Query, chunk_ids: Collection[str]) -> frozenset[str]:
-    """Returns those of these chunks that match."""
+def among(
+    conn: Connection, room: RoomKind, query: Query, chunk_ids: Collection[str], *, kind: ItemKind
+) -> frozenset[str]:
+    """Returns those of these chunks of documents, or of notes, that match."""
     allowed = TRUE if query.where is None else _Compiler(room).on_chunk(query.where)
     rows = conn.execute(
         f"""
         SELECT c.id FROM chunks AS c JOIN documents AS d ON d.id = c.document_id
-        WHERE c.id IN {_LISTED} AND {allowed.text}
+        WHERE c.id IN {_LISTED} AND d.kind = ? AND {allowed.text}
         """,
-        (json.dumps(list(chunk_ids)), *allowed.parameters),
+        (json.dumps(list(chunk_ids)), kind.value, *allowed.parameters),
     )
     return frozenset(row[0] for row in rows.fetchall())
 
 
-def _listed(conn: Connection, room: RoomKind, where: Condition | None) -> list[_Found]:
+def _listed(conn: Connection, room: RoomKind, kind: ItemKind, where: Condition | None) -> list[_Found]:
     allowed = TRUE if where is None else _Compiler(room).on_chunk(where)
     rows = conn.execute(
-        f"SELECT d.id, {_DATED} FROM documents AS d WHERE {_SHOWN} AND {allowed.text}",
-        allowed.parameters,
+        f"SELECT d.id, {_DATED} FROM documents AS d WHERE {_SHOWN} AND d.kind = ? AND {allowed.text}",
+        (kind.value, *allowed.parameters),
     )
     return [_Found(document, dated) for document, dated in rows.fetchall()]
 
 
 def _chunks(
-    conn: Connection, lens: Lens, room: RoomKind, where: Condition | None, wanted: Sequence[Words]
+    conn: Connection,
+    lens: Lens,
+    room: RoomKind,
+    kind: ItemKind,
+    where: Condition | None,
+    wanted: Sequence[Words],
 ) -> tuple[list[_Found], bool]:
     """Returns the documents of the matching chunks, each with its best one, and whether these are all."""
     allowed = TRUE if where is None else _Compiler(room).on_chunk(where)
     rows = conn.execute(
         f"""
         SELECT c.seq, d.id, {_DATED} FROM chunks AS c JOIN documents AS d ON d.id = c.document_id
-        WHERE {_SHOWN} AND {allowed.text} ORDER BY c.seq DESC LIMIT ?
+        WHERE {_SHOWN} AND d.kind = ? AND {allowed.text} ORDER BY c.seq DESC LIMIT ?
         """,
-        (*allowed.parameters, EXAMINED + 1),
+        (kind.value, *allowed.parameters, EXAMINED + 1),
     ).fetchall()
     dated: dict[str, int] = {}
     seqs: dict[str, list[int]] = {}
@@ -146,7 +162,12 @@ def _scores(conn: Connection, lens: Lens, wanted: Sequence[Words], seqs: Sequenc
 
 
 def _matches(
-    conn: Connection, lens: Lens, room: RoomKind, found: Sequence[_Found], wanted: Sequence[Words]
+    conn: Connection,
+    lens: Lens,
+    room: RoomKind,
+    kind: DocumentKind,
+    found: Sequence[_Found],
+    wanted: Sequence[Words],
 ) -> list[DocumentMatch]:
     loaded = documents.hits(conn, [one.seq for one in found if one.seq is not None])
     chunks: list[Chunk | None] = [None if one.seq is None else loaded[one.seq].chunk for one in found]
@@ -156,7 +177,7 @@ def _matches(
         document = documents.get(conn, one.document)
         title = Snippet(document.title, marks_in(document.title, wanted))
         piece = None if chunk is None else snippet(chunk.text, next(marks))
-        made.append(DocumentMatch(document, room, title, one.score, chunk, piece, one.matches))
+        made.append(DocumentMatch(document, room, title, one.score, chunk, piece, one.matches, kind))
     return made
 
 

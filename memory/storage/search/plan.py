@@ -73,7 +73,7 @@ def _group(conn: Connection, part: Condition, *, whole: bool) -> str:
         return "sessions"
     if whole and isinstance(part, Not):
         # Building the set of all sessions that contain a common word takes long.
-        return "absent" if only_words(part.part) and _is_frequent(conn, part.part) else "sessions"
+        return "absent" if only_words(part.part) and is_frequent(conn, part.part) else "sessions"
     if isinstance(part, Not) and only_words(part.part):
         return "excluded"
     if isinstance(part, Words) and is_unspaced(part.text):
@@ -84,7 +84,8 @@ def _group(conn: Connection, part: Condition, *, whole: bool) -> str:
     return "close" if any(_is_common(conn, one) for one in beginnings) else "indexed"
 
 
-def _is_frequent(conn: Connection, words: Condition) -> bool:
+def is_frequent(conn: Connection, words: Condition) -> bool:
+    """Whether so many messages contain the words that building the set of their sessions takes long."""
     if any(isinstance(one, Words) and one.prefix and _is_common(conn, one) for one in conditions(words)):
         return True
     (held,) = conn.execute(

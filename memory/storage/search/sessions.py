@@ -2,7 +2,7 @@
 # ruff: noqa: S608  # the names put into SQL are all written in this package
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -18,6 +18,7 @@ from memory.search.entities import (
     SessionHit,
     Snippet,
     When,
+    Words,
 )
 from memory.search.language import wanted_words
 from memory.search.snippets import merged
@@ -26,7 +27,7 @@ from memory.storage.queries import sessions
 from memory.storage.search import messages
 from memory.storage.search.gathering import Gathered, Gatherer, Row
 from memory.storage.search.match_locator import Lens, occurrences
-from memory.storage.search.plan import conjunction, parts_of, session_conjunction
+from memory.storage.search.plan import conjunction, is_frequent, parts_of, session_conjunction
 from memory.storage.search.sql import FALSE, Compiler, Sql
 
 WINDOW = 600
@@ -49,6 +50,8 @@ class Found:
     updated_at: int
     rows: list[Row] = field(default_factory=list)
     titled: bool = False
+    apart: bool = False
+    """Its words are in different messages."""
 
 
 class Candidates:
@@ -228,6 +231,60 @@ class Candidates:
             for session_id, updated_at in {**dict(named), **dict(spoken)}.items()
         ]
 
+    # --- words in different messages --------------------------------------------------------------
+
+    def scattered(self, known: Collection[str], most: int) -> tuple[list[Found], bool]:
+        """Returns at most `most` sessions that have each of the words, but in different messages or a title.
+
+        They are none of the `known` ones; the latest used comes first. Also returns whether these are all.
+        Only a query of several words has such sessions; frequent words are looked for in a few sessions only.
+        """
+        parts = self._parts
+        words = [one for one in (*parts.indexed, *parts.close, *parts.unspaced) if isinstance(one, Words)]
+        if len(words) < 2 or len(words) != len(parts.of_messages) or parts.absent:
+            return [], True
+        frequent = [one for one in words if is_frequent(self._conn, one)]
+        rare = [one for one in words if one not in frequent]
+        if not rare:
+            # So common words are together in some messages, and these are enough.
+            return [], True
+        where = self._allowed
+        for one in rare:
+            where = where & self._compiler.on_session(one)
+        rows = self._conn.execute(
+            f"""
+            SELECT s.id, s.updated_at FROM sessions AS s WHERE {where.text}
+            ORDER BY s.updated_at DESC, s.id DESC
+            """,
+            where.parameters,
+        )
+        lead = Gatherer(
+            self._conn,
+            self._compiler,
+            self._lens,
+            parts_of(self._conn, rare[0], whole=True),
+            each=_EACH,
+        )
+        found: list[Found] = []
+        left = _MOST_LOOKED_INTO
+        for session_id, updated_at in rows:
+            if session_id in known:
+                continue
+            if len(found) >= most or not left:
+                return found, False
+            left -= 1
+            if not any(self._misses(session_id, one) for one in frequent):
+                found.append(Found(session_id, updated_at, lead.look_into(session_id), apart=True))
+        return found, True
+
+    def _misses(self, session_id: str, words: Condition) -> bool:
+        """Whether neither the title nor a message of the session contains the words."""
+        titled = self._compiler.on_title(words)
+        named = self._conn.execute(
+            f"SELECT 1 FROM sessions AS s WHERE s.id = ? AND {titled.text}", (session_id, *titled.parameters)
+        ).fetchone()
+        return named is None and self._gatherer.lacks(session_id, words)
+
     # --- parts ------------------------------------------------------------------------------------
 
     def _titled(self) -> Sql:
@@ -239,16 +296,7 @@ class Candidates:
 
     def _lacks(self, found: Found) -> bool:
         """Whether neither the title nor a message of the session contains words that must be absent."""
-        for words in self._parts.absent:
-            titled = self._compiler.on_title(words)
-            if self._conn.execute(
-                f"SELECT 1 FROM sessions AS s WHERE s.id = ? AND {titled.text}",
-                (found.id, *titled.parameters),
-            ).fetchone():
-                return False
-            if not self._gatherer.lacks(found.id, words):
-                return False
-        return True
+        return all(self._misses(found.id, words) for words in self._parts.absent)
 
     def score(self, found: Sequence[Found]) -> None:
         """Scores the known messages of all these sessions against each other."""
@@ -286,7 +334,14 @@ class SessionSearch:
         self._binned = binned
 
     def page(
-        self, *, limit: int, offset: int, order: Order, snippets: bool, exhaustive: bool = False
+        self,
+        *,
+        limit: int,
+        offset: int,
+        order: Order,
+        snippets: bool,
+        exhaustive: bool = False,
+        scattered: bool = False,
     ) -> Page[SessionHit]:
         begin, end = max(offset, 0), max(offset, 0) + max(limit, 0)
         where = self._query.where
@@ -294,6 +349,12 @@ class SessionSearch:
             return self._listed(begin, end)
         candidates = Candidates(self._conn, self._lens, self._room, where, binned=self._binned)
         found, complete = (candidates.every(), True) if exhaustive else candidates.find(order, end)
+        if scattered and complete:
+            # Below those that have the words together, so they are needed only at the end of these.
+            more, complete = candidates.scattered(
+                {one.id for one in found}, max(end - len(found), 0) + COUNTED
+            )
+            found = [*found, *more]
         hits = self._hits(candidates, found[begin:end], snippets=snippets and not exhaustive)
         further = end if len(found) > end else None
         if not complete and (counted := candidates.count()) is not None:
@@ -324,6 +385,8 @@ class SessionSearch:
                 hits.append(SessionHit(session, title, matches=len(one.rows)))
                 continue
             value, row = chosen
+            # Beside those of another room, too, it stands below all that have the words together.
+            value = 0.0 if one.apart else value
             hits.append(SessionHit(session, title, value, said[row.seq], next(pieces), len(one.rows)))
         return hits
 

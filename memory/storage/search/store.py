@@ -93,13 +93,15 @@ class FindStore:
         binned: bool = False,
         snippets: bool = True,
         exhaustive: bool = False,
+        scattered: bool = False,
     ) -> Page[SessionHit]:
         """Returns the sessions of which a message or the title matches.
 
         What is excluded must be in none of their messages. Archived sessions are left out only if the query
         has no condition; pinned ones come first then. Without `snippets` the hits have no messages, which is
         faster. `exhaustive` is for callers that act on all matches: none is left out, the latest used come
-        first, and the hits have no messages.
+        first, and the hits have no messages. `scattered`: those that have each of several words, but in
+        different messages, follow at the end.
         """
 
         said = of_kind(query, ItemKind.MESSAGE)
@@ -109,7 +111,12 @@ class FindStore:
         def work(conn: Connection) -> Page[SessionHit]:
             search = SessionSearch(conn, self._lens(), self._room, said, binned=binned)
             return search.page(
-                limit=limit, offset=offset, order=order, snippets=snippets, exhaustive=exhaustive
+                limit=limit,
+                offset=offset,
+                order=order,
+                snippets=snippets,
+                exhaustive=exhaustive,
+                scattered=scattered,
             )
 
         await self._know_letters(said)
@@ -139,23 +146,35 @@ class FindStore:
         )
 
     async def documents(
-        self, query: Query, *, limit: int = 50, order: Order = Order.RECENT
+        self,
+        query: Query,
+        *,
+        kind: ItemKind = ItemKind.DOCUMENT,
+        limit: int = 50,
+        order: Order = Order.RECENT,
     ) -> Page[DocumentMatch]:
-        """Returns the documents of which a chunk matches, its title and headings included; all that may be
-        found, if the query has no condition. What is excluded must be in none of their chunks."""
-        read = of_kind(query, ItemKind.DOCUMENT)
+        """Returns the documents (or the notes, by `kind`) of which a chunk matches, its title and headings
+        included; all that may be found, if the query has no condition. What is excluded must be in none of
+        their chunks."""
+        read = of_kind(query, kind)
         if read is None:
             return Page((), 0)
         return await self._reads.read(
-            lambda conn: documents.find(conn, self._lens(), self._room, read, limit=limit, order=order)
+            lambda conn: documents.find(
+                conn, self._lens(), self._room, read, kind=kind, limit=limit, order=order
+            )
         )
 
-    async def chunks_among(self, query: Query, chunk_ids: Sequence[str]) -> frozenset[str]:
-        """Returns those of these chunks that match."""
-        read = of_kind(query, ItemKind.DOCUMENT)
+    async def chunks_among(
+        self, query: Query, chunk_ids: Sequence[str], *, kind: ItemKind = ItemKind.DOCUMENT
+    ) -> frozenset[str]:
+        """Returns those of these chunks of documents (or of notes, by `kind`) that match."""
+        read = of_kind(query, kind)
         if read is None:
             return frozenset()
-        return await self._reads.read(lambda conn: documents.among(conn, self._room, read, chunk_ids))
+        return await self._reads.read(
+            lambda conn: documents.among(conn, self._room, read, chunk_ids, kind=kind)
+        )
 
     async def saved(self) -> list[SavedSearch]:
         """Returns the saved searches by name."""

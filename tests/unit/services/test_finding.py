@@ -158,3 +158,13 @@ async def test_a_question_finds_the_nearest_documents_among_what_fits(two: TwoRo
     assert await documents("~when does the ferry leave") == ["Ferries"]
     assert await documents("dough ~what is at eight") == ["Bread"]
     assert await documents("kind:message ~when does the ferry leave") == []
+
+
+async def test_a_question_does_not_find_what_has_nothing_to_do_with_it(two: TwoRooms) -> None:
+    room = await two.open()
+    finding = FindingService(two.desk)
+    await said(room.store, "Trip", "we walked along the coast of Norway")
+    await said(room.store, "Soup", "carrots and leeks with thyme")
+    await room.recall.load()
+    page = await finding.sessions((await finding.understand("~coast of Norway")).query)
+    assert [hit.session.title for hit in page.hits] == ["Trip"]

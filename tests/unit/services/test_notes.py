@@ -20,7 +20,7 @@ from memory.forgetting import Target
 from memory.memories.entities import MemoryFilter
 from memory.notes.entities import LinkKind
 from memory.notes.suggesting import Why
-from memory.search.entities import Order
+from memory.search.entities import ItemKind, Order
 from memory.search.language import parse
 from tests.fakes.models import HashEmbedder, ScriptedChatModel
 from tests.unit.services.scene import Scene
@@ -624,5 +624,7 @@ async def test_the_history_finds_notes_but_none_in_the_bin() -> None:
     await scene.room.notes.new("Owls", "The owl sleeps.")
     await scene.room.notes.new("Gulls", "An owl in the bin.")
     await scene.room.notes.delete(["Gulls"])
-    found = await scene.store.find.documents(parse("owl", scene.clock.now()), order=Order.RECENT, limit=9)
-    assert [one.title.text for one in found.hits] == ["Owls"]
+    query = parse("owl", scene.clock.now())
+    found = await scene.store.find.documents(query, kind=ItemKind.NOTE, order=Order.RECENT, limit=9)
+    assert [(one.title.text, one.kind) for one in found.hits] == [("Owls", DocumentKind.NOTE)]
+    assert (await scene.store.find.documents(query)).hits == ()

@@ -1,0 +1,122 @@
+"""The finder: conversations, memories, notes, documents and skills by one text, kind after kind."""
+
+from collections.abc import AsyncIterator, Callable, Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+from atlas_desktop.services.search import FindingService
+from memory.documents.entities import DocumentKind, DocumentMatch
+from memory.memories.entities import FINDABLE, Memory, MemoryFilter
+from memory.notes.entities import LinkKind
+from memory.search.entities import All, ItemKind, OfKind, Order, Query, SessionHit, Snippet, Words
+from memory.skills.entities import Skill
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.desk import AppContext
+    from atlas_desktop.services.room import RoomServices
+
+Found: TypeAlias = SessionHit | Memory | DocumentMatch | Skill
+
+
+class FindKind(StrEnum):
+    """What can be found in rooms, in the order in which it is looked for."""
+
+    CONVERSATION = "conversation"
+    MEMORY = "memory"
+    NOTE = "note"
+    DOCUMENT = "document"
+    SKILL = "skill"
+
+
+@dataclass(frozen=True, slots=True)
+class Finds:
+    """What was found of one kind, best first. `more`: there is more of it."""
+
+    kind: FindKind
+    found: tuple[Found, ...]
+    more: bool = False
+
+
+_ITEMS = {FindKind.NOTE: ItemKind.NOTE, FindKind.DOCUMENT: ItemKind.DOCUMENT}
+
+
+class Finder:
+    """Looks in all open rooms for conversations, notes and documents; for memories and skills in `room`, the
+    one that is shown."""
+
+    def __init__(self, desk: "AppContext", room: "Callable[[], RoomServices]") -> None:
+        self._desk = desk
+        self._finding = FindingService(desk)
+        self._room = room
+
+    async def find(self, text: str, kinds: Collection[FindKind], *, limit: int) -> AsyncIterator[Finds]:
+        """Yields at most `limit` of each kind, in the order of `FindKind`, each as soon as it is found.
+
+        An empty text finds the latest. `text` is in the language of searches; memories and skills are found
+        by words only. Raises `QueryUnclear`, `SavedSearchNotFound` and what the store raises.
+        """
+        query = (await self._finding.understand(text, typing=True)).query
+        for kind in FindKind:
+            if kind in kinds:
+                yield await self._found(kind, query, limit)
+
+    async def _found(self, kind: FindKind, query: Query, limit: int) -> Finds:
+        if kind is FindKind.CONVERSATION:
+            return await self._conversations(query, limit)
+        if kind in _ITEMS:
+            return await self._texts(kind, query, limit)
+        words = plain_words(query)
+        if words is None:
+            return Finds(kind, ())
+        if kind is FindKind.MEMORY:
+            wanted = MemoryFilter(containing=words, states=FINDABLE)
+            memories = await self._room().knowledge.select(wanted, limit=limit + 1)
+            return Finds(kind, tuple(memories[:limit]), len(memories) > limit)
+        skills = [one for one in await self._room().skills.list() if _holds(one, words)]
+        return Finds(kind, tuple(skills[:limit]), len(skills) > limit)
+
+    async def _conversations(self, query: Query, limit: int) -> Finds:
+        order = Order.RECENT if query.where is None else Order.BEST
+        page = await self._finding.sessions(query, limit=limit, order=order, scattered=True)
+        return Finds(FindKind.CONVERSATION, page.hits, page.next_offset is not None)
+
+    async def _texts(self, kind: FindKind, query: Query, limit: int) -> Finds:
+        if query.empty:
+            query = Query(OfKind(_ITEMS[kind]))
+        page = await self._finding.documents(query, kind=_ITEMS[kind], limit=limit, order=Order.BEST)
+        found = list(page.hits[:limit])
+        if kind is FindKind.NOTE and len(found) < limit and (words := plain_words(query)):
+            found += await self._titled(words, limit - len(found), {one.document.id for one in found})
+        return Finds(kind, tuple(found), page.more or page.total > limit)
+
+    async def _titled(self, words: str, limit: int, known: Collection[str]) -> list[DocumentMatch]:
+        """Returns notes by title: one without a text has no passage, and cannot be found by it."""
+
+        async def look(room: "RoomServices") -> list[DocumentMatch]:
+            return [
+                DocumentMatch(
+                    await room.store.documents.get(one.id),
+                    room.store.room,
+                    Snippet(one.title),
+                    kind=DocumentKind.NOTE,
+                )
+                for one in await room.notes.targets(words, limit=limit)
+                if one.kind is LinkKind.NOTE and one.id not in known
+            ]
+
+        each: list[list[DocumentMatch]] = await self._desk.of_each(look, [])
+        return [one for of_room in each for one in of_room][:limit]
+
+
+def plain_words(query: Query) -> str | None:
+    """Returns the words of a query; None if it asks for something else, too."""
+    parts = query.where.parts if isinstance(query.where, All) else (query.where,)
+    if query.question or any(part is not None and not isinstance(part, Words) for part in parts):
+        return None
+    return " ".join(part.text for part in parts if isinstance(part, Words))
+
+
+def _holds(skill: Skill, words: str) -> bool:
+    text = f"{skill.name} {skill.description} {skill.body}".casefold()
+    return all(word in text for word in words.casefold().split())

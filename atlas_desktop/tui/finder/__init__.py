@@ -1,0 +1,1 @@
+"""The finder: everything by one text, over whatever is shown."""

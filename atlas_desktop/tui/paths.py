@@ -1,0 +1,175 @@
+"""Completes paths of files and folders while they are typed, and a window to choose one."""
+
+import asyncio
+import os
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from atlas_desktop.locale import _
+from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.tui.widgets.inputs import CleanInput
+
+if TYPE_CHECKING:
+    from atlas_desktop.tui.base import BaseApp
+
+MOST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file or folder: the text that names it as it was begun, and its name."""
+
+    text: str
+    name: str
+    is_folder: bool
+
+
+def places(typed: str) -> list[Place]:
+    """Returns the files and folders that a path begun with `typed` can become, folders first.
+
+    Hidden ones are returned only if their point is typed. Nothing is returned for a folder that cannot be
+    read. Blocks while the folder is read.
+    """
+    begun, beginning = os.path.split(typed)
+    try:
+        folder = Path(begun or ".").expanduser()
+        with os.scandir(folder) as entries:
+            found = [
+                (entry.name, entry.is_dir())
+                for entry in entries
+                if entry.name.casefold().startswith(beginning.casefold())
+                and (beginning.startswith(".") or not entry.name.startswith("."))
+                and clean_line(entry.name) == entry.name
+            ]
+    except (OSError, RuntimeError, ValueError):
+        return []
+    found.sort(key=lambda one: (not one[1], one[0].casefold()))
+    before = begun if begun in ("", "/") else f"{begun.rstrip('/')}/"
+    return [
+        Place(f"{before}{name}{'/' if is_folder else ''}", name, is_folder)
+        for name, is_folder in found[:MOST]
+    ]
+
+
+class PathPicker(Covering, ModalScreen[str | None]):
+    """Dismissed with the path of a file, or None. Tab completes; Enter opens a folder or takes a file."""
+
+    of_rooms = False
+    DEFAULT_CSS = """
+    PathPicker {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 84; max-width: 96%; height: 80%; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
+        }
+        .hint { color: $quiet; height: auto; }
+        OptionList {
+            height: 1fr; border: none; padding: 0; background: $surface; margin-top: 1;
+            scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
+        }
+    }
+    """
+    AUTO_FOCUS = "#path"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", show=False),
+        Binding("tab", "complete", show=False, priority=True),
+        Binding("up", "move('cursor_up')", show=False, priority=True),
+        Binding("down", "move('cursor_down')", show=False, priority=True),
+        Binding("pageup", "move('page_up')", show=False, priority=True),
+        Binding("pagedown", "move('page_down')", show=False, priority=True),
+    ]
+
+    def __init__(self, title: str, *, hint: str = "", begun: str = "~/") -> None:
+        super().__init__()
+        self._heading = title
+        self._hint = hint
+        self._begun = begun
+        self._places: list[Place] = []
+        self._list = OptionList(markup=False)
+        self._list.can_focus = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = clean_line(self._heading)
+            box.border_subtitle = _("Enter opens · Tab completes · Esc cancels")
+            if self._hint:
+                yield Static(Content(self._hint), classes="hint", markup=False)
+            yield CleanInput(self._begun, id="path", select_on_focus=False)
+            yield self._list
+
+    @property
+    def _field(self) -> Input:
+        return self.query_one("#path", Input)
+
+    def on_mount(self) -> None:
+        self._read(self._begun)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._read(event.value)
+
+    def _read(self, typed: str) -> None:
+        cast("BaseApp", self.app).attempt(partial(self._show, typed), group="places", exclusive=True)
+
+    async def _show(self, typed: str) -> None:
+        self._places = await asyncio.to_thread(places, typed)
+        self._list.clear_options()
+        self._list.add_options(
+            [
+                Option(Content.styled(f"{one.name}/", "bold") if one.is_folder else Content(one.name))
+                for one in self._places
+            ]
+        )
+        self._list.highlighted = 0 if self._places else None
+
+    @property
+    def _marked(self) -> Place | None:
+        at = self._list.highlighted
+        return None if at is None or at >= len(self._places) else self._places[at]
+
+    def action_complete(self) -> None:
+        if (place := self._marked) is not None:
+            self._put(place.text)
+
+    def _put(self, text: str) -> None:
+        self._field.value = text
+        self._field.cursor_position = len(text)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        typed = event.value.strip()
+        place = self._marked
+        if place is None or (typed and Path(typed).expanduser().is_file()):
+            self.dismiss(typed or None)
+        else:
+            self._take(place)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self._take(self._places[event.option_index])
+
+    def _take(self, place: Place) -> None:
+        if place.is_folder:
+            self._put(place.text)
+            self._field.focus()
+        else:
+            self.dismiss(place.text)
+
+    def action_move(self, how: str) -> None:
+        getattr(self._list, f"action_{how}")()
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
