@@ -818,6 +818,8 @@ def access(value: "AccessEntry") -> dict[str, Any]:
         "items": value.items,
         "tokens": value.tokens,
     }
+
+
 def sync_report(value: "SyncReport") -> dict[str, Any]:
     from atlas_desktop.phrases.sync import why_text
 
