@@ -155,6 +155,7 @@ def test_an_action_is_named_by_its_keys_or_how_else_it_is_started() -> None:
 
 FIXED = {
     "Ctrl+S saves · Esc cancels",
+    "Enter saves · Shift+Enter or Ctrl+J: new line · Esc cancels",
     "Linked to “{title}”. Ctrl+Z in the text takes it back.",
     "Try again, or use your recovery key (Ctrl+R).",
     "{stop} stops the reply, {quit} quits. Ctrl+C copies the selection.",

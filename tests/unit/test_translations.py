@@ -82,6 +82,9 @@ NAMES["jobs.py"] = {
     "improve summaries",
 } | NAMES_IN_SERVICES
 
+# What only the other end of the socket sees.
+NAMES["handing_over.py"] = {"not a command of this program"}
+
 _STYLE = re.compile(r"^(?:(?:bold|italic|dim|not|none|on|underline|reverse|\$[\w-]+|\d+%|words|quiet)\s*)+$")
 _NAME = "Atlas"
 _WORDS = re.compile(

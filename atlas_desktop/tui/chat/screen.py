@@ -131,7 +131,7 @@ class ChatScreen(Ground, ConversationScreen):
             self._status_line,
             self._waiting,
             sessions=self.sessions,
-            rooms=self.rooms,
+            private_unlocked=self.rooms.private_unlocked,
         )
         self.navigation = NavigationController(
             app,

@@ -1,6 +1,7 @@
 """The lines around the conversation: title, model, room and memory above it; the current activity below
 it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,6 @@ from memory.summaries.compaction import IMPROVE
 if TYPE_CHECKING:
     from atlas_desktop.services.background import BackgroundService
     from atlas_desktop.tui.base import BaseApp
-    from atlas_desktop.tui.chat.rooms import RoomsController
     from atlas_desktop.tui.chat.sessions import SessionsController
 
 MODEL, MEMORY, ROOM = "model", "memory", "room"
@@ -251,7 +251,7 @@ class StatusController:
         waiting: Static,
         *,
         sessions: "SessionsController",
-        rooms: "RoomsController",
+        private_unlocked: Callable[[RoomKind], bool | None],
     ) -> None:
         """`waiting` shows the queued messages."""
         self._app = app
@@ -260,7 +260,7 @@ class StatusController:
         self._line = line
         self._waiting = waiting
         self._sessions = sessions
-        self._rooms = rooms
+        self._private_unlocked = private_unlocked
 
     def refresh(self) -> None:
         """Updates all lines. Raises `RoomClosed`."""
@@ -272,7 +272,7 @@ class StatusController:
             model=self._app.model_name,
             memory=session.memory_mode if session else begins,
             room=session.room if session else kind,
-            unlocked=self._rooms.private_unlocked(kind),
+            unlocked=self._private_unlocked(kind),
             demo=self._app.is_demo,
             door=self._app.door_url is not None,
         )
