@@ -70,23 +70,24 @@ class DemoTour:
         terminal.press("M-m")
         terminal.see("Used for the latest reply")
         take("chat")
-        terminal.press("M-Up", "w")
+        _slowly(terminal, "M-Up", "w")
         terminal.see("Why this reply")
         take("why")
         _back(terminal, 2)
         terminal.press("M-m")
+        terminal.see_no_more("Used for the latest reply")
 
     def _memories(self, terminal: Tmux, take: Callable[[str], None]) -> None:
         terminal.press("F3")
         terminal.see("memories in use")
-        terminal.press("Right")
+        _slowly(terminal, "Right")
         terminal.see("Marthe goes into the water")
-        terminal.press("Down", "Down")
+        _slowly(terminal, "Down", "Down")
         terminal.see("You said: .I get a rash")
         take("memories")
-        terminal.press("Right", "Right", "Right", "Right")
+        _slowly(terminal, "Right", "Right", "Right", "Right")
         terminal.see("letter-home")
-        terminal.press("Down", "Down", "Down")
+        _slowly(terminal, "Down", "Down", "Down")
         take("skills")
         terminal.press("Right")
         terminal.see("We take the joiner|Handmade everywhere|Declan")
@@ -98,7 +99,7 @@ class DemoTour:
         terminal.see(r"History · \d+ conversations")
         terminal.write("hazelnuts")
         terminal.see(r"History · \d conversations")
-        terminal.press("Down", "Down")
+        _slowly(terminal, "Down", "Down")
         take("history")
         _back(terminal, 3)
 
@@ -106,7 +107,7 @@ class DemoTour:
         """The library, the preview of a folder, the reader, and a reply that cites."""
         terminal.press("F7")
         terminal.see("12 documents")
-        terminal.press("Down", "Down", "Down", "Down", "Down")
+        _slowly(terminal, "Down", "Down", "Down", "Down", "Down")
         terminal.see("D. Roche|Clinker, larch")
         take("documents")
         terminal.press("Enter")
@@ -127,9 +128,7 @@ class DemoTour:
         take("watch")
         _back(terminal, 2)
         self._open(terminal, "tag:survey", "Reading the survey")
-        for key in ("M-Up", "Up", "Up", "Up", "Up"):
-            terminal.press(key)
-            terminal.settle()
+        _slowly(terminal, "M-Up", "Up", "Up", "Up", "Up")
         terminal.tab()
         terminal.see(r"▸ ✓ \[1\]")
         take("citation")
@@ -141,7 +140,7 @@ class DemoTour:
         terminal.see("conversations")
         terminal.write(query)
         terminal.see(rf"(?s)History · 1 conversation\b.*{re.escape(title)}")
-        terminal.press("Down", "Enter")
+        _slowly(terminal, "Down", "Enter")
         terminal.see("Last time")
         terminal.settle()
 
@@ -237,14 +236,14 @@ class DemoTour:
             terminal.press("M-m")
             terminal.see("Used for the latest reply")
             hold(3)
-            terminal.press("M-m", "M-Up", "w")
+            _slowly(terminal, "M-m", "M-Up", "w")
             terminal.see("Why this reply")
             hold(4)
             _back(terminal, 2)
             terminal.press("F3")
             terminal.see("memories in use")
             hold(2)
-            terminal.press("Right", "/")
+            _slowly(terminal, "Right", "/")
             terminal.settle()
             for words in ("Mr ", "Doherty"):
                 terminal.write(words)
@@ -263,6 +262,12 @@ class DemoTour:
 
 def _back(terminal: Tmux, times: int = 1) -> None:
     """Presses Escape. A key that follows at once would count as pressed together with Alt."""
-    for _ in range(times):
-        terminal.press("Escape")
+    _slowly(terminal, *["Escape"] * times)
+
+
+def _slowly(terminal: Tmux, *keys: str) -> None:
+    """Presses one key after another, each when the screen shows what the one before has done."""
+    for key in keys:
         terminal.settle()
+        terminal.press(key)
+    terminal.settle()
