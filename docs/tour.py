@@ -61,9 +61,11 @@ class DemoTour:
                 self._notes(terminal, take)
                 self._project(terminal, take)
                 self._insights(terminal, take)
-            self._export(terminal, take)
-            self._private(terminal, take)
-            self._stopped(terminal, take)
+                self._private_room(terminal, take)
+            else:
+                self._export(terminal, take)
+                self._private(terminal, take)
+                self._stopped(terminal, take)
 
     def _reply(self, terminal: Tmux, take: Callable[[str], None]) -> None:
         """A reply with the memories that it used, and why."""
@@ -188,10 +190,15 @@ class DemoTour:
         _back(terminal)
 
     def _private(self, terminal: Tmux, take: Callable[[str], None]) -> None:
-        """The door of the private room, and the room."""
+        """The door of the private room."""
+        terminal.press("C-g")
+        terminal.see("In this demonstration")
+        take("private")
+        _back(terminal)
+
+    def _private_room(self, terminal: Tmux, take: Callable[[str], None]) -> None:
         terminal.press("C-g")
         words = terminal.see(r"passphrase is:.*\n.*│\s+([a-z]+ [a-z]+ [a-z]+ [a-z]+)\s+│")[1]
-        take("private")
         terminal.write(words)
         terminal.press("Enter")
         terminal.see_no_more("In this demonstration")
