@@ -15,13 +15,11 @@ if __name__ == "__main__":
 
 from atlas_desktop.paths import Paths, find_home
 from docs.terminal_svg import animated, svg
-from docs.tour import WIDE, DemoTour
+from docs.tour import FILM, FOLDER, WIDE, DemoTour
 from tests.e2e.tmux import INSTALLED
 from tests.e2e.tour import Tour
 
-FOLDER = Path(__file__).resolve().parent / "pictures"
 SIZES = ((80, 24), (140, 45))
-FILM = "memory.svg"
 FILM_SIZE = (110, 32)
 
 

@@ -13,6 +13,8 @@ Picture = Callable[[str, str], None]
 """Is given a name, and the screen with the sequences that colour it."""
 Frame = Callable[[str, float], None]
 """Is given a screen, and how many seconds it is shown."""
+FOLDER = Path(__file__).resolve().parent / "pictures"
+FILM = "memory.svg"
 WIDE = 120
 """Pictures of narrower screens are taken only of what a new user meets first."""
 _QUIET = r"Ready(?! ·)"

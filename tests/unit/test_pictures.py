@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from docs.pictures import FILM, FOLDER
+from docs.tour import FILM, FOLDER
 
 ROOT = FOLDER.parent.parent
 _PICTURE = re.compile(r"!\[[^\]\n]{1,200}\]\(([^)\s]{1,100}\.svg)\)")
