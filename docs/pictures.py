@@ -1,7 +1,8 @@
 """Takes the pictures of the docs: `make tour`, or `python docs/pictures.py [names]`.
 
-Needs tmux and the default models. Shows the installed program with the real small model in a real terminal, in
-two sizes: the first run in an empty home, and everything else in the demonstration.
+Needs tmux and the default models. Shows the installed program with the real small model in a real terminal: the
+first run in an empty home, and everything else in the demonstration. What a new user meets first is shown in the
+smallest usual size, the rest in a wide one.
 """
 
 import shutil
@@ -14,13 +15,11 @@ if __name__ == "__main__":
 
 from atlas_desktop.paths import Paths, find_home
 from docs.terminal_svg import animated, svg
-from docs.tour import DemoTour
+from docs.tour import FILM, FOLDER, WIDE, DemoTour
 from tests.e2e.tmux import INSTALLED
 from tests.e2e.tour import Tour
 
-FOLDER = Path(__file__).resolve().parent / "pictures"
 SIZES = ((80, 24), (140, 45))
-FILM = "memory.svg"
 FILM_SIZE = (110, 32)
 
 
@@ -42,10 +41,11 @@ def take(columns: int, rows: int) -> None:
     def keep(name: str, screen: str) -> None:
         _store(f"{name}-{columns}x{rows}.svg", svg(screen, columns))
 
-    with tempfile.TemporaryDirectory() as made:
-        user = Path(made) / "nora"
-        user.mkdir()
-        Tour(home_with_models(user), user, keep, columns=columns, rows=rows).begin_and_lock()
+    if columns < WIDE:
+        with tempfile.TemporaryDirectory() as made:
+            user = Path(made) / "nora"
+            user.mkdir()
+            Tour(home_with_models(user), user, keep, columns=columns, rows=rows).begin_and_lock()
     with tempfile.TemporaryDirectory() as made:
         user = Path(made) / "nora"
         user.mkdir()

@@ -13,6 +13,8 @@ Picture = Callable[[str, str], None]
 """Is given a name, and the screen with the sequences that colour it."""
 Frame = Callable[[str, float], None]
 """Is given a screen, and how many seconds it is shown."""
+FOLDER = Path(__file__).resolve().parent / "pictures"
+FILM = "memory.svg"
 WIDE = 120
 """Pictures of narrower screens are taken only of what a new user meets first."""
 _QUIET = r"Ready(?! ·)"
@@ -61,32 +63,35 @@ class DemoTour:
                 self._notes(terminal, take)
                 self._project(terminal, take)
                 self._insights(terminal, take)
-            self._export(terminal, take)
-            self._private(terminal, take)
-            self._stopped(terminal, take)
+                self._private_room(terminal, take)
+            else:
+                self._export(terminal, take)
+                self._private(terminal, take)
+                self._stopped(terminal, take)
 
     def _reply(self, terminal: Tmux, take: Callable[[str], None]) -> None:
         """A reply with the memories that it used, and why."""
         terminal.press("M-m")
         terminal.see("Used for the latest reply")
         take("chat")
-        terminal.press("M-Up", "w")
+        _slowly(terminal, "M-Up", "w")
         terminal.see("Why this reply")
         take("why")
         _back(terminal, 2)
         terminal.press("M-m")
+        terminal.see_no_more("Used for the latest reply")
 
     def _memories(self, terminal: Tmux, take: Callable[[str], None]) -> None:
         terminal.press("F3")
         terminal.see("memories in use")
-        terminal.press("Right")
+        _slowly(terminal, "Right")
         terminal.see("Marthe goes into the water")
-        terminal.press("Down", "Down")
+        _slowly(terminal, "Down", "Down")
         terminal.see("You said: .I get a rash")
         take("memories")
-        terminal.press("Right", "Right", "Right", "Right")
+        _slowly(terminal, "Right", "Right", "Right", "Right")
         terminal.see("letter-home")
-        terminal.press("Down", "Down", "Down")
+        _slowly(terminal, "Down", "Down", "Down")
         take("skills")
         terminal.press("Right")
         terminal.see("We take the joiner|Handmade everywhere|Declan")
@@ -98,7 +103,7 @@ class DemoTour:
         terminal.see(r"History · \d+ conversations")
         terminal.write("hazelnuts")
         terminal.see(r"History · \d conversations")
-        terminal.press("Down", "Down")
+        _slowly(terminal, "Down", "Down")
         take("history")
         _back(terminal, 3)
 
@@ -106,7 +111,7 @@ class DemoTour:
         """The library, the preview of a folder, the reader, and a reply that cites."""
         terminal.press("F7")
         terminal.see("12 documents")
-        terminal.press("Down", "Down", "Down", "Down", "Down")
+        _slowly(terminal, "Down", "Down", "Down", "Down", "Down")
         terminal.see("D. Roche|Clinker, larch")
         take("documents")
         terminal.press("Enter")
@@ -127,9 +132,7 @@ class DemoTour:
         take("watch")
         _back(terminal, 2)
         self._open(terminal, "tag:survey", "Reading the survey")
-        for key in ("M-Up", "Up", "Up", "Up", "Up"):
-            terminal.press(key)
-            terminal.settle()
+        _slowly(terminal, "M-Up", "Up", "Up", "Up", "Up")
         terminal.tab()
         terminal.see(r"▸ ✓ \[1\]")
         take("citation")
@@ -141,7 +144,7 @@ class DemoTour:
         terminal.see("conversations")
         terminal.write(query)
         terminal.see(rf"(?s)History · 1 conversation\b.*{re.escape(title)}")
-        terminal.press("Down", "Enter")
+        _slowly(terminal, "Down", "Enter")
         terminal.see("Last time")
         terminal.settle()
 
@@ -189,10 +192,15 @@ class DemoTour:
         _back(terminal)
 
     def _private(self, terminal: Tmux, take: Callable[[str], None]) -> None:
-        """The door of the private room, and the room."""
+        """The door of the private room."""
+        terminal.press("C-g")
+        terminal.see("In this demonstration")
+        take("private")
+        _back(terminal)
+
+    def _private_room(self, terminal: Tmux, take: Callable[[str], None]) -> None:
         terminal.press("C-g")
         words = terminal.see(r"passphrase is:.*\n.*│\s+([a-z]+ [a-z]+ [a-z]+ [a-z]+)\s+│")[1]
-        take("private")
         terminal.write(words)
         terminal.press("Enter")
         terminal.see_no_more("In this demonstration")
@@ -237,14 +245,14 @@ class DemoTour:
             terminal.press("M-m")
             terminal.see("Used for the latest reply")
             hold(3)
-            terminal.press("M-m", "M-Up", "w")
+            _slowly(terminal, "M-m", "M-Up", "w")
             terminal.see("Why this reply")
             hold(4)
             _back(terminal, 2)
             terminal.press("F3")
             terminal.see("memories in use")
             hold(2)
-            terminal.press("Right", "/")
+            _slowly(terminal, "Right", "/")
             terminal.settle()
             for words in ("Mr ", "Doherty"):
                 terminal.write(words)
@@ -263,6 +271,12 @@ class DemoTour:
 
 def _back(terminal: Tmux, times: int = 1) -> None:
     """Presses Escape. A key that follows at once would count as pressed together with Alt."""
-    for _ in range(times):
-        terminal.press("Escape")
+    _slowly(terminal, *["Escape"] * times)
+
+
+def _slowly(terminal: Tmux, *keys: str) -> None:
+    """Presses one key after another, each when the screen shows what the one before has done."""
+    for key in keys:
         terminal.settle()
+        terminal.press(key)
+    terminal.settle()

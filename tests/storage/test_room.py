@@ -44,6 +44,24 @@ async def test_files_are_for_their_owner_alone(place: Place) -> None:
     assert place.path.parent.stat().st_mode & 0o777 == 0o700
 
 
+async def test_only_a_relaxed_room_writes_without_waiting_for_the_disk(place: Place, store: Store) -> None:
+    async def waits() -> int:
+        return int(
+            await database_of(store).read(lambda conn: conn.execute("PRAGMA synchronous").fetchone()[0])
+        )
+
+    assert await waits() == 2
+    await store.relax()
+    assert await waits() == 0
+    session = await fill(store)
+    await store.close()
+    again = await place.open()
+    try:
+        assert len(await again.branch(session)) == 4
+    finally:
+        await again.close()
+
+
 async def test_no_word_is_readable_in_any_file(place: Place, store: Store) -> None:
     await fill(store, messages=200)
     needles = [

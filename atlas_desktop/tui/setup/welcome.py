@@ -43,7 +43,7 @@ class WelcomeScreen(Page):
         #keyring.-offered { display: block; }
         #go-line { height: 1; margin-top: 1; align-vertical: middle; }
         #state { width: 1fr; padding: 0 2; color: $quiet; }
-        #look-line { height: auto; margin-top: 1; }
+        #look-line { height: auto; }
         #samples { width: 1fr; height: auto; padding: 0 0 0 2; color: $quiet; }
     }
     """
