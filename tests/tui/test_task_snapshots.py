@@ -39,7 +39,8 @@ async def opened(pilot: Pilot[None], place: Stage) -> None:
         )
     # The list of sources links to ids, which differ, too.
     place.store._connection.execute(
-        "UPDATE tasks SET report = substr(report, 1, instr(report, '## Sources') - 1) WHERE report IS NOT NULL"
+        "UPDATE tasks SET report = substr(report, 1, instr(report, '## Sources') - 1) "
+        "WHERE report IS NOT NULL"
     )
     place.app.push_screen(TasksScreen(place.app, place.app.room))
     await assert_until(pilot, lambda: on(place.app, TasksScreen) and "citations are true" in shown(place))
