@@ -37,8 +37,13 @@ async def opened(pilot: Pilot[None], place: Stage) -> None:
         place.store._connection.execute(
             "UPDATE task_steps SET own_ms = 250, model_ms = 1000 WHERE id = ?", (step.id,)
         )
+    # The list of sources links to ids, which differ, too.
+    place.store._connection.execute(
+        "UPDATE tasks SET report = substr(report, 1, instr(report, '## Sources') - 1) "
+        "WHERE report IS NOT NULL"
+    )
     place.app.push_screen(TasksScreen(place.app, place.app.room))
-    await assert_until(pilot, lambda: on(place.app, TasksScreen) and "4 citations are true" in shown(place))
+    await assert_until(pilot, lambda: on(place.app, TasksScreen) and "citations are true" in shown(place))
     await settle(pilot)
 
 

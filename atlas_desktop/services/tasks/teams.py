@@ -80,6 +80,7 @@ class Teams:
         self._research = research
         self._wording = wording
         self._now = now
+        self._last: tuple[tuple[str, ...], Findings] | None = None
 
     async def work(self, task: Task, step: Step) -> Outcome:
         """Does a step. Raises what the store raises; a model that fails is done without."""
@@ -137,7 +138,7 @@ class Teams:
         context, tokens, kept = await worker_context(
             task, step.team, step.brief, given, self._wording.counting(), output="AnalysisReturn"
         )
-        findings = await asyncio.to_thread(analyse, brief, kept)
+        findings = await self._findings(brief, kept)
         facts = tuple(
             StatedFact(row.subject, name, fact.text, fact.sentence.evidence.marker)
             for row in findings.rows
@@ -153,12 +154,19 @@ class Teams:
         done = replace(step, returned=encode(returned), context=context, context_tokens=tokens)
         return Outcome(done, count=len(facts) or len(_sentences(findings)), code="stated")
 
+    async def _findings(self, brief: Brief, evidence: Sequence[Evidence]) -> Findings:
+        """Returns what passages state; the steps of a round ask for the same, so the last answer is kept."""
+        key = (brief.text, *sorted(one.id for one in evidence))
+        if self._last is None or self._last[0] != key:
+            self._last = key, await asyncio.to_thread(analyse, brief, evidence)
+        return self._last[1]
+
     # --- writing ----------------------------------------------------------------------------------
 
     async def _write(self, task: Task, step: Step, brief: Brief, known: Sequence[Evidence]) -> Outcome:
         wanted = decode(step.brief, WritingBrief)
         count = self._wording.counting()
-        findings = await asyncio.to_thread(analyse, brief, known)
+        findings = await self._findings(brief, known)
         given = _sentences(findings)
         prompt = opening_prompt(task.brief, _facts(findings, given))
         writer = reporting.ReportWriter()
@@ -218,7 +226,7 @@ class Teams:
 
     async def _missing(self, task: Task, brief: Brief) -> tuple[str, ...]:
         evidence = await self._store.tasks.evidence(task.id)
-        return (await asyncio.to_thread(analyse, brief, evidence)).missing
+        return (await self._findings(brief, evidence)).missing
 
     async def _true(self, one: TaskCitation) -> TaskCitation:
         """Returns a citation with whether its quotation is in its source, at its place."""
