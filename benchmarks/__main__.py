@@ -24,6 +24,7 @@ NAMES = (
     "documents_rescan",
     "documents_embedding",
     "documents_turns",
+    "endpoint",
     "skills",
     "writing",
 )
