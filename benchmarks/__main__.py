@@ -25,6 +25,7 @@ NAMES = (
     "documents_rescan",
     "documents_embedding",
     "documents_turns",
+    "endpoint",
     "skills",
     "sync",
     "writing",

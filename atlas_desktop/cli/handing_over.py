@@ -146,7 +146,8 @@ async def answer(desk: "AppContext", exchange: Exchange, consent: Consent | None
         args = argparse.Namespace(**given["args"])
         module, function = COMMANDS[named(args)]
     except (AttributeError, KeyError, TypeError):
-        raise ValueError("not a command of this program") from None
+        # Ends the connection: no program of ours sends such a thing.
+        raise ValueError(named.__name__) from None
     ctx = _SharedContext(
         desk.paths,
         json=bool(given.get("json")),
