@@ -3,7 +3,7 @@
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -236,6 +236,7 @@ def outgoing(conn: Connection, limit: int) -> Outgoing:
     places = {own: 0}
     size = 0
     done: set[tuple[str, str]] = set()
+    held = _held(conn)
     rows = conn.execute("SELECT tbl, key FROM sync_stamps WHERE sent IS NULL ORDER BY at")
     more = False
     for name, key in rows:
@@ -249,12 +250,37 @@ def outgoing(conn: Connection, limit: int) -> Outgoing:
             "SELECT field, at, by, sent FROM sync_stamps WHERE tbl = ? AND key = ?", (name, key)
         ).fetchall()
         change = _change(conn, name, key, stamps, places)
+        if change is not None and (name, key) in held:
+            _fill_in(change, held[name, key])
         marks += [Mark(name, key, field, at) for field, at, _, sent in stamps if sent is None]
         if change is not None:
             changes.append(change)
             values = [*change.base.values(), *(value for _, _, value in change.fields.values())]
             size += 64 + sum(map(_weight, values))
     return Outgoing(changes, marks, [ids[number] for number in places], more)
+
+
+def _held(conn: Connection) -> dict[tuple[str, str], dict[tuple[str, int], Any]]:
+    """Returns, by row, the values of columns that are empty here until the row that they name comes; each by
+    the column and the time of its stamp."""
+    found: dict[tuple[str, str], dict[tuple[str, int], Any]] = {}
+    for text in conn.execute("SELECT change FROM sync_waiting WHERE instr(change, '\"?')").fetchall():
+        change = unpacked(text[0])
+        values = {
+            (name[1:], at): value for name, (at, _, value) in change.fields.items() if name.startswith("?")
+        }
+        found.setdefault((change.table, change.key), {}).update(values)
+    return found
+
+
+def _fill_in(change: Change, values: Mapping[tuple[str, int], Any]) -> None:
+    """Says what was said at the time of a stamp, not that the column is empty for now."""
+    for (name, at), value in values.items():
+        if name in change.fields:
+            if change.fields[name][0] == at:
+                change.fields[name] = (*change.fields[name][:2], value)
+        elif change.born is not None and change.born[0] == at and name in change.base:
+            change.base[name] = value
 
 
 def _weight(value: object) -> int:
