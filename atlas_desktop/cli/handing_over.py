@@ -147,7 +147,7 @@ async def answer(desk: "AppContext", exchange: Exchange, consent: Consent | None
         module, function = COMMANDS[named(args)]
     except (AttributeError, KeyError, TypeError):
         # Ends the connection: no program of ours sends such a thing.
-        raise ValueError(named.__name__) from None
+        raise ValueError from None
     ctx = _SharedContext(
         desk.paths,
         json=bool(given.get("json")),
