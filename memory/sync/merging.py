@@ -73,7 +73,13 @@ def merge(known: Marks, change: RowChange) -> Merged:
         return Merged(Marks(born, gone, forgotten), {}, {})
     if not Marks(born, gone).exists:
         kept = {name: at for name, at in known.fields.items() if gone is not None and at > gone}
-        return Merged(Marks(born, gone), {}, _after(change.fields, born), kept)
+        waiting = {
+            name: (at, value)
+            for name, (at, value) in _after(change.fields, born).items()
+            if name not in kept or at > kept[name]
+        }
+        kept = {name: at for name, at in kept.items() if name not in waiting}
+        return Merged(Marks(born, gone), {}, waiting, kept)
     values: dict[str, Any] = {}
     # Without the row, no value of it is known, so even an older one is better than none.
     there = known.exists

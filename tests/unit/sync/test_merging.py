@@ -74,6 +74,13 @@ def test_what_was_forgotten_never_exists_again(changes: list[RowChange], at: Sta
     assert values == {}
 
 
+def test_of_two_changes_that_wait_for_a_row_the_later_counts() -> None:
+    late = RowChange(Stamp(1, "a"), base={"mark": "x"}, fields={"mark": (Stamp(3, "a"), "late")})
+    early = RowChange(gone=Stamp(1, "b"), fields={"mark": (Stamp(2, "b"), "early")})
+    again = RowChange(Stamp(1, "c"), base={"mark": "y"})
+    assert _merged([late, early, again])[1] == _merged([early, again, late])[1] == {"mark": "late"}
+
+
 def test_the_later_change_of_a_field_counts() -> None:
     born = RowChange(Stamp(1, "a"), base={"title": "first"})
     early = RowChange(fields={"title": (Stamp(2, "b"), "second")})
