@@ -74,15 +74,17 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         self._counts: dict[str, int] | None = None
         self._timer: Timer | None = None
         self._list = MemoryList(id="memories", markup=False)
+        # Whether an action is available depends on it, and is asked before it is mounted.
+        self._search = CleanInput(
+            placeholder=_("Search in all tabs · {key} closes", key=how_to("memories.back", app.keys)),
+            id="search",
+            select_on_focus=False,
+        )
 
     def compose(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
         yield Tabs(*[Tab(Content(name), id=key) for key, name in TABS.items()], active=self._tab)
-        yield CleanInput(
-            placeholder=_("Search in all tabs · {key} closes", key=how_to("memories.back", self.atlas.keys)),
-            id="search",
-            select_on_focus=False,
-        )
+        yield self._search
         with Container(id="columns"):
             with Container(id="left"):
                 yield self._list
@@ -107,7 +109,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
 
     @property
     def _words(self) -> str:
-        return self.query_one("#search", Input).value.strip()
+        return self._search.value.strip()
 
     @property
     def _place(self) -> str:
