@@ -30,14 +30,15 @@ from atlas_desktop.bootstrap import build_host, model_library
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.settings.schema import Settings
 from benchmarks.reports import YEAR, Report, reports
-from memory.documents.catalogue import ChunkColumns, columns
 from memory.documents.chunking import chunks
 from memory.documents.entities import ChunkEntry, ChunkPosting, Grain, Heading, NewChunk, ParsedText
 from memory.documents.question import Looked, looked_for, names, subject
 from memory.documents.ranking import (
+    ChunkColumns,
     GrainWeights,
     Parts,
     Weights,
+    columns,
     everywhere,
     gather,
     of_documents,

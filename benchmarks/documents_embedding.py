@@ -21,7 +21,7 @@ from pathlib import Path
 from atlas_desktop.bootstrap import build_host, model_library
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.documents.indexing import ChunkEmbedder
+from atlas_desktop.services.documents.search import ChunkEmbedder
 from atlas_desktop.settings.schema import JobSettings, ModelSettings, Settings
 from benchmarks.documents import parsed_report
 from benchmarks.documents_speed import document

@@ -17,8 +17,7 @@ from pathlib import Path
 from benchmarks.storage import text
 from memory.clock import SystemClock
 from memory.context.entities import NewSummary, TierUse, TurnRecord
-from memory.entities import Message, RoomKind
-from memory.forgetting import Target
+from memory.entities import Message, RoomKind, Target
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.storage.room import open_room
 from memory.storage.store import Store

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atlas_desktop.services.loaded_model import Model
-from atlas_desktop.services.notes.reading import read_note
+from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.services.room import RoomFactory
 from atlas_desktop.settings.schema import Settings
 from benchmarks.documents import context_of, embed

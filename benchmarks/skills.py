@@ -22,9 +22,8 @@ from atlas_desktop.services.recall import QueryEmbedder
 from atlas_desktop.settings.schema import Settings
 from memory.clock import SystemClock
 from memory.context.skills import SkillContext
-from memory.skills.choosing import BY_WORDS, WITH_VECTORS, Fit, Thresholds
+from memory.skills.choosing import BY_WORDS, WITH_VECTORS, Fit, Thresholds, asks_for_work
 from memory.skills.entities import NewSkill, SkillText
-from memory.skills.requests import asks_for_work
 from memory.storage.room import open_off_record
 from models.ports import Embedder
 

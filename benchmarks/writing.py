@@ -14,7 +14,7 @@ from typing import Any, cast
 from textual.events import Key
 from textual.pilot import Pilot
 
-from atlas_desktop.services.notes.reading import read_note
+from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.tui.notes.screen import NotesScreen
 from benchmarks.desk import painted, room, said, until
 from tests.tui.desk import NamedModel, Stage, stage

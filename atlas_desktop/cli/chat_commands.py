@@ -9,13 +9,12 @@ from atlas_desktop.cli import output
 from atlas_desktop.cli.context import dumps
 from atlas_desktop.cli.personas import line
 from atlas_desktop.cli.search import marked
-from atlas_desktop.cli.session_context import compaction_text
+from atlas_desktop.cli.sessions import compaction_text
 from atlas_desktop.errors import UsageError
 from atlas_desktop.locale import N_, _, ngettext
 from atlas_desktop.phrases import rooms as phrases
 from atlas_desktop.phrases.forgetting import preview_text, receipt_text
-from memory.entities import MemoryMode, RoomKind
-from memory.forgetting import Target
+from memory.entities import MemoryMode, RoomKind, Target
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.conversation import Conversation
@@ -686,7 +685,7 @@ async def forget_in_chat(talk: "Conversation", rest: str) -> None:
 
 async def _meant(talk: "Conversation", forgetting: "RoomsForgetting", word: str) -> "Target":
     from atlas_desktop.services.forgetting_in_rooms import newest_words, target_of
-    from memory.forgetting import Target
+    from memory.entities import Target
 
     if word == "this":
         return Target(sessions=(talk.begun(),))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.turns import Turn, TurnOptions
     from memory.attachments import NewAttachment
     from memory.context.epochs import Compaction
-    from memory.forgetting import Target
+    from memory.entities import Target
 
 _WORDS = {"exit": "/quit", "quit": "/quit", "!help": "/help", "!clear": "/new", "!save": "/save"}
 

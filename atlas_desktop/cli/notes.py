@@ -16,7 +16,7 @@ from atlas_desktop.phrases.notes import reason_text
 from memory.notes.markup import snippet
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.notes.mirroring import MirrorReport
+    from atlas_desktop.services.notes.folders import MirrorReport
     from atlas_desktop.services.room import RoomServices
     from memory.entities import RoomKind
     from memory.notes.entities import Note

@@ -19,8 +19,7 @@ from atlas_desktop.shapes import citation as citation
 from atlas_desktop.shapes import document_hit as document_hit
 from atlas_desktop.shapes import recalled as recalled
 from memory.clients import Scope
-from memory.entities import RoomKind
-from memory.forgetting import Affected, StoredReceipt, counts, places
+from memory.entities import Affected, RoomKind, StoredReceipt, counts, places
 
 if TYPE_CHECKING:
     from atlas_desktop.exporting.redaction import Found
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from memory.clients import AccessEntry, Client
     from memory.context.documents import DocumentUse
     from memory.context.entities import Summary, TierUse
-    from memory.context.prepared import ContextView
+    from memory.context.epochs import ContextView
     from memory.documents.entities import Chunk, Document, ErasedDocuments
     from memory.entities import Message, SearchHit, Session
     from memory.jobs.queue import Job

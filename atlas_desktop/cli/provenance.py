@@ -14,8 +14,7 @@ from atlas_desktop.phrases.skills import used_skill_text
 from atlas_desktop.services.cleaning import clean, clean_line
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.provenance import Item, Why
-    from atlas_desktop.services.related import Related, Timeline
+    from atlas_desktop.services.provenance import Item, Related, Timeline, Why
     from memory.attachments import Document
     from memory.context.decisions import RecallDecision
     from memory.entities import Session

@@ -19,7 +19,7 @@ from atlas_desktop.importing.json_reading import (
     text,
 )
 from atlas_desktop.importing.sources import Part
-from atlas_desktop.importing.wording import (
+from atlas_desktop.importing.tree import (
     Element,
     aside,
     attached,

@@ -25,8 +25,7 @@ from atlas_desktop.importing.json_reading import (
     text,
 )
 from atlas_desktop.importing.sources import Part
-from atlas_desktop.importing.tree import session_of
-from atlas_desktop.importing.wording import aside, attached, fenced, joined, quoted
+from atlas_desktop.importing.tree import aside, attached, fenced, joined, quoted, session_of
 from atlas_desktop.locale import _
 from memory.transfer import TravellingSession
 from models.messages import Role

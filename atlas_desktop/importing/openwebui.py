@@ -19,7 +19,7 @@ from atlas_desktop.importing.json_reading import (
     texts,
 )
 from atlas_desktop.importing.sources import Part
-from atlas_desktop.importing.wording import Element, attached, elements, joined, quoted, replaced
+from atlas_desktop.importing.tree import Element, attached, elements, joined, quoted, replaced
 from atlas_desktop.locale import _
 from memory.entities import MessageStatus
 from memory.transfer import TravellingSession

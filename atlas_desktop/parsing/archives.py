@@ -8,7 +8,7 @@ from zipfile import ZipFile
 from lxml import etree
 
 from atlas_desktop.errors import Refusal
-from atlas_desktop.parsing.limits import MOST_ENTRIES, MOST_MEMORY, MOST_UNPACKED, Unreadable
+from atlas_desktop.parsing.protocol import MOST_ENTRIES, MOST_MEMORY, MOST_UNPACKED, Unreadable
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How a container of Microsoft begins: that of an encrypted document, or of a format before 2007."""

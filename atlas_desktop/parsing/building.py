@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from atlas_desktop.errors import Refusal
-from atlas_desktop.parsing.limits import MOST_CHARACTERS, MOST_PAGES, Unreadable
+from atlas_desktop.parsing.protocol import MOST_CHARACTERS, MOST_PAGES, Unreadable
 from atlas_desktop.services.cleaning import clean, clean_line
 from memory.documents.entities import Heading, ParsedText, Table
 

@@ -18,8 +18,7 @@ from lxml import etree
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing import formats
 from atlas_desktop.parsing.archives import unreadable
-from atlas_desktop.parsing.limits import MOST_MEMORY, Unreadable
-from atlas_desktop.parsing.protocol import LENGTH, Answer, Request
+from atlas_desktop.parsing.protocol import LENGTH, MOST_MEMORY, Answer, Request, Unreadable
 from memory.documents.entities import ParsedText
 from models.confinement import begin_child, confine
 

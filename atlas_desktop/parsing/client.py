@@ -10,8 +10,15 @@ import msgspec
 
 from atlas_desktop.errors import DocumentRefused, Refusal
 from atlas_desktop.parsing import formats
-from atlas_desktop.parsing.limits import MOST_BYTES, MOST_CHARACTERS, Unreadable, seconds_for
-from atlas_desktop.parsing.protocol import LENGTH, Answer, Request
+from atlas_desktop.parsing.protocol import (
+    LENGTH,
+    MOST_BYTES,
+    MOST_CHARACTERS,
+    Answer,
+    Request,
+    Unreadable,
+    seconds_for,
+)
 from atlas_desktop.services.cleaning import clean
 from memory.documents.entities import ParsedText
 from models.confinement import child_environment

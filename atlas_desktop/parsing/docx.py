@@ -11,7 +11,7 @@ from docx.document import Document
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.archives import opened_office, without_media, xml
 from atlas_desktop.parsing.building import TextBuilder
-from atlas_desktop.parsing.limits import Unreadable
+from atlas_desktop.parsing.protocol import Unreadable
 from memory.documents.entities import ParsedText
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"

@@ -12,8 +12,8 @@ from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.archives import content, opened, refuse_entities, xml
 from atlas_desktop.parsing.building import TextBuilder
 from atlas_desktop.parsing.html import add_html, add_page
-from atlas_desktop.parsing.limits import Unreadable
 from atlas_desktop.parsing.plain import decoded
+from atlas_desktop.parsing.protocol import Unreadable
 from memory.documents.entities import ParsedText
 
 _PAGES = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-document"})

@@ -8,8 +8,8 @@ from lxml import etree, html
 
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.building import TextBuilder
-from atlas_desktop.parsing.limits import Unreadable
 from atlas_desktop.parsing.plain import decoded
+from atlas_desktop.parsing.protocol import Unreadable
 from memory.documents.entities import ParsedText
 
 _DROPPED_TAGS = """

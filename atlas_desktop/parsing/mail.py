@@ -7,7 +7,7 @@ from email.parser import BytesParser
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.building import TextBuilder, one_line
 from atlas_desktop.parsing.html import add_html
-from atlas_desktop.parsing.limits import Unreadable
+from atlas_desktop.parsing.protocol import Unreadable
 from memory.documents.entities import ParsedText
 
 _HEADERS = ("From", "To", "Cc", "Date")

@@ -4,8 +4,8 @@ import msgspec
 
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.building import TextBuilder, tidy
-from atlas_desktop.parsing.limits import Unreadable
 from atlas_desktop.parsing.markdown import structure
+from atlas_desktop.parsing.protocol import Unreadable
 from memory.documents.entities import ParsedText
 
 _LONGEST_OUTPUT = 2_000

@@ -6,7 +6,7 @@ from typing import Any
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.archives import content, opened_office, xml
 from atlas_desktop.parsing.building import TextBuilder
-from atlas_desktop.parsing.limits import Unreadable
+from atlas_desktop.parsing.protocol import Unreadable
 from memory.documents.entities import ParsedText
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"

@@ -11,7 +11,7 @@ from pypdfium2 import raw
 
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.building import TextBuilder, one_line, tidy
-from atlas_desktop.parsing.limits import MOST_CHARACTERS, MOST_PAGES, Unreadable
+from atlas_desktop.parsing.protocol import MOST_CHARACTERS, MOST_PAGES, Unreadable
 from memory.documents.entities import ParsedText
 
 _MOST_BOOKMARKS = 20_000

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.building import TextBuilder, checked, tidy
 from atlas_desktop.parsing.formats import looks_like_text
-from atlas_desktop.parsing.limits import MOST_CHARACTERS, Unreadable
+from atlas_desktop.parsing.protocol import MOST_CHARACTERS, Unreadable
 from memory.documents.entities import ParsedText
 
 _MARKS = {

@@ -10,7 +10,7 @@ from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.archives import opened_office, without_media
 from atlas_desktop.parsing.building import TextBuilder
 from atlas_desktop.parsing.docx import with_properties
-from atlas_desktop.parsing.limits import Unreadable
+from atlas_desktop.parsing.protocol import Unreadable
 from memory.documents.entities import ParsedText
 
 _REPEATED = frozenset({PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER})

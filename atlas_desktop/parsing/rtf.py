@@ -7,7 +7,7 @@ from striprtf.striprtf import rtf_to_text
 
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.building import TextBuilder
-from atlas_desktop.parsing.limits import Unreadable
+from atlas_desktop.parsing.protocol import Unreadable
 from memory.documents.entities import ParsedText
 
 _HEAD = 65_536

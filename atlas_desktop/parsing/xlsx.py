@@ -11,7 +11,7 @@ import openpyxl
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.archives import opened_office
 from atlas_desktop.parsing.building import TextBuilder
-from atlas_desktop.parsing.limits import MOST_CHARACTERS, MOST_ROWS, Unreadable
+from atlas_desktop.parsing.protocol import MOST_CHARACTERS, MOST_ROWS, Unreadable
 from memory.documents.entities import ParsedText
 
 _MOST_COLUMNS = 16_384

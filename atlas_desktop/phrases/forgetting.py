@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import N_, _, ngettext, number, plural
 from atlas_desktop.services.cleaning import clean_line
-from memory.forgetting import ChosenBy, StoredReceipt, counts, places
+from memory.entities import ChosenBy, StoredReceipt, counts, places
 
 if TYPE_CHECKING:
     from atlas_desktop.services.forgetting import Receipt
-    from memory.entities import Copy, Erased
-    from memory.forgetting import Affected
+    from memory.entities import Affected, Copy, Erased
 _FORGETTING_TEXTS = {
     "sessions": N_("Conversations:"),
     "messages": N_("Messages:"),

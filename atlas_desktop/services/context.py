@@ -25,8 +25,7 @@ from memory.context.boundaries import (
 )
 from memory.context.engine import ContextEngine
 from memory.context.entities import TierUse
-from memory.context.epochs import Compaction
-from memory.context.prepared import ContextView
+from memory.context.epochs import Compaction, ContextView
 from memory.entities import MemoryMode, Message, Session
 from memory.errors import SessionNotFound
 from memory.jobs.queue import Job, Priority

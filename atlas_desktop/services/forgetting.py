@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.context import EpochService
 from atlas_desktop.services.summaries import SummaryService, first_words
-from memory.entities import Erased, SessionPatch, TitleSource
-from memory.forgetting import (
+from memory.entities import (
     Affected,
     ChosenBy,
+    Erased,
     NewReceipt,
+    SessionPatch,
     StoredReceipt,
     Target,
+    TitleSource,
     chosen_by,
     counts,
     places,

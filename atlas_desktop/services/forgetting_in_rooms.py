@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.services.forgetting import Receipt
+from memory.entities import Affected, Target
 from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, ProjectNotFound, SessionNotFound
-from memory.forgetting import Affected, Target
 from models.messages import Role
 
 if TYPE_CHECKING:

@@ -166,7 +166,7 @@ class LearningService:
         )
 
     async def _digest(self, job: Job) -> None:
-        from memory.learning.digests import Digester
+        from memory.learning.learner import Digester
 
         if self._settings().learn == "off":
             return

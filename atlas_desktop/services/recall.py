@@ -12,10 +12,9 @@ from memory.entities import MemoryMode, Message, Session
 from memory.jobs.queue import Job, Priority
 from memory.memories.entities import UseKind
 from memory.recall.decay import PRESETS
-from memory.recall.engine import RecallEngine
+from memory.recall.engine import RecallEngine, Span
 from memory.recall.entities import QueryVector
 from memory.recall.scoring import Weights
-from memory.recall.window import Span
 from memory.recall.words import cited, confirms
 from memory.storage.store import Store
 from memory.vectors.entities import VectorIndex

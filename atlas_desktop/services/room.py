@@ -11,30 +11,25 @@ from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.branches import BranchService
 from atlas_desktop.services.clients import ClientService
 from atlas_desktop.services.context import ContinuityService, EpochService
-from atlas_desktop.services.documents.indexing import ChunkEmbedder
 from atlas_desktop.services.documents.library import DocumentService
-from atlas_desktop.services.documents.search import DocumentSearchService
+from atlas_desktop.services.documents.search import ChunkEmbedder, DocumentSearchService
 from atlas_desktop.services.documents.summaries import DocumentSummaries
 from atlas_desktop.services.forgetting import ForgettingService
 from atlas_desktop.services.learning import LearningService
 from atlas_desktop.services.loaded_model import Model
 from atlas_desktop.services.memories import KnowledgeService, UpkeepService
-from atlas_desktop.services.notes.bin import NoteBin
-from atlas_desktop.services.notes.folders import NoteFolders
-from atlas_desktop.services.notes.mirroring import NoteMirror
-from atlas_desktop.services.notes.notebook import NoteService
+from atlas_desktop.services.notes.folders import NoteFolders, NoteMirror
+from atlas_desktop.services.notes.notebook import NoteBin, NoteService
 from atlas_desktop.services.notes.suggestions import NoteSuggestions
 from atlas_desktop.services.organising import FilingService, OrganisingService
 from atlas_desktop.services.personas import PersonaService
 from atlas_desktop.services.projects import ProjectService
-from atlas_desktop.services.provenance import ProvenanceService
+from atlas_desktop.services.provenance import ProvenanceService, RelatedService
 from atlas_desktop.services.recall import QueryEmbedder, RecallService, WorkingEmbedder
-from atlas_desktop.services.related import RelatedService
 from atlas_desktop.services.retention import RetentionService
 from atlas_desktop.services.sessions import SessionService
 from atlas_desktop.services.skills.drafting import SkillDrafter
-from atlas_desktop.services.skills.folders import SkillFolders
-from atlas_desktop.services.skills.library import SkillService
+from atlas_desktop.services.skills.library import SkillFolders, SkillService
 from atlas_desktop.services.summaries import SummaryService, Titler
 from atlas_desktop.services.tasks.research import Research
 from atlas_desktop.services.tasks.service import TaskService

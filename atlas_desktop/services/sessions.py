@@ -16,7 +16,7 @@ from memory.entities import (
 )
 from memory.errors import AmbiguousId, MessageNotFound
 from memory.storage.store import Store
-from memory.summaries.active_summaries import TieredHistory, tiers
+from memory.summaries.planning import TieredHistory, tiers
 from models.messages import Role
 
 _NUMBER = re.compile(r" \(([2-9]|[1-9][0-9]{1,2})\)$")

@@ -19,7 +19,7 @@ from memory.clock import Clock
 from memory.context.assembly import Prompt
 from memory.context.boundaries import Boundary
 from memory.context.engine import ContextEngine
-from memory.context.prepared import Prepared
+from memory.context.epochs import Prepared
 from memory.documents.entities import CitedReply
 from memory.entities import (
     MemoryMode,

@@ -5,6 +5,8 @@ models, crash recovery and shutdown are separate objects.
 """
 
 import asyncio
+import gc
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from textual import events
@@ -14,7 +16,6 @@ from textual.screen import ModalScreen
 from textual.worker import Worker
 
 from atlas_desktop.settings.file import KEYS
-from atlas_desktop.tui import preload
 from atlas_desktop.tui.actions import Action, Where, bindings
 from atlas_desktop.tui.appearance import Appearance
 from atlas_desktop.tui.base import BaseApp, Now, local_now
@@ -22,7 +23,7 @@ from atlas_desktop.tui.chat.editor import clear_leftovers
 from atlas_desktop.tui.crash_recovery import CrashRecovery
 from atlas_desktop.tui.doors import Commands, DoorKeeper
 from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
-from atlas_desktop.tui.models.switcher import ModelSwitcher
+from atlas_desktop.tui.models.jobs import ModelSwitcher
 from atlas_desktop.tui.shutdown import Relaunch, Shutdown
 from atlas_desktop.tui.sync.keeping import SyncKeeper
 from memory.kinds import RoomKind
@@ -37,6 +38,78 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.models.jobs import ModelJobs
     from atlas_desktop.tui.models.onboarding import ModelOnboarding
     from memory.vault.keys import RoomKey
+
+
+AHEAD = (
+    # The modules for deriving the key come first: the user may type fast.
+    "argon2.low_level",
+    "cryptography.hazmat.primitives.ciphers.aead",
+    "cryptography.hazmat.primitives.kdf.hkdf",
+    "memory.storage.room",
+    "atlas_desktop.tui.chat.screen",
+    "atlas_desktop.services.room",
+    "atlas_desktop.services.desk",
+    "memory.learning.learner",
+    "memory.vault.upkeep",
+    "memory.storage.snapshots",
+    "memory.storage.backup",
+    "memory.storage.files",
+    "atlas_desktop.services.backup",
+    "atlas_desktop.tui.models.onboarding",
+    "atlas_desktop.tui.chat.conversation",
+    "atlas_desktop.tui.dialogs.messages",
+    "models.host",
+    "models.tuning.results",
+    "models.library.discovery",
+    "models.library.download",
+    "atlas_desktop.services.models",
+    "watchdog.observers",
+    "psutil",
+    "numpy",
+    # Screens that are one key away from the conversation: no key waits for an import.
+    "atlas_desktop.tui.history.screen",
+    "atlas_desktop.tui.memories.screen",
+    "atlas_desktop.tui.insights.screen",
+    "atlas_desktop.tui.documents.screen",
+    "atlas_desktop.tui.notes.screen",
+    "atlas_desktop.tui.help",
+    "atlas_desktop.tui.provenance.inspector",
+    "textual.command",
+)
+"""Modules needed between the passphrase and the conversation, in the order in which they are needed, and
+those of screens that are one key away from it."""
+
+
+def load_conversation() -> None:
+    """Imports what the conversation needs."""
+    for name in AHEAD:
+        import_module(name)
+
+
+def load_highlighter() -> None:
+    """Imports the syntax highlighter and warms it up."""
+    from atlas_desktop.tui.chat.markdown import load_highlighter
+
+    load_highlighter()
+
+
+def release_the_collector() -> None:
+    """Turns the garbage collector on. Objects of the first screen are exempt: they live as long as the
+    program."""
+    gc.freeze()
+    gc.enable()
+
+
+def calm_the_collector() -> None:
+    """Keeps the cyclic garbage collector out of the way of drawing.
+
+    By default it scans all live objects repeatedly while widgets are created, a tenth of a second each time.
+    Objects that exist now are exempt. The others are scanned less often, and completely when the user is not
+    typing (`atlas_desktop.tui.textual_workarounds`).
+    """
+    gc.freeze()
+    gc.set_threshold(5_000, 5, 400)
+    gc.enable()
 
 
 _SIGNS_OF_LIFE = (events.Key, events.MouseEvent, events.Paste)
@@ -151,8 +224,8 @@ class AtlasApp(BaseApp):
 
     def _load_ahead(self) -> None:
         """Imports what the conversation needs while the user types the passphrase."""
-        self.call_after_refresh(preload.release_the_collector)
-        self.attempt(asyncio.to_thread(preload.load_conversation), group="ahead")
+        self.call_after_refresh(release_the_collector)
+        self.attempt(asyncio.to_thread(load_conversation), group="ahead")
 
     async def enter(self, key: "RoomKey | None", *, confirmed: bool = False) -> None:
         """Opens the room and shows the conversation, or the choice of a model if there is none.
@@ -218,8 +291,8 @@ class AtlasApp(BaseApp):
         await self.turn_to(chat)
         if private:
             chat.begin_private(None if private is True else private, resume)
-        preload.calm_the_collector()
-        self.attempt(asyncio.to_thread(preload.load_highlighter), group="ahead")
+        calm_the_collector()
+        self.attempt(asyncio.to_thread(load_highlighter), group="ahead")
 
     async def _begin_anew(self, resume: str | None) -> None:
         """Shows a fresh screen in place of one that failed; `resume` is the conversation that was shown."""

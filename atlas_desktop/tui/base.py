@@ -7,9 +7,10 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 from weakref import WeakKeyDictionary
 
+from textual.dom import DOMNode
 from textual.notifications import Notification, Notify
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
@@ -21,6 +22,7 @@ from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.crash_reports import explain_and_note, noted
 from atlas_desktop.tui.keymap import how_to, shown_keys
+from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.terminal import forgiving
 from atlas_desktop.tui.textual_workarounds import SparingScreen, SturdyApp
 from memory.clock import LocalZone
@@ -35,13 +37,13 @@ if TYPE_CHECKING:
     from atlas_desktop.services.finder import Found
     from atlas_desktop.services.retention import HeldBack
     from atlas_desktop.services.room import RoomServices
-    from atlas_desktop.tui.chat.conversation import Conversation
-    from atlas_desktop.tui.chat.drafts import Drafts
+    from atlas_desktop.tui.chat.conversation import Conversation, Drafts
     from atlas_desktop.tui.chat.turns import Turns
     from atlas_desktop.tui.models.onboarding import ModelOnboarding
     from atlas_desktop.tui.notes.keeping import NoteKeeping
     from memory.entities import Freshness, RoomKind
     from memory.vault.keys import RoomKey
+
 
 STALE_S = 60.0
 SHORTEST_S, LONGEST_S = 2.5, 9.0
@@ -196,7 +198,7 @@ class BaseApp(SturdyApp):
     def drafts(self) -> "Drafts":
         """Typed text that has not been sent."""
         if self._drafts is None:
-            from atlas_desktop.tui.chat.drafts import Drafts
+            from atlas_desktop.tui.chat.conversation import Drafts
 
             def is_open() -> bool:
                 return not self.leaving and self.desk.room is not None
@@ -441,3 +443,49 @@ class BaseApp(SturdyApp):
     def last_words(self, error: BaseException) -> str:
         words = explain(error)
         return f"{words.title}: {words.message}\n{words.next_step}\n{noted(error, self.desk.paths.logs)}"
+
+
+_SHOWING = ("show_history", "show_memories", "show_insights", "show_documents", "show_notes")
+
+
+class View(Covering, DOMNode):
+    """A mixin; list it before Textual's own class. `shown_by` is the action that shows the view."""
+
+    atlas: "BaseApp"
+    shown_by: ClassVar[str]
+
+    def back(self) -> None:
+        """Undoes the last step in the view, or closes it."""
+        self.dismiss(None)
+
+    def action_show_history(self) -> None:
+        self._turn_to("show_history")
+
+    def action_show_memories(self) -> None:
+        self._turn_to("show_memories")
+
+    def action_show_insights(self) -> None:
+        self._turn_to("show_insights")
+
+    def action_show_documents(self) -> None:
+        self._turn_to("show_documents")
+
+    def action_show_notes(self) -> None:
+        self._turn_to("show_notes")
+
+    def _turn_to(self, action: str) -> None:
+        if action == self.shown_by:
+            self.back()
+        elif (chat := self.atlas.chat) is not None:
+            self.dismiss(None)
+            getattr(chat, f"action_{action}")()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in _SHOWING and action != self.shown_by:
+            chat, stack = self.atlas.chat, self.atlas.screen_stack
+            me = cast("Screen[object]", self)
+            # The palette may be open over this view and asks for the actions of the screen below.
+            if chat is None or me not in stack or stack[stack.index(me) - 1] is not chat:
+                return False
+            return chat.check_action(action, parameters)
+        return super().check_action(action, parameters)

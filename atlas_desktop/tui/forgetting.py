@@ -16,7 +16,7 @@ from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.overlays import Covering
-from memory.forgetting import StoredReceipt, Target, counts
+from memory.entities import StoredReceipt, Target, counts
 
 if TYPE_CHECKING:
     from datetime import datetime

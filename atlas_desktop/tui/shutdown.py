@@ -9,8 +9,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING, NoReturn
+from enum import Enum, StrEnum, auto
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from atlas_desktop.locale import _
 from atlas_desktop.process.hardening import remove_private_temporary_folder
@@ -20,13 +20,89 @@ from atlas_desktop.tui.crash_reports import noted
 from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.terminal import give_back
 from atlas_desktop.tui.textual_workarounds import Sweeper
-from atlas_desktop.tui.watchdog import Asked, Watchdog, silence
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
     from atlas_desktop.tui.sync.keeping import SyncKeeper
+
+
+ANSWER_S = 2.0
+"""Seconds that the loop has to answer."""
+ROUND_S = 1.0
+ROUNDS = 30
+"""Times that the loop is asked: ending takes seconds, and the user may have chosen to stay."""
+STUCK_S = 5.0
+BREATH_S = 0.25
+PAUSE_S = 0.01
+
+
+class Asked(Enum):
+    """The request that the program received."""
+
+    LOCK = auto()
+    QUIT = auto()
+    TERMINATED = auto()
+    HUNG_UP = auto()
+
+
+class Watchdog:
+    """A thread that waits for the loop to respond; if it does not, the thread calls `end` with the request.
+
+    A single C call that holds the GIL, such as a regular expression search, stops other threads too, but not
+    signal handlers. So an alarm, which a running loop keeps postponing, gives the threads a turn. Only for
+    the main thread of a program on a terminal; not on Windows.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, end: Callable[[Asked], None]) -> None:
+        self._loop = loop
+        self._end = end
+        self._closed = False
+        self._before: Any = signal.signal(signal.SIGALRM, _breathe)
+        self.beat()
+
+    def beat(self) -> None:
+        """Reports that the loop is running. Call it every few seconds."""
+        signal.setitimer(signal.ITIMER_REAL, STUCK_S, BREATH_S)
+
+    def asked(self, what: Asked) -> None:
+        """Reports a request. Callable from any thread and from signal handlers."""
+        answered = threading.Event()
+
+        def answer() -> None:
+            answered.set()
+            self.beat()
+
+        def wait() -> None:
+            # The loop may also get stuck on its way to the end.
+            for _round in range(ROUNDS):
+                answered.clear()
+                try:
+                    self._loop.call_soon_threadsafe(answer)
+                except RuntimeError:
+                    return  # the loop has ended, and the program with it
+                if not answered.wait(ANSWER_S) and not self._closed:
+                    self._end(what)
+                time.sleep(ROUND_S)
+
+        threading.Thread(target=wait, name="watchdog", daemon=True).start()
+        signal.setitimer(signal.ITIMER_REAL, ANSWER_S + PAUSE_S, BREATH_S)
+
+    def close(self) -> None:
+        """Stops watching: no more alarms, and no more calls of `end`."""
+        self._closed = True
+        silence()
+        signal.signal(signal.SIGALRM, self._before)
+
+
+def silence() -> None:
+    """Stops the alarm, which would end the program that replaces this one."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _breathe(*_: object) -> None:
+    time.sleep(PAUSE_S)
 
 
 # Longer than the jumps caused by a busy computer or a clock correction.

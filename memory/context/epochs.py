@@ -3,13 +3,18 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from memory.context.assembly import Head, TokenSizes, made_for, make_head, sendable
+from memory.context.assembly import Head, Prompt, TokenSizes, made_for, make_head, sendable
 from memory.context.budget import Budget, Limits
-from memory.context.compacting import HistoryCompactor, TokenAllowance
-from memory.context.entities import Epoch, NewEpoch, WholeDocument
+from memory.context.decisions import RecallDecision
+from memory.context.documents import DocumentUse
+from memory.context.entities import Epoch, HistoryCompactor, NewEpoch, TierUse, TokenAllowance, WholeDocument
+from memory.documents.entities import StoredPassage
 from memory.entities import Message, Session
 from memory.memories.profile import Profile
+from memory.recall.entities import Hit
+from memory.skills.entities import UsedSkill
 from memory.storage.store import Store
+from models.messages import ChatMessage, ModelInfo
 
 
 def usable(epochs: Sequence[Epoch], system: str) -> list[Epoch]:
@@ -217,3 +222,42 @@ class EpochBuilder:
 def _recent(budget: Budget) -> int:
     """Returns what the verbatim messages may take when an epoch begins."""
     return budget.divide({tier: budget.most(tier) for tier in ("profile", "summary", "pinned")})["recent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A turn's prompt and what it was made from. `said` is the user's message with its preface.
+
+    `compacted` is the new epoch that had to begin at once because the old one was full. `passages` are those
+    of documents that the prompt contains, and that the reply can cite. `skills` are those that the
+    reply uses; `too_long` is the name of one that fits the message, but not into the prompt.
+    """
+
+    prompt: Prompt
+    info: ModelInfo
+    budget: Budget
+    session: Session
+    said: Message
+    epoch: Epoch | NewEpoch
+    recalled: tuple[Hit, ...]
+    considered: tuple[RecallDecision, ...] = ()
+    compacted: Compaction | None = None
+    documents: tuple[DocumentUse, ...] = ()
+    passages: tuple[StoredPassage, ...] = ()
+    skills: tuple[UsedSkill, ...] = ()
+    too_long: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextView:
+    """What a session's next prompt begins with: its tiers (all but the newest turn's) and the messages."""
+
+    session: Session
+    info: ModelInfo
+    budget: Budget
+    tiers: tuple[TierUse, ...]
+    messages: tuple[ChatMessage, ...]
+
+    @property
+    def tokens(self) -> int:
+        return sum(tier.tokens for tier in self.tiers)

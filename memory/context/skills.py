@@ -15,9 +15,8 @@ from memory.entities import Message
 from memory.recall.entities import QueryVector, QueryVectors
 from memory.recall.question import LONGEST_QUESTION
 from memory.recall.words import carries_meaning, content_words
-from memory.skills.choosing import Candidate, Fit, chosen, fits
+from memory.skills.choosing import Candidate, Fit, asks_for_work, chosen, fits
 from memory.skills.entities import Skill, SkillState, UsedSkill
-from memory.skills.requests import asks_for_work
 from memory.storage.store import Store
 from models.ports import TokenCounter
 

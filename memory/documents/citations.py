@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
-from memory.documents.sentences import sentences
-from memory.documents.statements import Statement, contradicts, has
+from memory.documents.statements import Statement, contradicts, has, sentences
 from memory.summaries.importance import is_small_talk
 
 

@@ -10,10 +10,20 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from memory.notes.names import LONGEST_NAME, Mention, NameIndex, NoteText, first_place, mentions, names_of
-from memory.notes.nearness import NoteVectors
-from memory.notes.segments import Segments, with_room
-from memory.notes.vocabulary import WORD, Vocabulary, terms_of, words_of
+from memory.notes.names import (
+    LONGEST_NAME,
+    WORD,
+    Mention,
+    NameIndex,
+    NoteText,
+    Vocabulary,
+    first_place,
+    mentions,
+    names_of,
+    terms_of,
+    words_of,
+)
+from memory.notes.nearness import NoteVectors, Segments, with_room
 from memory.recall.rows import K1, B
 from memory.search.terms import is_unspaced
 

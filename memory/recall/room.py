@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import Catalogue
 from memory.recall.entities import ITEM_KINDS, EntryChanges
+from memory.recall.feature_builder import Places, placed
 from memory.recall.item_index import ItemIndex
-from memory.recall.lexical import Places, placed
 from memory.recall.rows import Rows, in_scope
 from memory.storage.evidence import EvidenceStore
 

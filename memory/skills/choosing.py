@@ -1,7 +1,14 @@
-"""Chooses which skill fits a message, by words, meaning, and what kind of message it is; mostly none does."""
+"""Chooses which skill fits a message, by words, meaning, and what kind of message it is; mostly none does.
 
+The expressions in `requests.toml` are English, German and Spanish. In other languages no message counts as a
+request, and a skill has to be closer to it.
+"""
+
+import re
+import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from math import log
 
 _WORDS = 0.1
@@ -79,3 +86,18 @@ def chosen(best_first: Sequence[Fit], *, request: bool, limits: Thresholds | Non
     if limits is None:
         limits = BY_WORDS if best.cosine is None else WITH_VECTORS
     return best.id if best.score >= (limits.requests if request else limits.others) else None
+
+
+_LONGEST = 1000
+_DATA = tomllib.loads(files("memory.skills").joinpath("requests.toml").read_text(encoding="utf-8"))
+_WHY = re.compile(_DATA["why"], re.IGNORECASE)
+_WANTS = re.compile(
+    "|".join(one for language in ("english", "german", "spanish") for one in _DATA[language]["patterns"]),
+    re.IGNORECASE,
+)
+
+
+def asks_for_work(text: str) -> bool:
+    """Returns whether a message wants something done, or to know how to do it."""
+    line = " ".join(text[:_LONGEST].split())
+    return _WHY.match(line) is None and _WANTS.search(line) is not None

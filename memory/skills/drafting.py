@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from memory.memories.entities import Memory
+from memory.skills.choosing import asks_for_work
 from memory.skills.entities import NewSkill, SkillAuthor, SkillSource, SkillText, SourceKind
 from memory.skills.markdown import LONGEST_DESCRIPTION, name_from
-from memory.skills.requests import asks_for_work
 
 ENOUGH_TIMES = 3
 SAME_REQUEST = 0.72

@@ -43,8 +43,8 @@ from memory.errors import (
     StorageFull,
 )
 from memory.storage import connection, verification
+from memory.storage.connection import translated
 from memory.storage.copying import copy_closed_room, copy_room, log_of
-from memory.storage.faults import translated
 from memory.storage.migrations import LATEST
 from memory.vault.files import make_private_folder, sync_folder, translated_os
 from memory.vault.keys import RoomKey

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from memory.errors import NotARoom, StorageBusy, StorageFull
 from memory.storage import connection
-from memory.storage.connection import Connection
-from memory.storage.faults import translated
+from memory.storage.connection import Connection, translated
 from memory.vault.keys import RoomKey
 from models.confinement import child_environment
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from memory.errors import MemoryFault, RoomClosed, RoomDamaged, RoomMoved, StorageFull
-from memory.storage.connection import Connection
-from memory.storage.faults import translated
+from memory.storage.connection import Connection, translated
 
 T = TypeVar("T")
 REST_EVERY_S = 60.0

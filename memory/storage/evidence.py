@@ -16,7 +16,7 @@ from memory.recall.entities import (
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection, open_memory
 from memory.storage.database import Database
-from memory.storage.queries import evidence, projects, recall_items
+from memory.storage.queries import evidence, projects
 from memory.storage.words import pieces, terms
 
 
@@ -63,11 +63,11 @@ class EvidenceStore:
     async def items(self, kind: str, *, after: int = 0, limit: int = 1000) -> list[RecallItem]:
         """Returns memories in a state in which they can be found, or summaries that are not out of date, in
         storage order, from the first `seq` greater than `after`."""
-        return await self._database.read(lambda conn: recall_items.items(conn, kind, after, limit))
+        return await self._database.read(lambda conn: evidence.items(conn, kind, after, limit))
 
     async def items_of(self, ids: Collection[str]) -> list[RecallItem]:
         """Returns those of both kinds that exist and may be found."""
-        return await self._database.read(lambda conn: recall_items.items_of(conn, ids))
+        return await self._database.read(lambda conn: evidence.items_of(conn, ids))
 
     async def items_matching(self, query: str, *, kinds: Collection[str], limit: int) -> list[FoundItem]:
         """Returns memories and summaries that contain every word, "phrase" and beginning* of `query`, best
@@ -115,7 +115,7 @@ class EvidenceStore:
     ) -> list[FoundItem]:
         """Memories and summaries are few, and are indexed together for the search, so their scores are
         comparable."""
-        every = [item for kind in sorted(kinds) for item in recall_items.standing(conn, kind)]
+        every = [item for kind in sorted(kinds) for item in evidence.standing(conn, kind)]
         with self._indexed([item.text for item in every]) as index:
             rows = index.execute(
                 "SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank, rowid DESC LIMIT ?",

@@ -8,8 +8,7 @@ from traceback import clear_frames
 from typing import Any, TypeVar
 
 from memory.errors import RoomClosed
-from memory.storage.connection import Connection
-from memory.storage.faults import translated
+from memory.storage.connection import Connection, translated
 
 T = TypeVar("T")
 _STEPS = 50_000

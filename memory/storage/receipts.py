@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from memory.clock import Clock, micros, moment
-from memory.forgetting import ChosenBy, NewReceipt, StoredReceipt
+from memory.entities import ChosenBy, NewReceipt, StoredReceipt
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.values import new_id

@@ -17,8 +17,7 @@ from memory.clock import micros
 from memory.documents.entities import DocumentState
 from memory.errors import MemoryFault
 from memory.storage import connection
-from memory.storage.connection import Connection
-from memory.storage.faults import fault_of, translated
+from memory.storage.connection import Connection, fault_of, translated
 from memory.storage.room import make_room_file
 from memory.vault.keys import RoomKey
 from memory.vault.upkeep import Salvaged

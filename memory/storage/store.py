@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from memory.clock import Clock, micros
 from memory.context.entities import Summary
 from memory.entities import (
+    Affected,
     Erased,
     Freshness,
     Message,
@@ -17,9 +18,9 @@ from memory.entities import (
     SearchHit,
     Session,
     SessionPatch,
+    Target,
 )
 from memory.errors import MessageNotFound, SessionBinned
-from memory.forgetting import Affected, Target
 from memory.storage.changes import ChangeNotes
 from memory.storage.clients import ClientStore
 from memory.storage.connection import Connection

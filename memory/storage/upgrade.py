@@ -15,9 +15,8 @@ from sqlcipher3 import dbapi2 as sqlcipher
 
 from memory.errors import NotARoom, RoomDamaged, StorageFull, UpgradeFailed
 from memory.storage import connection, migrations, verification
-from memory.storage.connection import Connection
+from memory.storage.connection import Connection, translated
 from memory.storage.copying import remove_room_file
-from memory.storage.faults import translated
 from memory.storage.migrations import LATEST
 from memory.vault.files import translated_os
 from memory.vault.keys import RoomKey

@@ -6,9 +6,8 @@ from sqlcipher3 import dbapi2 as sqlcipher
 
 from memory.entities import Freshness, RoomKind, RoomReport
 from memory.errors import RoomDamaged, StorageFull
-from memory.storage.connection import Connection
+from memory.storage.connection import Connection, fault_of
 from memory.storage.database import Database
-from memory.storage.faults import fault_of
 from memory.storage.migrations import version_of
 
 

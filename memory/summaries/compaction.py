@@ -5,13 +5,11 @@ from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 
 from memory.context.budget import Limits
-from memory.context.compacting import CompactedHistory, TokenAllowance
-from memory.context.entities import NewSummary, Summary, SummaryState
+from memory.context.entities import CompactedHistory, NewSummary, Summary, SummaryState, TokenAllowance
 from memory.entities import Message, MessageStatus
 from memory.jobs.foreground_gate import Gently
 from memory.jobs.queue import Job
 from memory.storage.store import Store
-from memory.summaries.active_summaries import active_summaries
 from memory.summaries.passages import SourceMessage
 from memory.summaries.planning import (
     Fold,
@@ -19,6 +17,7 @@ from memory.summaries.planning import (
     Merge,
     PlanLimits,
     SummaryPlan,
+    active_summaries,
     foldables,
     plan,
     plan_all,
@@ -291,7 +290,7 @@ def register_summaries(
 
 
 class SummaryCompactor:
-    """A `memory.context.compacting.HistoryCompactor` that uses summaries."""
+    """A `memory.context.entities.HistoryCompactor` that uses summaries."""
 
     def __init__(self, store: Store, compactor: Compactor) -> None:
         self._store = store

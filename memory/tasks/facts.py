@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from memory.documents.sentences import sentences
+from memory.documents.statements import sentences
 from memory.summaries.evidence import fold
 from memory.tasks.briefs import Attribute, Brief
 from memory.tasks.entities import Evidence, EvidenceKind

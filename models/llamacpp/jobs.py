@@ -12,7 +12,7 @@ from typing import Any
 import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
 
 from models.errors import BadGrammar, PromptTooLong
-from models.llamacpp.native import Context, Model
+from models.llamacpp.native import Context, Model, Vocabulary
 from models.llamacpp.prompts import PromptBuilder
 from models.llamacpp.states import (
     MIN_GAIN,
@@ -23,7 +23,6 @@ from models.llamacpp.states import (
     state_size,
 )
 from models.llamacpp.templates import template_limits
-from models.llamacpp.vocabulary import Vocabulary
 from models.messages import GenerationParams, StopReason, common_tokens, hash_tokens
 from models.worker import protocol
 from models.worker.scheduler import Job

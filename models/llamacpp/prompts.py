@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from models.errors import TemplateFailed
-from models.llamacpp.native import Model
+from models.llamacpp.native import Model, Vocabulary
 from models.llamacpp.templates import CHATML, ChatTemplate
-from models.llamacpp.vocabulary import Vocabulary
 from models.messages import Role, common_tokens
 from models.worker.protocol import WireMessage
 

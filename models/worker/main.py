@@ -30,9 +30,8 @@ from models.worker import protocol
 from models.worker.scheduler import Job, Scheduler
 
 if TYPE_CHECKING:
-    from models.llamacpp.chat_runtime import ChatRuntime
+    from models.llamacpp.chat_runtime import ChatRuntime, Upload
     from models.llamacpp.jobs import Embedding
-    from models.llamacpp.state_transfer import Upload
 
 EXIT_PROTOCOL = 87
 # Bytes of address space that libraries, and the stack and heap of each thread, reserve without using the
@@ -67,7 +66,7 @@ class Worker:
 
     def _arrived(self, request: protocol.LoadState | protocol.StatePiece) -> bool:
         """Accepts a state or a piece of it; returns True when it is complete and can be restored."""
-        from models.llamacpp.state_transfer import Upload
+        from models.llamacpp.chat_runtime import Upload
 
         try:
             if isinstance(request, protocol.LoadState):
@@ -102,7 +101,7 @@ class Worker:
                     prefix = runtime.prompts.stable_prefix(request.messages)
                 yield from runtime.prefill(request, prefix, self._send, cancelled)
             case protocol.SaveState():
-                from models.llamacpp.state_transfer import send_state
+                from models.llamacpp.chat_runtime import send_state
 
                 yield from send_state(request, self._runtime, self._send, cancelled)
             case protocol.Embed():
@@ -158,18 +157,18 @@ class Worker:
         return self._chat
 
     def _loaded(self, load: protocol.Load) -> protocol.Loaded:
-        from models.llamacpp import loading
+        from models.llamacpp import chat_runtime
 
         if load.vocab_only:
-            return loading.load_vocabulary(load)
+            return chat_runtime.load_vocabulary(load)
         if load.role == "embed":
-            self._embedding, loaded = loading.load_embedding(load)
+            self._embedding, loaded = chat_runtime.load_embedding(load)
             return loaded
         # The old model is freed first: there may not be memory for both.
         if self._chat is not None:
             self._chat.close()
             self._chat = None
-        self._chat, loaded = loading.load_chat(load, self._interrupt)
+        self._chat, loaded = chat_runtime.load_chat(load, self._interrupt)
         return loaded
 
 
@@ -217,9 +216,6 @@ def settle_in(readable: Sequence[Path], *, writable: Sequence[Path] = ()) -> Non
     """
     import sysconfig
 
-    from models.llamacpp import (
-        state_transfer,  # noqa: F401 - could not be read from another folder later
-    )
     from models.llamacpp.native import has_graphics, start_backend
 
     start_backend()

@@ -7,9 +7,8 @@ import pytest
 
 from memory.attachments import NewAttachment
 from memory.context.entities import NewEpoch, TierUse, TurnRecord
-from memory.entities import MessagePatch, RoomKind
+from memory.entities import MessagePatch, RoomKind, Target
 from memory.errors import AmbiguousId, AttachmentNotFound, RoomClosed, SessionNotFound
-from memory.forgetting import Target
 from memory.storage.room import open_room
 from memory.storage.store import Store
 from memory.vault.keys import RoomKey

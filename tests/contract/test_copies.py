@@ -1,7 +1,6 @@
 """Where else the words stand that are forgotten: what is said of forks, and of what only looks alike."""
 
-from memory.entities import Copy
-from memory.forgetting import Target
+from memory.entities import Copy, Target
 from memory.storage.store import Store
 from tests.contract.talk import assistant, begin, texts, user
 

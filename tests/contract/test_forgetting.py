@@ -13,10 +13,10 @@ from memory.entities import (
     NewSession,
     Session,
     SessionPatch,
+    Target,
     TitleSource,
 )
 from memory.errors import AmbiguousId, BadQuery, MemoryNotFound, MessageNotFound, SessionNotFound
-from memory.forgetting import Target
 from memory.storage.store import Store
 from tests.contract.knowing import fact, own
 from tests.contract.talk import assistant, begin, texts, user

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from memory.entities import MemoryMode, Message, NewMessage, NewSession, Session, SessionPatch
-from memory.learning.digests import Digester
 from memory.learning.extraction import ModelReader
-from memory.learning.learner import Learner, heard_in
+from memory.learning.learner import Digester, Learner, heard_in
 from memory.learning.memory_writer import Meaning, MemoryWriter
 from memory.memories.entities import Memory, MemoryFilter, MemoryKind, MemoryOrigin, MemoryPatch, MemoryState
 from memory.memories.lifetime import Retention

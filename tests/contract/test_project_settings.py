@@ -4,9 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from memory.entities import MemoryMode, NewMessage, NewSession
+from memory.entities import MemoryMode, NewMessage, NewSession, Target
 from memory.errors import ProjectNotFound
-from memory.forgetting import Target
 from memory.memories.entities import (
     MemoryFilter,
     MemoryKind,

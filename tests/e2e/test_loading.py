@@ -11,7 +11,7 @@ import asyncio, json, os, sys
 from pathlib import Path
 from atlas_desktop.bootstrap import build_desk
 from atlas_desktop.paths import Paths
-from atlas_desktop.tui import preload
+from atlas_desktop.tui import app as preload
 from atlas_desktop.tui.app import AtlasApp
 
 async def until(app, name, selector):
@@ -47,6 +47,6 @@ def test_between_passphrase_and_conversation_nothing_large_is_imported(program: 
     # Before the first screen: nothing of the values that conversations are made of.
     assert not first & {"memory.entities", "models.messages", "numpy", "sqlcipher3", "cryptography"}
     ours = {name for name in then if name.split(".")[0] in {"atlas_desktop", "memory", "models"}}
-    assert ours == set(), "name them in atlas_desktop/tui/preload.py"
+    assert ours == set(), "name them in atlas_desktop/tui/app.py"
     whole = {name.split(".")[0] for name in then} - {name.split(".")[0] for name in known}
     assert not whole & {"numpy", "cryptography", "argon2", "sqlcipher3"}

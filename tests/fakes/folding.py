@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 
 from memory.context.budget import Limits
-from memory.context.compacting import CompactedHistory, TokenAllowance
-from memory.context.entities import NewSummary
+from memory.context.entities import CompactedHistory, NewSummary, TokenAllowance
 from memory.entities import Message
 from memory.storage.store import Store
-from memory.summaries.active_summaries import active_summaries
+from memory.summaries.planning import active_summaries
 from models.messages import Role
 
 
 class CountingFolder:
-    """`memory.context.compacting.HistoryCompactor`: one summary says how many messages came before."""
+    """`memory.context.entities.HistoryCompactor`: one summary says how many messages came before."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from memory.context.entities import NewSummary
-from memory.entities import NewMessage, NewSession, SessionPatch, TitleSource
-from memory.forgetting import Target
+from memory.entities import NewMessage, NewSession, SessionPatch, Target, TitleSource
 from memory.transfer import TravellingMessage, TravellingSession
 from memory.vectors.entities import StoredVector
 from models.messages import Role

@@ -126,7 +126,7 @@ async def test_a_pattern_that_is_hard_to_read_ends_in_time(name: str, parser: Do
 
 READ_ALL = """
 import random, resource, sys
-from atlas_desktop.parsing import child, client, formats, limits, protocol
+from atlas_desktop.parsing import child, client, formats, protocol as limits, protocol
 import msgspec
 resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000,) * 2)
 chance = random.Random(int(sys.argv[2]))

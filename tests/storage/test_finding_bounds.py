@@ -10,7 +10,7 @@ from memory.search.entities import MessageHit, Order, Query, SessionHit
 from memory.search.language import parse
 from memory.storage.room import open_off_record
 from memory.storage.search import gathering, plan
-from memory.storage.search import messages as message_search
+from memory.storage.search import gathering as message_search
 from memory.storage.search import sessions as session_search
 from memory.storage.store import Store
 from tests.contract.talk import assistant, begin, user

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory.context.entities import NewEpoch, NewSummary, TierUse, TurnRecord
-from memory.entities import MessagePatch, NewMessage, NewSession, SessionPatch, TitleSource
-from memory.forgetting import Target
+from memory.entities import MessagePatch, NewMessage, NewSession, SessionPatch, Target, TitleSource
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory, UseKind
 from memory.storage import connection
 from memory.storage.connection import Connection

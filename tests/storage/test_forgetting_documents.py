@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from memory.documents.entities import NewDocument
-from memory.entities import NewMessage, NewSession
+from memory.entities import NewMessage, NewSession, Target
 from memory.errors import MemoryNotFound
-from memory.forgetting import Target
 from memory.storage.connection import Connection
 from memory.storage.store import Store
 from models.messages import Role

@@ -1,7 +1,6 @@
 """What conversations are kept in order by is known to forgetting, to moves between rooms and to salvage."""
 
-from memory.entities import CategorySource, NewMessage, NewSession, RoomKind
-from memory.forgetting import Target
+from memory.entities import CategorySource, NewMessage, NewSession, RoomKind, Target
 from memory.insights import Timed
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, MemoryTier, NewMemory
 from memory.organising.entities import MarksPatch

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from textual.widgets import TextArea
 
-from atlas_desktop.services.notes.reading import read_note
+from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from atlas_desktop.tui.history.screen import HistoryScreen

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from atlas_desktop.services.notes.reading import read_note
+from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.tui.chat.earlier_prompts import EarlierPromptsScreen
 from atlas_desktop.tui.finder.screen import FinderScreen
 from atlas_desktop.tui.forgetting import ReceiptsScreen
 from atlas_desktop.tui.paths import PathPicker
-from memory.forgetting import ChosenBy, NewReceipt
+from memory.entities import ChosenBy, NewReceipt
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryState, NewMemory
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until, on, say, settle, shown, type_text

@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
-from atlas_desktop.services.notes.reading import read_note
+from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.finder.screen import FinderScreen

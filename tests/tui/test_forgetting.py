@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 from textual.pilot import Pilot
 
-from atlas_desktop.services.notes.reading import read_note
+from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.forgetting import ReceiptsScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
-from memory.forgetting import ChosenBy
+from memory.entities import ChosenBy
 from memory.memories.entities import FINDABLE, MemoryFilter, MemoryKind, MemoryOrigin, MemoryState, NewMemory
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from atlas_desktop.services.search import Asked, FindingService
-from atlas_desktop.tui.history.search import PAGE, HistorySearch
+from atlas_desktop.tui.history.list import PAGE, HistorySearch
 from memory.documents.entities import DocumentMatch
 from memory.entities import MemoryMode, RoomKind, Session, TitleSource
 from memory.errors import SavedSearchNotFound

@@ -6,8 +6,7 @@ from textual.pilot import Pilot
 
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, NamedTextScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.history.filters import SavedScreen
-from atlas_desktop.tui.history.projects import ProjectsScreen
+from atlas_desktop.tui.history.filters import ProjectsScreen, SavedScreen
 from atlas_desktop.tui.personas import PersonasScreen, TemplatesScreen
 from memory.organising.entities import MarksPatch
 from memory.personas import NewPersona, NewTemplate

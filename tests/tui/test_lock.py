@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from atlas_desktop.services.vault import Attempts
 from atlas_desktop.tui import shutdown
 from atlas_desktop.tui.app import CLEARED, AtlasApp
-from atlas_desktop.tui.chat import drafts
+from atlas_desktop.tui.chat import conversation
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen, Curtain
 from atlas_desktop.tui.setup.unlock import UnlockScreen
@@ -253,7 +253,7 @@ async def test_without_a_room_or_a_way_to_start_anew_there_is_no_lock(make: Make
 async def test_drafts_survive_switching_and_quitting_and_end_with_sending(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drafts, "KEEP_AFTER_S", 0.01)
+    monkeypatch.setattr(conversation, "KEEP_AFTER_S", 0.01)
     store = InMemoryStore(FakeClock(NOW))
     session = await talk(store, "First", [("one", "two")])
     place = make(store=store)
@@ -313,7 +313,7 @@ async def test_after_three_wrong_passphrases_the_next_waits(make: Make) -> None:
 async def test_what_is_to_begin_off_the_record_leaves_no_draft_behind(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drafts, "KEEP_AFTER_S", 0.01)
+    monkeypatch.setattr(conversation, "KEEP_AFTER_S", 0.01)
     store = InMemoryStore(FakeClock(NOW))
     place = make(store=store)
     async with place.app.run_test() as pilot:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from atlas_desktop.tui.notes.links import (
+from atlas_desktop.tui.notes.adding import (
     Source,
     addition,
     link_of_words,

@@ -6,7 +6,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
-from atlas_desktop.services.notes.reading import read_note
+from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.tui.notes.dialogs import AddToNoteScreen, VersionsScreen
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore

@@ -6,7 +6,7 @@ from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from atlas_desktop.services.notes.reading import read_note
+from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen

@@ -9,7 +9,7 @@ from atlas_desktop.tui.dialogs.choices import PickScreen
 from atlas_desktop.tui.dialogs.forms import TextEditScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
-from atlas_desktop.tui.history.projects import ProjectsScreen
+from atlas_desktop.tui.history.filters import ProjectsScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
 from atlas_desktop.tui.projects.screen import ProjectScreen
 from memory.entities import MemoryMode

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.history.projects import ProjectsScreen
+from atlas_desktop.tui.history.filters import ProjectsScreen
 from memory.organising.entities import ProjectPatch
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore

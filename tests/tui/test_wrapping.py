@@ -5,9 +5,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas_desktop.tui.documents import finding
-from atlas_desktop.tui.documents.finding import matches, next_match
-from atlas_desktop.tui.documents.wrapping import Rows, cells_of, wrapped
+from atlas_desktop.tui.documents import reader
+from atlas_desktop.tui.documents.reader import matches, next_match
+from atlas_desktop.tui.documents.text_view import Rows, cells_of, wrapped
 
 SIGNS = st.sampled_from("ab \n\té漢—e\u0301-")
 TEXTS = st.text(SIGNS, max_size=200)
@@ -79,16 +79,16 @@ def test_matches_contain_the_words_and_do_not_overlap(text: str, words: str, pos
 
 
 def test_words_are_found_across_line_ends_and_capitals_and_pieces() -> None:
-    text = "x" * (finding._PIECE - 3) + "Spring\n  tides and spring tides"
+    text = "x" * (reader._PIECE - 3) + "Spring\n  tides and spring tides"
     found = matches(text, "spring TIDES")
     assert [text[slice(*one)] for one in found] == ["Spring\n  tides", "spring tides"]
     assert matches(text, "  ") == []
 
 
 def test_matches_after_a_position_come_first_when_there_are_too_many() -> None:
-    text = "a " * (finding.MOST + 10)
+    text = "a " * (reader.MOST + 10)
     found = matches(text, "a", 10)
-    assert len(found) == finding.MOST
+    assert len(found) == reader.MOST
     assert found[0][0] == 10
 
 

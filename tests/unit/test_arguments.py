@@ -80,7 +80,9 @@ def _helped(parser: argparse.ArgumentParser, name: str) -> str:
 
 
 def test_everything_that_is_loaded_behind_the_unlock_screen_is_there() -> None:
-    code = "from atlas_desktop.tui import preload; preload.load_conversation(); print(len(preload.AHEAD))"
+    code = (
+        "from atlas_desktop.tui import app as preload; preload.load_conversation(); print(len(preload.AHEAD))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) > 20
 

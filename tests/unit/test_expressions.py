@@ -15,11 +15,11 @@ from atlas_desktop.exporting.markdown import contained
 from atlas_desktop.exporting.redaction import KINDS, Redaction, Redactor
 from atlas_desktop.importing import claude, markdown, openwebui
 from atlas_desktop.importing.markdown import is_transcript
-from atlas_desktop.importing.wording import fenced, quoted
+from atlas_desktop.importing.tree import fenced, quoted
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.summaries import first_words, tidy
 from memory.attachments import Attachment, by_words
-from memory.context import long_messages
+from memory.context import engine
 from memory.context.documents import whole_block
 from memory.context.recalling import asks
 from memory.learning.entities import Heard
@@ -46,7 +46,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.settings.file": {
         "_DEEP_KEY": ("a", "a.", "[", " ", "\n", "a\n"),
     },
-    "atlas_desktop.tui.chat.citation_marks": {
+    "atlas_desktop.tui.chat.markdown": {
         "_MARKERS": ("[1", "[1, ", "[1,1", "[1]", "1"),
         "_NUMBERS": ("1", "1 ", "a"),
     },
@@ -60,7 +60,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.context.documents": {
         "_FENCES": ("`", "a"),
     },
-    "memory.context.long_messages": {
+    "memory.context.engine": {
         "_BORDERS": ("!", "!)", " ", "\n"),
     },
     "memory.context.recalling": {
@@ -146,10 +146,8 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.organising.suggestions": {
         "_WORD": ("a_", "_"),
     },
-    "memory.notes.vocabulary": {
-        "WORD": ("a", "a_", "é "),
-    },
     "memory.notes.names": {
+        "WORD": ("a", "a_", "é "),
         "_CAMEL": ("a", "aA", "A"),
     },
     "memory.notes.markup": {
@@ -165,8 +163,6 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ID": ("note:", "note:0", "note:0000"),
         "_ATLAS": ("atlas://note/", "atlas://note/0"),
         "_SCHEME": ("a", "a+", "a:"),
-    },
-    "memory.notes.own_words": {
         "_PARAGRAPH": ("\n", "\n ", "\n1", "\n#"),
         "_MARK": (" ", "- ", "- [ ", "1", "#"),
     },
@@ -175,7 +171,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_FENCED": ("``", "~", "\n", "`"),
         "_SENTENCE_END": (". ", " ", ".", "!\n"),
     },
-    "memory.skills.requests": {
+    "memory.skills.choosing": {
         "_WHY": ("why", "por qu", "w"),
         "_WANTS": ("what a ", "i am a ", "how the a", "my ", "was a ", "wie e", "mi a ", ". then ", "i a"),
     },
@@ -205,6 +201,8 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_PATTERNS": ("before a ", "before "),
         "_ORDER": ("\n", "  "),
         "_SENTENCE": ('"a', "“", "a.", "? ", "「"),
+        "_LETTER": ("a", "1"),
+        "_SCRIPTS": ("\u4e00", "a"),
     },
     "memory.search.terms": {
         "_ISO": ("1", "-\n"),
@@ -284,7 +282,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_FENCES": (" `", " a"),
         "_SPECIAL": (">_", "<["),
     },
-    "atlas_desktop.exporting.personal_data": {
+    "atlas_desktop.exporting.redaction": {
         "_SAID": ("'m", "1-"),
         "_TITLED": ("M\n", "'M"),
         "_GREETED": ("\nv", "\n"),
@@ -312,14 +310,12 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_NANP": ("\n", "1"),
         "_LOCAL": ("\n", " \n"),
         "_ADDRESSES": ("\u2019A", "\u2019\u017d"),
+        "_UUID": ("\n", "0"),
     },
     "atlas_desktop.exporting.pdf": {
         "_FENCE": ("\n", "`"),
         "_HEADING": ("\n", " "),
         "_WORDS": ("1 ", " \n"),
-    },
-    "atlas_desktop.exporting.redaction": {
-        "_UUID": ("\n", "0"),
     },
     "atlas_desktop.services.search": {
         "_SAVED": ("\n", " "),
@@ -356,7 +352,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_DIGITS": ("\n", "1"),
         "_HALVES": ("\udfff", "\ud800"),
     },
-    "atlas_desktop.importing.wording": {
+    "atlas_desktop.importing.tree": {
         "_FENCES": ("\n", ".\n"),
         "_LANGUAGE": ("\n", "#"),
     },
@@ -376,7 +372,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.tui.chat.composer": {
         "_COMMAND": ("\n", "/-"),
     },
-    "atlas_desktop.tui.chat.markdown_rows": {
+    "atlas_desktop.tui.chat.streaming_markdown": {
         "_SPACE": ("A ", "\nA"),
     },
     "memory.documents.chunking": {
@@ -399,13 +395,26 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_NO_CLAIM": ("ich kann ", "sure "),
         "_NOT_THERE": ("passage ", "no ", "text "),
     },
-    "memory.documents.sentences": {
+    "memory.documents.statements": {
         "_END": (".", '."', ". ", "。”"),
         "_MARKERS": ("[1]", "[1,", "[1] "),
         "_NEW_LINE": (" ", "1"),
         "_ABBREVIATED": (" Dr.", "z. B"),
         "_ORDINAL": ("1.", "12"),
-        "_WORD": (" ", "a"),
+        "_WORD_IN_SENTENCE": (" ", "a"),
+        "_DATE": ("1 ", "1. ", "march ", "2024-1-", "1月", "march 1, "),
+        "_SPACED": ("1 ", "100 100 ", "1"),
+        "_NUMBER": ("a", "1", "1-", "1.a"),
+        "_DIGITS": ("1", "1 "),
+        "_DECIMAL": ("1", "1."),
+        "_HAN_PART": ("1", "1年"),
+        "_RANGE": ("1", "1-"),
+        "_WORD": ("a-", "a'", "a_"),
+        "_AFTER": ("a", " a"),
+        "_CURRENCY": ("€", "€ "),
+        "_CLAUSE": (",", ", 1", "and ", ";"),
+        "_COMMAND": ("a ", " ", "!"),
+        "_PASSIVE": ("by", "b"),
     },
     "memory.tasks.lexicon": {
         "_WORD": ("a-", "a'", "a_"),
@@ -429,21 +438,6 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_WITHOUT": ("lass a", "lass ", "leave ", "no"),
         "_TOKEN": ("1", "a-", "a"),
         "_NAME": ("a", "a'", "1a"),
-    },
-    "memory.documents.statements": {
-        "_DATE": ("1 ", "1. ", "march ", "2024-1-", "1月", "march 1, "),
-        "_SPACED": ("1 ", "100 100 ", "1"),
-        "_NUMBER": ("a", "1", "1-", "1.a"),
-        "_DIGITS": ("1", "1 "),
-        "_DECIMAL": ("1", "1."),
-        "_HAN_PART": ("1", "1年"),
-        "_RANGE": ("1", "1-"),
-        "_WORD": ("a-", "a'", "a_"),
-        "_AFTER": ("a", " a"),
-        "_CURRENCY": ("€", "€ "),
-        "_CLAUSE": (",", ", 1", "and ", ";"),
-        "_COMMAND": ("a ", " ", "!"),
-        "_PASSIVE": ("by", "b"),
     },
     "atlas_desktop.parsing.building": {
         "_BLANK_LINES": ("\n", "\n\n\na"),
@@ -484,7 +478,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_CREATED": ("{\\creatim", "{"),
         "_FACT": ("{\\title ", "{"),
     },
-    "atlas_desktop.tui.documents.wrapping": {
+    "atlas_desktop.tui.documents.text_view": {
         "_PLAIN": ("a", "\u4e00"),
     },
     "memory.documents.question": {
@@ -494,10 +488,6 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_UNITS": ("(", "(in ", "in us "),
         "_WORD": ("a", "a "),
         "_YEAR": ("fy ", "fiscal year ", "fiscal "),
-    },
-    "memory.recall.scripts": {
-        "_LETTER": ("a", "1"),
-        "_PATTERNS": ("\u4e00", "a"),
     },
 }
 """By module and name: texts that are hard for an expression, when they are repeated."""
@@ -521,10 +511,10 @@ INSIDE = {
     "atlas_desktop.parsing.epub:_xhtml": "the declared entities of a page",
     "atlas_desktop.parsing.markdown:structure": "read in the test of parsers",
     "atlas_desktop.parsing.pdf:_placed": "the title of a bookmark",
-    "atlas_desktop.services.documents.ignore_rules:_FOREIGN_BRACKETS": "a pattern, which is one line",
-    "atlas_desktop.services.documents.ignore_rules:_WILDCARD": "a pattern, which is one line",
-    "atlas_desktop.tui.documents.finding:matches": "what the user looks for, which is quoted",
-    "atlas_desktop.tui.documents.wrapping:_breaking": "a fixed expression for the width of the screen",
+    "atlas_desktop.services.documents.scanning:_FOREIGN_BRACKETS": "a pattern, which is one line",
+    "atlas_desktop.services.documents.scanning:_WILDCARD": "a pattern, which is one line",
+    "atlas_desktop.tui.documents.reader:matches": "what the user looks for, which is quoted",
+    "atlas_desktop.tui.documents.text_view:_breaking": "a fixed expression for the width of the screen",
     "memory.documents.question:subject": "a question",
     "memory.recall.question:sentences": "a question",
     "memory.memories.consolidation:content": "memories, which are short",
@@ -555,11 +545,11 @@ INSIDE = {
     "memory.recall.words:named": "question",
     "memory.recall.words:without_names": "question",
     "memory.search.terms:normal": "a condition of a query",
-    "memory.storage.search.ranking:surface": "made of a query; each word is looked at once",
-    "memory.storage.search.ranking:typed": "made of a query; each word is looked at once",
-    "atlas_desktop.exporting.personal_data:_bare": "a name",
-    "atlas_desktop.exporting.personal_data:_is_phone": "a number",
-    "atlas_desktop.exporting.personal_data:iban": "a number",
+    "memory.storage.search.plan:surface": "made of a query; each word is looked at once",
+    "memory.storage.search.plan:typed": "made of a query; each word is looked at once",
+    "atlas_desktop.exporting.redaction:_bare": "a name",
+    "atlas_desktop.exporting.redaction:_is_phone": "a number",
+    "atlas_desktop.exporting.redaction:iban": "a number",
     "atlas_desktop.exporting.redaction:pattern_of": "redaction",
     "atlas_desktop.importing.json_reading:_like": "test_bombs.py goes through it",
     "atlas_desktop.services.attachments:typed_path": "a path",
@@ -604,10 +594,10 @@ def _redacted(text: str) -> object:
 SCANS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
     "passages": (passages, ("!", "a. ", "\n", "a")),
     "parts": (
-        lambda text: [long_messages._cut(text, one) for one in long_messages._BORDERS],
+        lambda text: [engine._cut(text, one) for one in engine._BORDERS],
         ("!", "a! ", " \n", "a "),
     ),
-    "halves": (long_messages._halves, ("a\u0301", "\u0301")),
+    "halves": (engine._halves, ("a\u0301", "\u0301")),
     "read": (lambda text: read(Heard("m", "s", text, AT)), ("I like tea and ", "and ", "first 1: ", "A. ")),
     "understand": (understand, ("my ", "be ")),
     "claim": (claim, ("ich mag ", "  ")),

@@ -33,7 +33,7 @@ SAID_BY_SERVICES = [
         "settings": "descriptions file",
         "services": "doctor events lending memories personas tuning turns",
         "exporting": "formats targets",
-        "importing": "chatgpt claude detecting entities importer jan lines lmstudio markdown "
+        "importing": "chatgpt claude entities importer jan lines lmstudio markdown "
         "memories openwebui json_reading sources tree",
     }.items()
     for name in names.split()
@@ -74,7 +74,7 @@ NAMES = {
 # A value of JSON, a command to type, and names of duties in the log of jobs.
 # Patterns of file names.
 NAMES["dialogs.py"] = {"*.md, papers/**"}
-NAMES["model_texts.py"] = {"atlas models tune --undo "}
+NAMES["models.py"] = NAMES.get("models.py", set()) | {"atlas models tune --undo "}
 NAMES["jobs.py"] = {
     "digests of important sessions",
     "drafts of skills",

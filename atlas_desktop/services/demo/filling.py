@@ -23,7 +23,7 @@ from atlas_desktop.services.demo.material import (
 from atlas_desktop.services.documents.citing import cited_reply
 from atlas_desktop.services.documents.reading import Incoming, read_all
 from atlas_desktop.services.memories import KnowledgeService
-from atlas_desktop.services.notes.reading import read_note
+from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.services.projects import ProjectService
 from atlas_desktop.settings.schema import MemorySettings
 from memory.clock import Clock, LocalZone

@@ -15,13 +15,12 @@ from atlas_desktop.phrases.documents import refusal_text, scan_reason
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.context import EpochService
 from atlas_desktop.services.documents.files import facts_of, read_file
-from atlas_desktop.services.documents.following import FolderFollower
-from atlas_desktop.services.documents.indexing import ChunkEmbedder
 from atlas_desktop.services.documents.reading import Incoming, read_all
 from atlas_desktop.services.documents.reconciling import HashedFile, KnownDocument, Plan, compare, plan
 from atlas_desktop.services.documents.scanning import FolderRules, FolderScan, ScannedFile, scan
-from atlas_desktop.services.documents.search import DocumentSearchService
+from atlas_desktop.services.documents.search import ChunkEmbedder, DocumentSearchService
 from atlas_desktop.services.documents.summaries import DocumentSummaries
+from atlas_desktop.services.documents.watching import FolderFollower
 from atlas_desktop.services.documents.writing import ConversationDocuments
 from memory.documents.entities import (
     Document,

@@ -4,20 +4,124 @@ import asyncio
 import posixpath
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Protocol
 
-from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.parsing.markdown import structure
+from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.documents.search import DocumentSearchService
-from atlas_desktop.services.notes.bin import Remove
-from atlas_desktop.services.notes.reading import read_note, rewritten
 from atlas_desktop.services.notes.suggestions import NoteSuggestions
+from atlas_desktop.settings.schema import RetentionSettings
 from memory.clock import Clock
-from memory.documents.entities import DocumentKind, DocumentQuery, ErasedDocuments
+from memory.documents.chunking import chunks
+from memory.documents.entities import DocumentKind, DocumentQuery, ErasedDocuments, ParsedText
 from memory.documents.search import FoundChunks
+from memory.entities import RoomKind
 from memory.errors import NoteTitleTaken, TitleMissing
+from memory.jobs.queue import Job
+from memory.jobs.runner import Duty
 from memory.notes.entities import LinkTarget, NewNote, Note, NoteEntry, NoteVersion
-from memory.notes.markup import file_name, folded, read_markup, renamed
+from memory.notes.markup import file_name, folded, front_matter, read_markup, renamed
 from memory.storage.store import Store
+
+MEDIA_TYPE = "text/markdown"
+
+
+def read_note(
+    title: str,
+    text: str,
+    *,
+    note: str | None = None,
+    project: str | None = None,
+    folder: str | None = None,
+    external_id: str = "",
+    content: bytes | None = None,
+    edited: bool = True,
+    keep_version: bool = True,
+    created_at: datetime | None = None,
+    updated_at: datetime | None = None,
+) -> NewNote:
+    """Returns a note with its structure, links and chunks. Takes some milliseconds for a long text."""
+    text = cleaned(text)
+    headings, tables = structure(text, front_matter(text)[1])
+    parsed = ParsedText(text, headings=headings, tables=tables, title=title)
+    return NewNote(
+        title=clean_line(title),
+        parsed=parsed,
+        markup=read_markup(text),
+        chunks=tuple(chunks(parsed, MEDIA_TYPE)),
+        note=note,
+        project=project,
+        folder=folder,
+        external_id=external_id,
+        content=content,
+        edited=edited,
+        keep_version=keep_version,
+        created_at=created_at,
+        updated_at=updated_at,
+    )
+
+
+def rewritten(note: Note, text: str, *, title: str | None = None, external_id: str | None = None) -> NewNote:
+    """Returns a stored note with another text, or another title."""
+    return read_note(
+        note.title if title is None else title,
+        text,
+        note=note.id,
+        project=note.project,
+        folder=note.folder,
+        external_id=note.external_id if external_id is None else external_id,
+    )
+
+
+def cleaned(text: str) -> str:
+    r"""Returns text without control characters, whose lines end with \n."""
+    return clean(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+KIND = "empty_note_bin"
+
+
+class Remove(Protocol):
+    """Erases documents and all that was made from them, also from prompts."""
+
+    async def __call__(
+        self, document_ids: Sequence[str], /, *, for_good: bool = False
+    ) -> ErasedDocuments: ...
+
+
+class NoteBin:
+    """The bin of one room's notes. Registers its daily duty with `background`.
+
+    As for sessions, a clock that may have been set ahead erases nothing.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        background: BackgroundService,
+        erase: Remove,
+        settings: Callable[[], RetentionSettings],
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._erase = erase
+        self._settings = settings
+        if store.room is not RoomKind.OFF_RECORD:
+            background.register(KIND, self._empty)
+            background.register_duty(Duty(KIND, timedelta(days=1), KIND))
+
+    async def _empty(self, _job: Job) -> None:
+        days = self._settings().bin_days
+        if not days:
+            return
+        seen = await self._store.retention.look_at_clock(self._clock.now())
+        due = await self._store.notes.binned_before(seen.passed - timedelta(days=days))
+        if due:
+            await self._erase(due, for_good=True)
+
 
 _SAME_WRITING = timedelta(minutes=5)
 """Changes within this time count as one: only the text before the first can be returned to."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from memory.documents.citations import Passage, SourceKind, cite
-from memory.documents.sentences import sentences
+from memory.documents.statements import sentences
 from memory.summaries.evidence import Evidence as Source
 from memory.tasks.contexts import Count, estimated
 from memory.tasks.facts import Sentence

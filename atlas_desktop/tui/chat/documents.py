@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import _, ngettext
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.tui.documents.texts import title_text
-from atlas_desktop.tui.documents.wanted import AskAbout, AttachHere, UseHere
+from atlas_desktop.tui.documents.texts import AskAbout, AttachHere, UseHere, title_text
 from memory.entities import RoomKind
 
 if TYPE_CHECKING:

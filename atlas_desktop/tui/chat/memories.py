@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.chat.sessions import SessionsController
-    from memory.forgetting import Target
+    from memory.entities import Target
 
 
 class MemoriesController:
@@ -107,7 +107,7 @@ class MemoriesController:
 
     async def _meant(self, room: "RoomServices", word: str) -> "Target | None":
         from atlas_desktop.services.forgetting_in_rooms import newest_words, target_of
-        from memory.forgetting import Target
+        from memory.entities import Target
 
         if word not in {"last", "this"}:
             return await target_of(self._app.desk.rooms.forgetting, word)

@@ -17,9 +17,8 @@ from atlas_desktop.errors import Explained
 from atlas_desktop.locale import N_, _, formats, number
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long
-from atlas_desktop.tui.chat.citation_marks import citation_at
 from atlas_desktop.tui.chat.citations import CitationLinks, has_sources, support_text
-from atlas_desktop.tui.chat.markdown import UNSCROLLED, SafeMarkdown
+from atlas_desktop.tui.chat.markdown import UNSCROLLED, SafeMarkdown, citation_at
 from atlas_desktop.tui.chat.streaming_markdown import Growing
 from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.textual_workarounds import forget_painted

@@ -5,8 +5,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import _, ngettext
-from atlas_desktop.tui.chat.code_blocks import CopyCode
 from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.chat.markdown import CopyCode
 from atlas_desktop.tui.chat.message import SHOWN, MessageBlock
 from atlas_desktop.tui.clipboard import copy_out
 from atlas_desktop.tui.keymap import how_to
@@ -17,8 +17,8 @@ from models.messages import Role, StopReason
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.chat.citations import CitationReader
-    from atlas_desktop.tui.chat.code_blocks import Code
     from atlas_desktop.tui.chat.composer import ComposerController
+    from atlas_desktop.tui.chat.markdown import Code
     from atlas_desktop.tui.chat.memories import MemoriesController
     from atlas_desktop.tui.chat.navigation import NavigationController
     from atlas_desktop.tui.chat.sessions import SessionsController
@@ -182,7 +182,7 @@ class MessagesController:
         self._app.attempt(self._copy(event.code, _("Code copied to clipboard.")), group=GROUP, exclusive=True)
 
     async def _copy_code(self, message: Message) -> None:
-        from atlas_desktop.tui.chat.code_blocks import code_blocks
+        from atlas_desktop.tui.chat.markdown import code_blocks
         from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
 
         found = code_blocks(message.content)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.tui.documents.wanted import AskAbout
+from atlas_desktop.tui.documents.texts import AskAbout
 from atlas_desktop.tui.notes.visit import Visit
 from atlas_desktop.tui.provenance.sources import Chosen
 from memory.documents.entities import DocumentKind, DocumentMatch

@@ -46,7 +46,7 @@ class ProjectsController:
 
     async def _choose(self, words: str) -> None:
         from atlas_desktop.services.projects import LONGEST, tidy_name
-        from atlas_desktop.tui.history.projects import ProjectsScreen, project_words
+        from atlas_desktop.tui.history.filters import ProjectsScreen, project_words
 
         room = self._view.room
         if words:
@@ -168,7 +168,7 @@ class ProjectsController:
             self._app.attempt(self._navigation.show_memory(opened.id), group="open", exclusive=True)
 
     async def _begin(self, project: str) -> None:
-        from atlas_desktop.tui.history.projects import project_words
+        from atlas_desktop.tui.history.filters import project_words
         from memory.entities import RoomKind
 
         kind = self._view.room_kind

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.locale import _, ngettext
 from atlas_desktop.phrases import rooms as phrases
 from atlas_desktop.tui.actions import BY_ID, Action
-from atlas_desktop.tui.chat.change_gate import Act, ChangeGate
+from atlas_desktop.tui.chat.composer import Act, ChangeGate
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView, ShowConversation
 from atlas_desktop.tui.chat.sessions import SessionsController

@@ -22,15 +22,14 @@ from atlas_desktop.tui.chat.availability import (
     refused_key,
 )
 from atlas_desktop.tui.chat.citations import CitationLinks, CitationReader
-from atlas_desktop.tui.chat.code_blocks import CopyCode
 from atlas_desktop.tui.chat.completion import CompletionController, CompletionMenu
 from atlas_desktop.tui.chat.composer import ComposerController
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.details import ContextController, DetailsController, DetailsPane
 from atlas_desktop.tui.chat.documents import DocumentsController
-from atlas_desktop.tui.chat.empty_page import EmptyPage
 from atlas_desktop.tui.chat.finding import FindBar, FindingController
+from atlas_desktop.tui.chat.markdown import CopyCode
 from atlas_desktop.tui.chat.memories import MemoriesController
 from atlas_desktop.tui.chat.message import ErrorNote
 from atlas_desktop.tui.chat.messages import MessagesController, MountedMessages
@@ -41,7 +40,7 @@ from atlas_desktop.tui.chat.projects import ProjectsController
 from atlas_desktop.tui.chat.prompt import Prompt
 from atlas_desktop.tui.chat.reply import ReplyController
 from atlas_desktop.tui.chat.rooms import RoomsController
-from atlas_desktop.tui.chat.sessions import SessionsController
+from atlas_desktop.tui.chat.sessions import EmptyPage, SessionsController
 from atlas_desktop.tui.chat.sidebar import Sidebar
 from atlas_desktop.tui.chat.status import HeadLine, StatusController, StatusLine
 from atlas_desktop.tui.chat.tasks import TasksController

@@ -2,16 +2,24 @@
 
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.chat.composer import ComposerController
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView, ShowConversation
-from atlas_desktop.tui.chat.empty_page import EmptyPage
 from atlas_desktop.tui.chat.sidebar import PAGE, Sidebar
 from atlas_desktop.tui.chat.virtual_transcript import PAGE as PAGE_OF_MESSAGES
 from atlas_desktop.tui.keymap import how_to
@@ -22,6 +30,58 @@ from memory.search.entities import All, Is, Mark, Not, Page, Query, SessionHit
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
+
+
+EXAMPLES = (
+    _("Help me plan a weekend of hiking with a friend"),
+    _("Explain how tides work, in five sentences"),
+    _("Draft a polite note to my landlord about the heating"),
+)
+
+
+class EmptyPage(Vertical):
+    """A greeting and three examples; choosing one puts it into the prompt.
+
+    Users without any messages are also offered sample conversations.
+    """
+
+    @dataclass
+    class Chosen(Message):
+        text: str
+
+    class Demo(Message):
+        """The user asked for the sample conversations."""
+
+    def compose(self) -> ComposeResult:
+        options = [Option(Content.assemble(("› ", "$primary"), text)) for text in EXAMPLES]
+        with Vertical(id="column"):
+            yield Static(_("What is on your mind?"), id="greeting", markup=False)
+            yield Static(
+                _("Everything you write stays on this computer, encrypted. Nothing is sent anywhere."),
+                id="promise",
+                markup=False,
+            )
+            yield OptionList(*options, id="examples", markup=False)
+            yield Static("", id="samples", markup=False)
+
+    def offer_samples(self, key: str) -> None:
+        """Shows which key opens the sample conversations; hides the line if there is none."""
+        line = self.query_one("#samples", Static)
+        line.display = bool(key)
+        line.update(
+            Content.assemble((key, "bold $primary"), f" {_('shows sample conversations to explore')}")
+            if key
+            else ""
+        )
+
+    def on_click(self, event: events.Click) -> None:
+        if event.widget is self.query_one("#samples"):
+            self.post_message(self.Demo())
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Chosen(EXAMPLES[event.option_index]))
+
 
 GROUP = "tools"
 STARRED = Query(All((Is(Mark.STARRED), Not(Is(Mark.ARCHIVED)))))

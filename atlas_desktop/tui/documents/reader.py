@@ -1,7 +1,9 @@
 """The reader: the text of one document, with search, quotations and an outline."""
 
 import asyncio
-from bisect import bisect_right
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,21 +16,61 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.clipboard import copy_out
 from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
-from atlas_desktop.tui.documents.finding import MOST, matches, next_match
 from atlas_desktop.tui.documents.text_view import DocumentText, Page
-from atlas_desktop.tui.documents.texts import place_text, quoted, title_text
-from atlas_desktop.tui.documents.wanted import AskAbout
+from atlas_desktop.tui.documents.texts import AskAbout, place_text, quoted, title_text
 from atlas_desktop.tui.notes.adding import add_to_note, of_document
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from memory.errors import MemoryFault, RoomClosed
+from memory.jobs.foreground_gate import Gently
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
     from memory.documents.entities import Document
+
+
+MOST = 20_000
+"""Matches that are counted and marked."""
+_PIECE = 32_768
+"""Characters that are searched at a time: a search holds the interpreter, and keys wait for it."""
+_OVERLAP = 1_000
+
+
+def matches(text: str, words: str, position: int = 0) -> list[tuple[int, int]]:
+    """Returns the ranges of the words in the text, in order: at most `MOST`, those after a position first.
+
+    Capital letters and the kind of space do not matter.
+    """
+    parts = words.split()
+    if not parts:
+        return []
+    pattern = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE)
+    after = _matches(pattern, text, position, len(text), MOST)
+    return _matches(pattern, text, 0, position, MOST - len(after)) + after
+
+
+def _matches(pattern: "re.Pattern[str]", text: str, begin: int, end: int, most: int) -> list[tuple[int, int]]:
+    """Returns the first matches that begin in a range."""
+    found: list[tuple[int, int]] = []
+    after = begin
+    for at in Gently(range(begin, end, _PIECE)):
+        stop = min(at + _PIECE, end)
+        for match in pattern.finditer(text, max(at, after), stop + _OVERLAP):
+            if match.start() >= stop or len(found) == most:
+                break
+            found.append(match.span())
+            after = match.end()
+    return found
+
+
+def next_match(found: Sequence[tuple[int, int]], position: int, step: int) -> int:
+    """Returns the index of the first match after (`step` 1) or the last one before (-1) a position; wraps."""
+    at = bisect_left(found, (position, position)) if step < 0 else bisect_left(found, (position + 1, 0))
+    return (at if step > 0 else at - 1) % len(found)
+
 
 _ABOVE = 4
 """Rows shown above a passage."""

@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import _, ngettext
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.base import View
 from atlas_desktop.tui.documents.actions import DocumentActions
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.documents.rows import (
@@ -28,13 +29,11 @@ from atlas_desktop.tui.documents.rows import (
     row_text,
     rows_of,
 )
-from atlas_desktop.tui.documents.texts import place_text, title_text
-from atlas_desktop.tui.documents.wanted import AskAbout, AttachHere, UseHere
+from atlas_desktop.tui.documents.texts import AskAbout, AttachHere, UseHere, place_text, title_text
 from atlas_desktop.tui.notes.adding import add_to_note, of_document
 from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.sources import Chosen
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from memory.attachments import NewAttachment

@@ -1,15 +1,19 @@
 """How documents and places in them are put into words."""
 
 import os
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import N_, _, number
 from atlas_desktop.services.cleaning import clean_line
-from memory.documents.entities import DocumentState, OnMissing
+from memory.attachments import NewAttachment
+from memory.documents.entities import Document, DocumentState, OnMissing
+from memory.entities import RoomKind
 
 if TYPE_CHECKING:
-    from memory.documents.entities import Document, StoredCitation
+    from memory.documents.entities import StoredCitation
+
 
 _STATES = {
     DocumentState.QUEUED: ("…", N_("waiting"), "$quiet"),
@@ -70,3 +74,25 @@ def short_path(path: str) -> str:
 def quoted(text: str, citation: str) -> str:
     """Returns a quotation with its source, as it is copied and asked about."""
     return f"“{text.strip()}”\n— {citation}"
+
+
+@dataclass(frozen=True, slots=True)
+class AskAbout:
+    """Begin a conversation about these documents of a room, with a quotation of one of them in the prompt."""
+
+    documents: tuple[Document, ...]
+    room: RoomKind
+    quote: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UseHere:
+    """Use documents and attached texts in the conversation that is shown."""
+
+    documents: tuple[Document, ...] = ()
+    attachments: tuple[NewAttachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AttachHere:
+    """Ask for a file to attach to the conversation that is shown."""

@@ -13,8 +13,9 @@ from textual.worker import WorkerCancelled, WorkerFailed
 from atlas_desktop.locale import N_, _, ngettext, number
 from atlas_desktop.services.search import FindingService
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.base import View
 from atlas_desktop.tui.documents.reader import ReaderScreen
-from atlas_desktop.tui.documents.wanted import AskAbout
+from atlas_desktop.tui.documents.texts import AskAbout
 from atlas_desktop.tui.history.actions import HistoryActions
 from atlas_desktop.tui.history.filters import (
     BIN,
@@ -26,14 +27,12 @@ from atlas_desktop.tui.history.filters import (
     holds,
     toggled,
 )
-from atlas_desktop.tui.history.list import HistoryList
+from atlas_desktop.tui.history.list import HistoryList, HistorySearch
 from atlas_desktop.tui.history.rows import around, document_preview, preview
-from atlas_desktop.tui.history.search import HistorySearch
 from atlas_desktop.tui.keymap import shown_keys
 from atlas_desktop.tui.notes.visit import Visit
 from atlas_desktop.tui.provenance.sources import Chosen
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.change_bar import ChangeBar, Undo
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine

@@ -11,7 +11,7 @@ from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.forgetting import forget_words, show_receipts
 from atlas_desktop.tui.memories.entries import FADING, INBOX, SKILLS, Entry
 from atlas_desktop.tui.memories.skills import SkillView
-from memory.forgetting import Target
+from memory.entities import Target
 from memory.memories.entities import Memory, MemoryPatch, MemoryState
 
 if TYPE_CHECKING:

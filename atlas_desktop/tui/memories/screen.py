@@ -12,6 +12,7 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import _, ngettext
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.base import View
 from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.memories.actions import MemoryActions, allowed
 from atlas_desktop.tui.memories.entries import (
@@ -33,7 +34,6 @@ from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.screen import WhyScreen
 from atlas_desktop.tui.provenance.sources import Chosen, reasons_of
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from memory.errors import RoomClosed

@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from atlas_desktop.locale import N_, _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.chat.prompt import PASTED_AT_A_TIME
-from atlas_desktop.tui.notes.links import opened_link, written
+from atlas_desktop.tui.notes.adding import opened_link, written
 from memory.notes.entities import LinkKind, LinkTarget
 
 KINDS = {

@@ -14,9 +14,8 @@ from textual.strip import Strip
 from textual.style import Style
 
 from atlas_desktop.tui.chat.markdown import parser
-from atlas_desktop.tui.chat.markdown_rows import Row, rows_of
-from atlas_desktop.tui.chat.streaming_markdown import Growing
-from atlas_desktop.tui.notes.links import has_links, link_spans, marked
+from atlas_desktop.tui.chat.streaming_markdown import Growing, Row, rows_of
+from atlas_desktop.tui.notes.adding import has_links, link_spans, marked
 from memory.notes.entities import NoteLink
 from memory.notes.markup import front_matter
 

@@ -18,19 +18,12 @@ from textual.widgets.option_list import Option
 from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.base import View
 from atlas_desktop.tui.documents.reader import ReaderScreen
-from atlas_desktop.tui.documents.wanted import AskAbout
-from atlas_desktop.tui.notes.actions import NoteActions
-from atlas_desktop.tui.notes.connections import (
-    Connection,
-    ConnectionList,
-    connections_of,
-    option,
-    proposals_of,
-)
-from atlas_desktop.tui.notes.editor import LinkMenu, NoteEditor
-from atlas_desktop.tui.notes.entries import (
+from atlas_desktop.tui.documents.texts import AskAbout
+from atlas_desktop.tui.notes.actions import (
     Hits,
+    NoteActions,
     Row,
     Shelf,
     read_shelves,
@@ -40,14 +33,21 @@ from atlas_desktop.tui.notes.entries import (
     rows_of,
     text_words,
 )
-from atlas_desktop.tui.notes.links import link_of_words
+from atlas_desktop.tui.notes.adding import link_of_words
+from atlas_desktop.tui.notes.connections import (
+    Connection,
+    ConnectionList,
+    connections_of,
+    option,
+    proposals_of,
+)
+from atlas_desktop.tui.notes.editor import LinkMenu, NoteEditor
 from atlas_desktop.tui.notes.preview import NotePreview
 from atlas_desktop.tui.notes.visit import Visit
 from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.screen import WhyScreen
 from atlas_desktop.tui.provenance.sources import Chosen, reasons_of
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.change_bar import TakeBack, Undo
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine

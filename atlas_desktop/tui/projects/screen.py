@@ -14,12 +14,13 @@ from atlas_desktop.locale import _
 from atlas_desktop.phrases.projects import contents_line
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.base import View
 from atlas_desktop.tui.overlays import fit
-from atlas_desktop.tui.projects.changes import ProjectChanges
 from atlas_desktop.tui.projects.rows import (
     MEMORIES,
     SETTINGS,
     TABS,
+    ProjectChanges,
     Row,
     Setting,
     details_text,
@@ -29,7 +30,6 @@ from atlas_desktop.tui.projects.rows import (
     settings_of,
 )
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from memory.errors import ProjectNotFound, RoomClosed
 

@@ -28,7 +28,7 @@ from models.messages import Role
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
     from memory.context.entities import Summary
-    from memory.context.prepared import ContextView
+    from memory.context.epochs import ContextView
     from memory.entities import Message
 
 

@@ -15,7 +15,7 @@ from atlas_desktop.phrases.models import fit_text, stage_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.models.onboarding import FIT_STYLES, ModelOnboarding, Offer
-from atlas_desktop.tui.setup.page import Page
+from atlas_desktop.tui.setup.recovery import Page
 from models.errors import DownloadCancelled, ModelsError
 from models.library.files import Progress
 

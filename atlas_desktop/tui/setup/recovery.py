@@ -6,19 +6,52 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
+from textual.screen import Screen
 from textual.widgets import Button, Input, Static
 
+from atlas_desktop.errors import Explained
 from atlas_desktop.locale import _
-from atlas_desktop.tui.setup.page import Page
+from atlas_desktop.services.cleaning import clean
 from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.tui.widgets.keyline import KeyLine
 from memory.errors import StorageFull
 from memory.vault.recovery import letters_of
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
     from memory.vault.keys import RoomKey
+
+
+class Page(Screen[None]):
+    """A sheet of text and fields in the middle of the screen."""
+
+    def __init__(self, app: "BaseApp") -> None:
+        super().__init__(classes="page")
+        self.atlas = app
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(classes="sheet", can_focus=False):
+            yield from self.sheet()
+        yield KeyLine()
+
+    def sheet(self) -> ComposeResult:
+        """The widgets of the sheet."""
+        yield from ()
+
+    def problem(self, title: str, *details: str) -> None:
+        """Shows what is wrong, in a line of the sheet; an empty title removes the line."""
+        line = self.query_one(".problem", Static)
+        rest = "".join(f"\n{clean(detail)}" for detail in details if detail)
+        line.update(Content.assemble((clean(title), "bold $error"), (rest, "$foreground")))
+        line.set_class(bool(title), "-shown")
+        if title:
+            line.scroll_visible(animate=False)
+
+    def explain(self, explained: Explained) -> None:
+        self.problem(explained.title, explained.message, explained.next_step)
+
 
 ASKED = 2
 RENEWED = _("You never confirmed the first recovery key. This is a new one; the first no longer works.")

@@ -11,7 +11,7 @@ from textual.widgets import Button, Checkbox, Input, Static
 from atlas_desktop.error_table import explain
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.tui.setup.page import Page
+from atlas_desktop.tui.setup.recovery import Page
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from memory.errors import KeyringUnavailable, MemoryFault
 

@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 from atlas_desktop.locale import _, ngettext
 from atlas_desktop.phrases.tasks import team_text
 from atlas_desktop.tui.actions import Where, bindings
+from atlas_desktop.tui.base import View
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
@@ -28,7 +29,6 @@ from atlas_desktop.tui.tasks.rows import (
     teams_of,
 )
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.views import View
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from memory.errors import RoomClosed, TaskNotFound
 from memory.tasks.entities import ENDED, NewTask, Task, TaskEvent, TaskState, Team
@@ -36,7 +36,7 @@ from memory.tasks.entities import ENDED, NewTask, Task, TaskEvent, TaskState, Te
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
-    from atlas_desktop.tui.documents.wanted import AskAbout
+    from atlas_desktop.tui.documents.texts import AskAbout
     from memory.tasks.entities import Evidence, Step
 
 _UNDER_WAY = frozenset({TaskState.PLANNED, TaskState.RUNNING})

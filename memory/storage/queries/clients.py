@@ -9,8 +9,8 @@ from memory.clock import micros, moment
 from memory.errors import ClientNotFound, NameTaken
 from memory.named import found_among
 from memory.storage.connection import Connection
-from memory.storage.queries.project_names import project_id as known_project
-from memory.storage.queries.project_names import project_named
+from memory.storage.queries.projects import project_id as known_project
+from memory.storage.queries.projects import project_named
 from memory.storage.values import new_id, storable
 
 _MINUTE = 60_000_000

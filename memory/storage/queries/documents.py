@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from memory.clock import micros, moment
-from memory.documents.diffing import matched
+from memory.documents.chunking import matched
 from memory.documents.entities import (
     Chunk,
     CitedReply,
@@ -32,15 +32,7 @@ from memory.documents.entities import (
 )
 from memory.errors import AmbiguousId, DocumentNotFound, FolderNotFound
 from memory.storage.connection import Connection
-from memory.storage.queries import (
-    epochs,
-    erasure,
-    erasure_check,
-    full_text,
-    project_names,
-    projects,
-    tasks,
-)
+from memory.storage.queries import epochs, erasure, erasure_check, full_text, projects, tasks
 from memory.storage.values import id_range, new_id, one_line, storable
 
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -96,7 +88,7 @@ def watch(
     now: datetime,
 ) -> WatchedFolder:
     """Adds a watched folder; one of the same location gets these rules instead of its own."""
-    project_id = None if project is None else project_names.project_named(conn, project, now)
+    project_id = None if project is None else projects.project_named(conn, project, now)
     conn.execute(
         """
         INSERT INTO document_folders (id, path, location, project_id, include, exclude, on_missing, added_at)
@@ -331,7 +323,7 @@ def put(conn: Connection, new: NewDocument, now: datetime) -> str:
     title = one_line(new.title)
     row = {
         "folder_id": new.folder,
-        "project_id": None if new.project is None else project_names.project_named(conn, new.project, now),
+        "project_id": None if new.project is None else projects.project_named(conn, new.project, now),
         "path": storable(new.path),
         "location": storable(facts.path) or None,
         "title": title,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 
 from memory.clock import micros
-from memory.entities import Erased
+from memory.entities import Affected, Erased, Excerpt, Target
 from memory.errors import (
     AmbiguousId,
     DocumentNotFound,
@@ -15,7 +15,6 @@ from memory.errors import (
     SessionNotFound,
     TaskNotFound,
 )
-from memory.forgetting import Affected, Excerpt, Target
 from memory.memories.wording import names, particulars, rests_on
 from memory.storage.connection import Connection
 from memory.storage.queries import (

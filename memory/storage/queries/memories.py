@@ -28,8 +28,8 @@ from memory.memories.entities import (
 )
 from memory.storage.connection import Connection, fold
 from memory.storage.queries import sessions
-from memory.storage.queries.project_names import project_id as known_project
-from memory.storage.queries.project_names import project_named
+from memory.storage.queries.projects import project_id as known_project
+from memory.storage.queries.projects import project_named
 from memory.storage.values import id_range, new_id, storable
 from memory.storage.words import Term, beginnings, is_unspaced
 

@@ -19,7 +19,8 @@ from memory.kinds import MovedKind
 from memory.room_moves import KEY_BYTES, Move
 from memory.storage import sync_capture
 from memory.storage.connection import Connection
-from memory.storage.queries import documents, erasure, project_names
+from memory.storage.queries import documents, erasure
+from memory.storage.queries import projects as project_names
 from memory.storage.queries.epochs import pack_parts, unpack_parts
 from memory.storage.queries.forgetting import combined
 from memory.storage.queries.table_ownership import ForeignKey, Lineage, Table, tables

@@ -22,8 +22,8 @@ from memory.organising.entities import (
     TagSuggestion,
 )
 from memory.storage.connection import Connection, fold
-from memory.storage.queries import last_change, merging, project_names, projects, sessions
-from memory.storage.queries.project_names import project_named
+from memory.storage.queries import last_change, merging, projects, sessions
+from memory.storage.queries.projects import project_named
 from memory.storage.queries.sessions import set_columns
 from memory.storage.values import one_line, storable
 
@@ -172,7 +172,7 @@ def _move(conn: Connection, session_id: str, project: str | None, now: datetime)
     """Returns the id of the session's new project; memories based on the session alone move there."""
     target = None
     if project is not None:
-        found = project_names.project_id(conn, project)
+        found = projects.project_id(conn, project)
         target = found if found is not None else project_named(conn, project, now)
     projects.follow(conn, session_id, target, now)
     return target

@@ -1,5 +1,4 @@
 """Projects as rows, and what moves with a session that changes its project."""
-# ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
 from datetime import datetime
@@ -9,17 +8,36 @@ from memory.clock import micros, moment
 from memory.entities import MemoryMode, RoomKind
 from memory.errors import AmbiguousId, ProjectExists, ProjectNotFound
 from memory.memories.entities import Unset
-from memory.organising.entities import (
-    Project,
-    ProjectContents,
-    ProjectDeleted,
-    ProjectPatch,
-    ProjectSettings,
-)
+from memory.organising.entities import Project, ProjectContents, ProjectDeleted, ProjectPatch, ProjectSettings
 from memory.storage.connection import Connection, fold
 from memory.storage.queries import last_change
-from memory.storage.queries.project_names import project_id
 from memory.storage.values import id_range, new_id, one_line, storable
+
+# ruff: noqa: S608  # the names put into SQL are all written in this module
+
+
+def project_id(conn: Connection, name: str) -> str | None:
+    """Returns the id of the project of that name, ignoring case; None if there is none."""
+    wanted = one_line(name)
+    row = conn.execute("SELECT id FROM projects WHERE name = ?", (wanted,)).fetchone()
+    if row is None:
+        row = conn.execute(
+            "SELECT id FROM projects WHERE fold(name) = ? ORDER BY id LIMIT 1", (fold(wanted),)
+        ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def project_named(conn: Connection, name: str, now: datetime) -> str:
+    """Returns the id of the project of that name; creates it if there is none."""
+    name = one_line(name)
+    row = conn.execute("SELECT id FROM projects WHERE name = ?", (name,)).fetchone()
+    if row is not None:
+        return str(row[0])
+    project_id = new_id()
+    conn.execute(
+        "INSERT INTO projects (id, name, created_at) VALUES (?, ?, ?)", (project_id, name, micros(now))
+    )
+    return project_id
 
 
 def resolve(conn: Connection, ref: str) -> str:

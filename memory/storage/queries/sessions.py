@@ -17,8 +17,8 @@ from memory.entities import (
 )
 from memory.errors import AmbiguousId, SessionNotFound
 from memory.storage.connection import Connection, fold, in_folded
-from memory.storage.queries.project_names import project_id as known_project
-from memory.storage.queries.project_names import project_named
+from memory.storage.queries.projects import project_id as known_project
+from memory.storage.queries.projects import project_named
 from memory.storage.values import id_range, new_id, one_line, storable
 from memory.storage.words import beginnings, prefix_expression
 

@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memory.clock import micros, moment
-from memory.context.compacting import require_wider, state_of_new
-from memory.context.entities import NewSummary, Summary, SummaryState
+from memory.context.entities import NewSummary, Summary, SummaryState, require_wider, state_of_new
 from memory.errors import AmbiguousId, MessageNotFound, SummaryNotFound
 from memory.storage.connection import Connection
 from memory.storage.queries.sessions import require

@@ -10,7 +10,7 @@ from memory.clock import micros, moment
 from memory.errors import AmbiguousId, ProjectNotFound, TaskNotFound
 from memory.storage.connection import Connection
 from memory.storage.queries import epochs, erasure_check, full_text
-from memory.storage.queries.project_names import project_id
+from memory.storage.queries.projects import project_id
 from memory.storage.values import id_range, new_id, storable
 from memory.tasks.entities import (
     ENDED,

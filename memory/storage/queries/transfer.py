@@ -13,15 +13,7 @@ from memory.errors import SessionNotFound
 from memory.learning.entities import found
 from memory.memories.entities import MemoryOrigin, MemorySource, NewMemory
 from memory.storage.connection import Connection
-from memory.storage.queries import (
-    attachments,
-    documents,
-    full_text,
-    memories,
-    merging,
-    project_names,
-    sessions,
-)
+from memory.storage.queries import attachments, documents, full_text, memories, merging, projects, sessions
 from memory.storage.values import new_id, one_line, storable
 from memory.summaries.evidence import fold
 from memory.transfer import (
@@ -383,7 +375,7 @@ def _insert_session(conn: Connection, session: TravellingSession) -> str:
     own, external = _identity(conn, "sessions", session.id)
     project = None
     if session.project is not None:
-        project = project_names.project_id(conn, session.project) or project_names.project_named(
+        project = projects.project_id(conn, session.project) or projects.project_named(
             conn, session.project, session.created_at
         )
     conn.execute(

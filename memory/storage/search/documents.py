@@ -30,10 +30,9 @@ from memory.search.snippets import merged, snippet
 from memory.search.terms import LETTERS_A_PIECE, is_unspaced
 from memory.storage.connection import Connection
 from memory.storage.queries import documents
+from memory.storage.search.gathering import rarities
 from memory.storage.search.match_locator import Lens, occurrences
-from memory.storage.search.messages import rarities
-from memory.storage.search.plan import surface_of
-from memory.storage.search.ranking import Sought, scores
+from memory.storage.search.plan import Sought, scores, surface_of
 from memory.storage.search.sql import FALSE, TRUE, Sql, expression, is_named, joined, only_words, when
 from memory.storage.values import storable
 

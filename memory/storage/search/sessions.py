@@ -24,7 +24,7 @@ from memory.search.language import wanted_words
 from memory.search.snippets import merged
 from memory.storage.connection import Connection
 from memory.storage.queries import sessions
-from memory.storage.search import messages
+from memory.storage.search import gathering
 from memory.storage.search.gathering import Gathered, Gatherer, Row
 from memory.storage.search.match_locator import Lens, occurrences
 from memory.storage.search.plan import conjunction, is_frequent, parts_of, session_conjunction
@@ -302,7 +302,7 @@ class Candidates:
         """Scores the known messages of all these sessions against each other."""
         rows = [row for one in found for row in one.rows if row.seq not in self._scores]
         if rows:
-            values = messages.score(self._conn, self._lens, self._parts, rows)
+            values = gathering.score(self._conn, self._lens, self._parts, rows)
             self._scores.update(zip((row.seq for row in rows), values, strict=True))
 
 
@@ -374,9 +374,9 @@ class SessionSearch:
         if snippets:
             candidates.score(found)
         best = [candidates.best_row(one) if snippets else None for one in found]
-        said = messages.messages_at(self._conn, [row.seq for _, row in filter(None, best)])
+        said = gathering.messages_at(self._conn, [row.seq for _, row in filter(None, best)])
         texts = [said[row.seq].content for _, row in filter(None, best)]
-        pieces = iter(messages.snippets_of(self._lens, self._query, texts))
+        pieces = iter(gathering.snippets_of(self._lens, self._query, texts))
         hits = []
         for one, chosen in zip(found, best, strict=True):
             session = sessions.get(self._conn, one.id, self._room)

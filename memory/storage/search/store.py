@@ -22,7 +22,7 @@ from memory.search.language import conditions, of_kind
 from memory.storage.connection import Connection, fold
 from memory.storage.database import Database
 from memory.storage.queries.evidence import know_vocabularies
-from memory.storage.search import documents, messages
+from memory.storage.search import documents, gathering
 from memory.storage.search.match_locator import Lens
 from memory.storage.search.plan import is_short
 from memory.storage.search.sessions import SessionSearch
@@ -131,7 +131,7 @@ class FindStore:
             return Page((), 0)
         await self._know_letters(said)
         return await self._reads.read(
-            lambda conn: messages.find(
+            lambda conn: gathering.find(
                 conn, self._lens(), self._room, said, limit=limit, offset=offset, order=order
             )
         )
@@ -142,7 +142,7 @@ class FindStore:
         if said is None:
             return []
         return await self._reads.read(
-            lambda conn: messages.among(conn, self._lens(), self._room, said, message_ids)
+            lambda conn: gathering.among(conn, self._lens(), self._room, said, message_ids)
         )
 
     async def documents(

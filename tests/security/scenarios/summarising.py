@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from memory.context.entities import SummaryState
 from memory.entities import NewMessage, NewSession
 from memory.storage.store import Store
-from memory.summaries.active_summaries import active_summaries
 from memory.summaries.compaction import Compactor
-from memory.summaries.planning import PlanLimits
+from memory.summaries.planning import PlanLimits, active_summaries
 from memory.summaries.summarise import Summariser
 from models.messages import Role
 from tests.fakes.models import ScriptedChatModel, WordCounter

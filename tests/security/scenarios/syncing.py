@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memory.clock import SystemClock
-from memory.entities import NewMessage, NewSession
-from memory.forgetting import Target
+from memory.entities import NewMessage, NewSession, Target
 from memory.storage.store import Store
 from memory.sync import keys
 from memory.sync.exchange import Exchange

@@ -7,8 +7,7 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 
 from atlas_desktop.tui import appearance
-from atlas_desktop.tui.chat.code_blocks import CopyCode
-from atlas_desktop.tui.chat.markdown import SafeMarkdown
+from atlas_desktop.tui.chat.markdown import CopyCode, SafeMarkdown
 from atlas_desktop.tui.chat.message import MessageBlock
 from atlas_desktop.tui.chat.streaming_markdown import SPARE_LINES, Growing
 from memory.entities import Message

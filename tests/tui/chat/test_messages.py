@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from atlas_desktop.tui.chat.attachments import Chips
 from atlas_desktop.tui.chat.branches import BranchScreen
-from atlas_desktop.tui.chat.code_blocks import CodeHead
+from atlas_desktop.tui.chat.markdown import CodeHead
 from atlas_desktop.tui.dialogs.choices import PickScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.provenance.inspector import LongText

@@ -10,7 +10,7 @@ import pytest
 
 from atlas_desktop.cli import models as command
 from atlas_desktop.cli.context import Context
-from atlas_desktop.cli.model_texts import WIDTH
+from atlas_desktop.cli.models import WIDTH
 from atlas_desktop.errors import UsageError
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.models import ModelService

@@ -10,7 +10,7 @@ from memory.attachments import NewAttachment, by_words, candidates, ranked, term
 from memory.context.budget import Limits
 from memory.context.documents import DocumentReading, Documents
 from memory.context.engine import ContextEngine
-from memory.context.prepared import Prepared
+from memory.context.epochs import Prepared
 from memory.entities import MessagePatch, MessageStatus, NewMessage, NewSession
 from models.messages import Completion, Role, StopReason, Timings
 from tests.fakes.folding import CountingFolder

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memory.context.budget import Limits
 from memory.context.engine import ContextEngine
-from memory.context.prepared import Prepared
+from memory.context.epochs import Prepared
 from memory.entities import (
     MessagePatch,
     MessageStatus,

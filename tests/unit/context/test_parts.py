@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.context.long_messages import in_parts
+from memory.context.engine import in_parts
 from tests.fakes.models import WordCounter
 
 words = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=12)

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.documents.catalogue import NOBODY, Library, columns
 from memory.documents.entities import ChunkEntry
+from memory.documents.ranking import NOBODY, Library, columns
 
 entries = st.builds(
     ChunkEntry,

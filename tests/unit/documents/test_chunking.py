@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.documents.chunking import SIZE, SMALL, chunks, is_code
-from memory.documents.diffing import matched
+from memory.documents.chunking import SIZE, SMALL, chunks, is_code, matched
 from memory.documents.entities import Heading, NewChunk, ParsedText, Table
 
 TEXTS = st.lists(

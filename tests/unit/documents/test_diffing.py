@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.documents.diffing import matched
+from memory.documents.chunking import matched
 
 KEYS = st.lists(st.sampled_from("abcdef"), max_size=30)
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atlas_desktop.services.documents.ignore_rules import IgnoreRules, is_pattern
-from atlas_desktop.services.documents.scanning import FolderRules, scan
+from atlas_desktop.services.documents.scanning import FolderRules, IgnoreRules, is_pattern, scan
 
 
 def rules(text: str, folder: str = "") -> IgnoreRules:

@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.documents.catalogue import ChunkColumns, columns
 from memory.documents.entities import ChunkEntry, ChunkPosting, Grain
 from memory.documents.ranking import (
     CONTEXT,
     K1,
     B,
+    ChunkColumns,
     GrainWeights,
     Scores,
     Weights,
     best,
+    columns,
     everywhere,
     gather,
     score,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.documents.sentences import sentences
+from memory.documents.statements import sentences
 
 
 def split(text: str) -> list[str]:

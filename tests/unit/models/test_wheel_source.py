@@ -14,10 +14,9 @@ import pytest
 
 from models.errors import DownloadCancelled, DownloadFailed, WrongChecksum
 from models.library.catalog import Catalog, CatalogEntry, ModelRole, WheelSource
-from models.library.download import ModelFetcher
+from models.library.download import PIP, ModelFetcher
 from models.library.files import Progress
 from models.library.installed import ModelLibrary
-from models.library.wheel import PIP
 from tests.unit.models.gguf_files import write_gguf
 
 MEMBER = "tiny_model/tiny.gguf"

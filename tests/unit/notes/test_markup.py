@@ -8,6 +8,7 @@ from memory.notes.entities import LinkKind, WrittenLink
 from memory.notes.markup import (
     folded,
     front_matter,
+    own_words,
     path_name,
     read_markup,
     renamed,
@@ -15,7 +16,6 @@ from memory.notes.markup import (
     snippet,
     title_of,
 )
-from memory.notes.own_words import own_words
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="[]|#\n\r`<>\\"), min_size=1, max_size=20)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing import building
 from atlas_desktop.parsing.building import TextBuilder, one_line, tidy
-from atlas_desktop.parsing.limits import Unreadable
+from atlas_desktop.parsing.protocol import Unreadable
 from atlas_desktop.services.cleaning import clean
 from memory.documents.entities import Table
 

@@ -12,15 +12,14 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.errors import DocumentRefused, Refusal
 from atlas_desktop.parsing import client
 from atlas_desktop.parsing.client import DocumentParser, _decoded
-from atlas_desktop.parsing.limits import MOST_BYTES, MOST_SECONDS, seconds_for
-from atlas_desktop.parsing.protocol import Answer
+from atlas_desktop.parsing.protocol import MOST_BYTES, MOST_SECONDS, Answer, seconds_for
 from memory.documents.entities import Heading, ParsedText, Table
 from tests.unit.parsing.samples import FILES, parsed, pdf
 
 # A parser that answers with the number of its process, and does to it what the document says.
 ANSWERING = """
 import os, signal, sys
-from atlas_desktop.parsing import child, limits
+from atlas_desktop.parsing import child, protocol as limits
 from memory.documents.entities import ParsedText
 def read(media_type, data):
     words = data.decode("latin-1")

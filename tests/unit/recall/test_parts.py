@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.recall.lexical import Part, of_best_part
+from memory.recall.feature_builder import Part, of_best_part
 from memory.recall.question import BESIDE, MOST_SENTENCES, parts_of, sentences
 
 

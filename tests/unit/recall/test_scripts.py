@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from memory.recall.entities import QueryVector
-from memory.recall.question import QueryEmbedder
-from memory.recall.scripts import LATIN, SCRIPTS, readable, script_of
+from memory.recall.question import LATIN, SCRIPTS, QueryEmbedder, readable, script_of
 
 
 @pytest.mark.parametrize(

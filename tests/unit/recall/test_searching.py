@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from memory.entities import NewMessage, NewSession
-from memory.recall import feature_builder, rows, searching
+from memory.recall import engine as searching
+from memory.recall import feature_builder, rows
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import Hit, QueryVector, RecallQuery
 from memory.storage.room import open_off_record

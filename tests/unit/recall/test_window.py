@@ -4,9 +4,8 @@ from datetime import timedelta
 
 from memory.entities import NewMessage, NewSession
 from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
-from memory.recall.engine import RecallEngine
+from memory.recall.engine import RecallEngine, Span
 from memory.recall.entities import QueryVector, RecallQuery
-from memory.recall.window import Span
 from memory.storage.store import Store
 from memory.vectors.indexing import IndexMirror, VectorMaker
 from models.messages import Role

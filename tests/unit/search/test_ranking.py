@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from memory.search.entities import AnyOf, Words
 from memory.storage.search.match_locator import Lens
-from memory.storage.search.plan import surface_of
-from memory.storage.search.ranking import Sought, plain, rarity, scores, surface
+from memory.storage.search.plan import Sought, plain, rarity, scores, surface, surface_of
 
 _FAMILIES = (
     "pony ponies", "hope hoping hoped", "relate relational relation relating", "sky skies", "die dies died",

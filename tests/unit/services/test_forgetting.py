@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from memory.context.entities import NewSummary, SummaryState, TierUse, TurnRecord
+from memory.entities import Target
 from memory.errors import SessionNotFound, StorageFull
-from memory.forgetting import Target
 from memory.recall.entities import RecallQuery
 from memory.summaries.compaction import IMPROVE
 from models.errors import WorkerUnresponsive

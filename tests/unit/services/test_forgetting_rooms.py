@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memory.entities import NewMessage, NewSession, Session
+from memory.entities import NewMessage, NewSession, Session, Target
 from memory.errors import AmbiguousId, MemoryNotFound, ProjectNotFound
-from memory.forgetting import Target
 from memory.storage.store import Store
 from models.messages import Role
 from tests.unit.services.two_rooms import TwoRooms

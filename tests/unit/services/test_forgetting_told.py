@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from atlas_desktop.phrases.forgetting import preview_text, receipt_text, where
 from atlas_desktop.services.forgetting import Receipt
-from memory.entities import Copy, Erased
-from memory.forgetting import Affected
+from memory.entities import Affected, Copy, Erased
 
 GONE = Erased(2, 0, 0, 0, 0, 2, 0, 0, verified=True)
 

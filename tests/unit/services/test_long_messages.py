@@ -3,7 +3,7 @@
 import time
 
 from atlas_desktop.services.room import RoomFactory
-from memory.context.long_messages import in_parts
+from memory.context.engine import in_parts
 from memory.entities import Message
 from memory.jobs.foreground_gate import ForegroundGate
 from memory.storage.room import open_off_record

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from atlas_desktop.errors import DocumentRefused
 from atlas_desktop.services.notes.folders import put_file
-from atlas_desktop.services.notes.reading import cleaned
+from atlas_desktop.services.notes.notebook import cleaned
 from atlas_desktop.services.turns import TurnOptions
 from memory.documents.entities import DocumentKind
-from memory.entities import MemoryMode
+from memory.entities import MemoryMode, Target
 from memory.errors import AmbiguousId, NoteNotFound, NoteTitleTaken, TitleMissing, VersionNotFound
-from memory.forgetting import Target
 from memory.memories.entities import MemoryFilter
 from memory.notes.entities import LinkKind
 from memory.notes.suggesting import Why

@@ -9,7 +9,7 @@ from atlas_desktop.services.bulk import Bulk
 from atlas_desktop.services.insights import insights
 from atlas_desktop.services.memories import Wish
 from atlas_desktop.services.organising import KIND
-from atlas_desktop.services.related import MENTIONED
+from atlas_desktop.services.provenance import MENTIONED
 from memory.entities import (
     CategorySource,
     MemoryMode,

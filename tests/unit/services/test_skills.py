@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from atlas_desktop.services.turns import TurnOptions
-from memory.entities import MemoryMode
+from memory.entities import MemoryMode, Target
 from memory.errors import (
     MessageNotFound,
     SkillHasNoDraft,
@@ -15,7 +15,6 @@ from memory.errors import (
     SkillNotFound,
     SkillVersionNotFound,
 )
-from memory.forgetting import Target
 from memory.memories.entities import (
     MemoryKind,
     MemoryOrigin,

@@ -3,8 +3,8 @@
 import pytest
 
 from atlas_desktop.services.tasks.service import KIND
+from memory.entities import Target
 from memory.errors import BriefMissing, TaskInState, TaskNotFound
-from memory.forgetting import Target
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryState, MemoryTier, NewMemory
 from memory.organising.entities import ProjectPatch
 from memory.tasks.entities import (

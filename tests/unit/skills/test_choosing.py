@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.skills.choosing import BY_WORDS, WITH_VECTORS, Candidate, Fit, chosen, fits
-from memory.skills.requests import asks_for_work
+from memory.skills.choosing import BY_WORDS, WITH_VECTORS, Candidate, Fit, asks_for_work, chosen, fits
 
 _STEMS = st.frozensets(st.sampled_from("abcdef"))
 

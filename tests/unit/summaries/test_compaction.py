@@ -7,9 +7,8 @@ import pytest
 from memory.context.entities import NewSummary, Summary, SummaryState
 from memory.entities import Message, MessagePatch, MessageStatus, NewMessage, NewSession
 from memory.jobs.queue import Job, JobState
-from memory.summaries.active_summaries import active_summaries
 from memory.summaries.compaction import IMPROVE, SUMMARISE, Compactor, Handler, register_summaries
-from memory.summaries.planning import PlanLimits
+from memory.summaries.planning import PlanLimits, active_summaries
 from memory.summaries.summarise import Summariser
 from models.messages import ChatMessage, ModelInfo, Role
 from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter

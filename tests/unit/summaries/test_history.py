@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from memory.context.entities import Summary, SummaryState
 from memory.entities import Message
-from memory.summaries.active_summaries import tiers
+from memory.summaries.planning import tiers
 from models.messages import Role
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

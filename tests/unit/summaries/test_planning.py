@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from memory.context.entities import Summary, SummaryState
 from memory.entities import Message, MessageStatus
-from memory.summaries.active_summaries import active_summaries
 from memory.summaries.importance import Importance, Reason
 from memory.summaries.planning import (
     Foldable,
     PlanLimits,
     SummaryPlan,
+    active_summaries,
     foldables,
     plan,
     plan_all,

@@ -12,11 +12,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from atlas_desktop.services.notes.reading import read_note, rewritten
+from atlas_desktop.services.notes.notebook import read_note, rewritten
 from memory.documents.entities import FileFacts, NewDocument, ParsedText
-from memory.entities import MessagePatch, NewMessage, NewSession, RoomKind, SessionPatch, TitleSource
+from memory.entities import MessagePatch, NewMessage, NewSession, RoomKind, SessionPatch, Target, TitleSource
 from memory.errors import MemoryFault
-from memory.forgetting import Target
 from memory.memories.entities import (
     MemoryKind,
     MemoryOrigin,

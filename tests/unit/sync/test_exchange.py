@@ -6,8 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from memory.entities import NewMessage, NewSession, SessionPatch
-from memory.forgetting import Target
+from memory.entities import NewMessage, NewSession, SessionPatch, Target
 from memory.organising.entities import MarksPatch
 from memory.sync import keys, sealed_files
 from memory.sync.entities import Why
@@ -289,7 +288,7 @@ async def test_no_word_is_in_the_log_of_changes(folder: TestFolder) -> None:
 async def test_a_note_that_two_devices_edit_keeps_both_texts_and_can_be_edited_again(
     folder: TestFolder,
 ) -> None:
-    from atlas_desktop.services.notes.reading import read_note, rewritten
+    from atlas_desktop.services.notes.notebook import read_note, rewritten
 
     one, two, _talk_id = await _pair(folder)
     (note_id,) = await one.store.notes.put([read_note("Knots", "first text")])
