@@ -180,6 +180,7 @@ async def test_what_is_erased_and_still_stands_elsewhere_is_not_said_to_be_gone(
     said = await talk(place.store, "Locks", [("My bicycle lock code is 4471.", "Noted.")])
     await place.store.fork_session(said.id, str(said.head_id), "Locks (2)")
     async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
         await pilot.press("f2")
         await assert_until(pilot, lambda: on(place.app, HistoryScreen) and "2 conversations" in shown(place))
         await pilot.press("down", "delete")

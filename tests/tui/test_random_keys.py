@@ -178,6 +178,7 @@ async def test_a_message_sent_from_far_above_the_end_of_a_long_conversation_is_s
     place = make()
     session = await talk(place.store, "Tides", [(f"Question {n}?", f"Answer {n}.") for n in range(24)])
     async with place.app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
         screen = await turn_to(pilot, place, session.id)
         for _ in range(12):
             await pilot.press("pageup")

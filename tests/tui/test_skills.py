@@ -28,7 +28,7 @@ from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, stage
-from tests.tui.driving import assert_until, on, say, shown, type_text
+from tests.tui.driving import assert_until, on, say, settle, shown, type_text
 from tests.tui.test_snapshots import THEMES, Snap, still, taken, unwritten
 
 __all__ = ["still", "unwritten"]
@@ -119,6 +119,7 @@ async def test_a_draft_is_approved_and_another_rejected(make: Make) -> None:
 async def test_drafts_are_in_the_inbox_as_well(make: Make) -> None:
     place = make(store=await skilled())
     async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
         await pilot.press("f3")
         await assert_until(pilot, lambda: "Inbox 2" in shown(place))
         assert "waits for your approval" in shown(place)

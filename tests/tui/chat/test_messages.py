@@ -292,6 +292,7 @@ async def test_of_a_message_of_megabytes_the_beginning_is_shown_and_a_key_shows_
     huge = "one two three " * 700_000 + "the very end"
     session = await talk(place.store, "Long", [(huge, f"{huge} of the reply")])
     async with place.app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
         screen = await turn_to(pilot, place, session.id)
         mine, theirs = screen.transcript.blocks
         for block in (mine, theirs):
