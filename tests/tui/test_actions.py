@@ -92,7 +92,7 @@ async def test_every_action_exists_where_it_says(make: Make) -> None:
 
 async def test_help_shows_every_action(make: Make) -> None:
     place = make()
-    async with place.app.run_test(size=(120, 840)) as pilot:
+    async with place.app.run_test(size=(120, 1100)) as pilot:
         await settle(pilot)
         await pilot.press("f1")
         await assert_until(pilot, lambda: on(place.app, HelpScreen) and "Every action" in shown(place))

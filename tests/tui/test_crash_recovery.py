@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from rich.segment import Segments
 from textual.drivers.linux_driver import LinuxDriver
+from textual.pilot import Pilot
 
 from atlas_desktop.tui.chat.message import ErrorNote
 from atlas_desktop.tui.chat.screen import ChatScreen
@@ -236,17 +237,13 @@ async def test_a_disk_that_is_full_is_told_of_once_where_a_reply_ends_with_it(
 
 async def test_a_run_that_ends_in_any_way_closes_the_room(make: Make) -> None:
     place = make()
-    app = place.app
-    ready = asyncio.Event()
 
-    async def drive() -> None:
-        await ready.wait()
-        app.exit()
+    async def leave(pilot: Pilot[None]) -> None:
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
+        assert place.desk.room is not None
+        place.app.exit()
 
-    app.call_after_refresh(ready.set)
-    task = asyncio.create_task(drive())
-    await app.run_async(headless=True, size=(80, 24))
-    await task
+    await place.app.run_async(headless=True, size=(80, 24), auto_pilot=leave)
     assert place.desk.room is None
 
 

@@ -9,11 +9,12 @@ from textual.widgets import Input, OptionList, TextArea
 
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.choices import PickScreen
-from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
+from atlas_desktop.tui.dialogs.forms import TextEditScreen
 from atlas_desktop.tui.dialogs.messages import ConfirmScreen
 from atlas_desktop.tui.documents.dialogs import AddScreen, WatchScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.documents.screen import DocumentsScreen
+from atlas_desktop.tui.paths import PathPicker
 from memory.attachments import NewAttachment
 from memory.documents.entities import FileFacts, NewDocument, OnMissing, ParsedText
 from memory.jobs.queue import Job
@@ -351,7 +352,7 @@ async def test_a_file_is_attached_from_the_view(make: Make) -> None:
     async with place.app.run_test(size=(80, 24)) as pilot:
         await look(pilot, place, "No documents yet.")
         await pilot.press("t")
-        await assert_until(pilot, lambda: on(place.app, FieldsScreen))
+        await assert_until(pilot, lambda: on(place.app, PathPicker))
 
 
 # --- in a conversation ------------------------------------------------------------------------------
