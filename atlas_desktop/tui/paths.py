@@ -11,13 +11,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.tui.dialogs.choices import SearchedListScreen
 from atlas_desktop.tui.widgets.inputs import CleanInput
 
 if TYPE_CHECKING:
@@ -62,44 +60,17 @@ def places(typed: str) -> list[Place]:
     ]
 
 
-class PathPicker(Covering, ModalScreen[str | None]):
+class PathPicker(SearchedListScreen):
     """Dismissed with the path of a file, or None. Tab completes; Enter opens a folder or takes a file."""
 
     of_rooms = False
-    DEFAULT_CSS = """
-    PathPicker {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 84; max-width: 96%; height: 80%; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-        }
-        .hint { color: $quiet; height: auto; }
-        OptionList {
-            height: 1fr; border: none; padding: 0; background: $surface; margin-top: 1;
-            scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
-        }
-    }
-    """
-    AUTO_FOCUS = "#path"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", show=False),
-        Binding("tab", "complete", show=False, priority=True),
-        Binding("up", "move('cursor_up')", show=False, priority=True),
-        Binding("down", "move('cursor_down')", show=False, priority=True),
-        Binding("pageup", "move('page_up')", show=False, priority=True),
-        Binding("pagedown", "move('page_down')", show=False, priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", show=False, priority=True)]
 
     def __init__(self, title: str, *, hint: str = "", begun: str = "~/") -> None:
-        super().__init__()
+        super().__init__(begun)
         self._heading = title
         self._hint = hint
-        self._begun = begun
         self._places: list[Place] = []
-        self._list = OptionList(markup=False)
-        self._list.can_focus = False
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
@@ -114,26 +85,17 @@ class PathPicker(Covering, ModalScreen[str | None]):
     def _field(self) -> Input:
         return self.query_one("#path", Input)
 
-    def on_mount(self) -> None:
-        self._read(self._begun)
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._read(event.value)
-
-    def _read(self, typed: str) -> None:
+    def seek(self, typed: str) -> None:
         cast("BaseApp", self.app).attempt(partial(self._show, typed), group="places", exclusive=True)
 
     async def _show(self, typed: str) -> None:
         self._places = await asyncio.to_thread(places, typed)
-        self._list.clear_options()
-        self._list.add_options(
+        self.fill(
             [
-                Option(Content.styled(f"{one.name}/", "bold") if one.is_folder else Content(one.name))
+                Content.styled(f"{one.name}/", "bold") if one.is_folder else Content(one.name)
                 for one in self._places
             ]
         )
-        self._list.highlighted = 0 if self._places else None
 
     @property
     def _marked(self) -> Place | None:
@@ -167,9 +129,3 @@ class PathPicker(Covering, ModalScreen[str | None]):
             self._field.focus()
         else:
             self.dismiss(place.text)
-
-    def action_move(self, how: str) -> None:
-        getattr(self._list, f"action_{how}")()
-
-    def action_cancel(self) -> None:
-        self.dismiss(None)

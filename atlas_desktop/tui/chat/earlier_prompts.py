@@ -1,20 +1,17 @@
 """What the user sent before, in all conversations of a room, to be found and sent again."""
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import short
-from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.tui.dialogs.choices import SearchedListScreen
 from atlas_desktop.tui.widgets.inputs import CleanInput
 from memory.clock import LocalZone
 from memory.entities import Message
@@ -47,41 +44,14 @@ async def sent_before(
     return list(found.values())
 
 
-class EarlierPromptsScreen(Covering, ModalScreen[str | None]):
+class EarlierPromptsScreen(SearchedListScreen):
     """Dismissed with the text that is chosen, or None."""
-
-    DEFAULT_CSS = """
-    EarlierPromptsScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 90; max-width: 96%; height: 80%; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-        }
-        OptionList {
-            height: 1fr; border: none; padding: 0; background: $surface; margin-top: 1;
-            scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
-        }
-        .none { color: $quiet; height: auto; margin-top: 1; display: none; }
-    }
-    """
-    AUTO_FOCUS = "#find"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", show=False),
-        Binding("up", "move('cursor_up')", show=False, priority=True),
-        Binding("down", "move('cursor_down')", show=False, priority=True),
-        Binding("pageup", "move('page_up')", show=False, priority=True),
-        Binding("pagedown", "move('page_down')", show=False, priority=True),
-    ]
 
     def __init__(self, app: "BaseApp", room: "RoomServices") -> None:
         super().__init__()
         self.atlas = app
         self._room = room
         self._found: list[Message] = []
-        self._list = OptionList(markup=False)
-        self._list.can_focus = False
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
@@ -91,15 +61,8 @@ class EarlierPromptsScreen(Covering, ModalScreen[str | None]):
             yield self._list
             yield Static(_("No matches."), classes="none", markup=False)
 
-    def on_mount(self) -> None:
-        self._seek("")
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._seek(event.value)
-
-    def _seek(self, words: str) -> None:
-        self.atlas.attempt(partial(self._search, words), group="prompts-search", exclusive=True)
+    def seek(self, typed: str) -> None:
+        self.atlas.attempt(partial(self._search, typed), group="prompts-search", exclusive=True)
 
     async def _search(self, words: str) -> None:
         try:
@@ -116,18 +79,14 @@ class EarlierPromptsScreen(Covering, ModalScreen[str | None]):
             return
         self._found = found
         now = self.atlas.now()
-        self._list.clear_options()
-        self._list.add_options(
+        self.fill(
             [
-                Option(
-                    Content.assemble(
-                        (f"{short(one.created_at, now)}  ", "$quiet"), clean_line(one.content[:_LONGEST])
-                    )
+                Content.assemble(
+                    (f"{short(one.created_at, now)}  ", "$quiet"), clean_line(one.content[:_LONGEST])
                 )
                 for one in found
             ]
         )
-        self._list.highlighted = 0 if found else None
         self.query_one(".none", Static).display = not found
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -139,9 +98,3 @@ class EarlierPromptsScreen(Covering, ModalScreen[str | None]):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self.dismiss(self._found[event.option_index].content)
-
-    def action_move(self, how: str) -> None:
-        getattr(self._list, f"action_{how}")()
-
-    def action_cancel(self) -> None:
-        self.dismiss(None)

@@ -1,5 +1,6 @@
 """Windows to choose one of several things."""
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import _
@@ -145,3 +146,66 @@ def _option(choice: Choice) -> Option:
     if not choice.detail:
         return Option(name)
     return Option(Content.assemble(name, "\n  ", (clean_line(choice.detail[:_LONGEST]), "$quiet")))
+
+
+class SearchedListScreen(Covering, ModalScreen[str | None]):
+    """A field with a list below that follows what is typed. Dismissed with what is chosen, or None.
+
+    The field keeps the focus; up, down and the page keys move in the list.
+    """
+
+    DEFAULT_CSS = """
+    SearchedListScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 90; max-width: 96%; height: 80%; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
+        }
+        OptionList {
+            height: 1fr; border: none; padding: 0; background: $surface; margin-top: 1;
+            scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
+        }
+        .hint, .none { color: $quiet; height: auto; }
+        .none { margin-top: 1; display: none; }
+    }
+    """
+    AUTO_FOCUS = ".box > Input"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", show=False),
+        Binding("up", "move('cursor_up')", show=False, priority=True),
+        Binding("down", "move('cursor_down')", show=False, priority=True),
+        Binding("pageup", "move('page_up')", show=False, priority=True),
+        Binding("pagedown", "move('page_down')", show=False, priority=True),
+    ]
+
+    def __init__(self, begun: str = "") -> None:
+        """`begun` is in the field at first."""
+        super().__init__()
+        self._begun = begun
+        self._list = OptionList(markup=False)
+        self._list.can_focus = False
+
+    @abstractmethod
+    def seek(self, typed: str) -> None:
+        """Fills the list with what fits `typed`."""
+
+    def fill(self, rows: Sequence[Content]) -> None:
+        """Shows these rows, the first one marked."""
+        self._list.clear_options()
+        self._list.add_options([Option(row) for row in rows])
+        self._list.highlighted = 0 if rows else None
+
+    def on_mount(self) -> None:
+        self.seek(self._begun)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.seek(event.value)
+
+    def action_move(self, how: str) -> None:
+        getattr(self._list, f"action_{how}")()
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
