@@ -95,7 +95,7 @@ async def forget_for_good(ctx: Context, args: argparse.Namespace) -> int:
         ctx.confirm(_("Erase this permanently?"))
     receipt = await forgetting.forget(plan)
     ctx.emit(output.receipt(receipt), lambda: receipt_text(receipt))
-    if await ctx.desk.sync.is_synced():
+    if await ctx.desk.is_synced():
         from atlas_desktop.phrases.sync import forgotten_text
 
         ctx.note(forgotten_text(await ctx.desk.sync.status()))

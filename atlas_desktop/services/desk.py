@@ -517,6 +517,11 @@ class AppContext:
             self._rooms_service = RoomsService(self)
         return self._rooms_service
 
+    async def is_synced(self) -> bool:
+        """Returns whether an open room is kept in step with a folder; the service of sync is not loaded."""
+        kept = [room for room in self.open_rooms if room.store.room is not RoomKind.OFF_RECORD]
+        return any([await room.store.sync.state() is not None for room in kept])
+
     @property
     def sync(self) -> "SyncService":
         """Sync of the open rooms with a folder. Made on first use."""

@@ -243,9 +243,6 @@ class SyncService:
         """Returns what the open room knows of sync. Raises `NotSynced`."""
         return await self._open.store.sync.status()
 
-    async def is_synced(self) -> bool:
-        return any([await room.store.sync.state() is not None for room in self._kept()])
-
     # --- devices ---------------------------------------------------------------------------------
 
     async def remove_device(self, ref: str) -> Device:

@@ -23,7 +23,7 @@ from atlas_desktop.tui.chat.editor import clear_leftovers
 from atlas_desktop.tui.crash_recovery import CrashRecovery
 from atlas_desktop.tui.doors import Commands, DoorKeeper
 from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
-from atlas_desktop.tui.models.jobs import ModelSwitcher
+from atlas_desktop.tui.models.switcher import ModelSwitcher
 from atlas_desktop.tui.shutdown import Relaunch, Shutdown
 from atlas_desktop.tui.sync.keeping import SyncKeeper
 from memory.kinds import RoomKind

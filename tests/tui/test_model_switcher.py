@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from atlas_desktop.tui.models.jobs import ModelSwitcher
+from atlas_desktop.tui.models.switcher import ModelSwitcher
 from models.errors import ModelFileMissing, NoModel, UnknownModel, WorkerCrashed
 
 

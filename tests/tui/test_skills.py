@@ -72,6 +72,7 @@ async def skilled() -> InMemoryStore:
 
 
 async def opened(pilot: Pilot[None], place: Stage) -> None:
+    await settle(pilot)
     await pilot.press("f3")
     await assert_until(pilot, lambda: "What Atlas remembers" in shown(place))
     await pilot.press(*TAB)

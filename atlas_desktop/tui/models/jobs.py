@@ -1,24 +1,15 @@
 """Downloads, imports, checks and measures models in the background, one at a time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atlas_desktop.error_table import explain
-from atlas_desktop.errors import Explained
 from atlas_desktop.locale import N_, _, formats
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.crash_reports import explain_and_note
-from atlas_desktop.tui.keymap import how_to
-from models.errors import (
-    DownloadCancelled,
-    ModelFileMissing,
-    ModelsError,
-    NoModel,
-    UnknownModel,
-    WorkerCrashed,
-)
+from models.errors import DownloadCancelled, ModelsError, NoModel
 from models.library.files import Progress
 from models.messages import ChatMessage, GenerationParams, Lane, ModelInfo
 
@@ -31,8 +22,6 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
     from models.library.installed import InstalledModel
     from models.ports import Generation
-
-
 _DOING_TEXTS = {
     "download": N_("a download"),
     "import": N_("an import"),
@@ -231,94 +220,3 @@ def _measured(result: "BenchResult") -> str:
         first=write.number(round(result.first_token_ms or 0)),
         load=load,
     )
-
-
-class ModelSwitcher:
-    """`choose` opens the choice of a model; its argument says why one is needed."""
-
-    def __init__(self, app: "BaseApp", choose: Callable[[Explained], Coroutine[Any, Any, None]]) -> None:
-        self._app = app
-        self._choose = choose
-        self._due = False
-        """Whether to change the model when the reply under way has ended."""
-
-    async def use(self, ref: str) -> str:
-        """Chooses an installed model for its purpose, and says when it will be used.
-
-        The running model stops now, or when its reply has ended. Raises `UnknownModel`.
-        """
-        model = await asyncio.to_thread(self._app.desk.models.use, ref)
-        name = clean_line(model.id)
-        if "chat" not in model.roles:
-            return _("{model} will be used for search by meaning after you restart Atlas.", model=name)
-        self._app.desk.chosen_model = None
-        now = await self.change_soon()
-        return (
-            _("The next reply will come from {model}. The conversation is unchanged.", model=name)
-            if now
-            else _("{model} takes over after this reply.", model=name)
-        )
-
-    async def use_named(self, name: str) -> None:
-        """As `use`; shows the result, or that there is no such model."""
-        try:
-            said = await self.use(name)
-        except UnknownModel:
-            said = _(
-                "No model called {name} is installed. {key} lists all models.",
-                name=clean_line(name),
-                key=how_to("models.show", self._app.keys),
-            )
-        self._app.say(said)
-
-    async def change_soon(self) -> bool:
-        """Starts the chosen model once no reply is under way. Returns whether that was at once."""
-        if self._app.replying:
-            self._due = True
-            return False
-        await self._change()
-        return True
-
-    async def _change(self) -> None:
-        await self._app.desk.switch_model()
-        self.start()
-
-    def work_ended(self) -> None:
-        """Called when any work has ended: changes the model if that waited for the end of a reply."""
-        if self._due and not self._app.replying and not self._app.leaving:
-            self._due = False
-            self._app.attempt(self._change(), group="model-switch")
-
-    async def settings_changed(self) -> None:
-        """Restarts the model for the next reply; a reply under way continues."""
-        if not self._app.replying:
-            await self._app.desk.switch_model()
-
-    def start(self) -> None:
-        """Starts the model's process in the background, so that the first reply does not wait for it."""
-        self._app.attempt(self._start, group="model", exclusive=True)
-
-    async def _start(self) -> None:
-        app = self._app
-        app.background = _("loading the model")
-        app.tell_chat()
-        try:
-            info = await app.desk.model.chat.info()
-        except WorkerCrashed:
-            # A reply that waits for the model reports this error in the conversation.
-            if app.replying:
-                return
-            raise
-        finally:
-            app.background = ""
-            app.tell_chat()
-        app.model_id = app.model_name = info.id
-        app.context_length = info.context_length
-        app.tell_chat()
-        # The recall index is filled in the background once the model is loaded.
-        app.room.recall.start(app.background_failed)
-
-    def needed(self, error: BaseException) -> None:
-        """Opens the choice of a model if one is missing."""
-        if isinstance(error, NoModel | ModelFileMissing):
-            self._app.attempt(self._choose(explain(error)), group="model")

@@ -31,7 +31,8 @@ from models.errors import ModelsError
 if TYPE_CHECKING:
     from atlas_desktop.services.models import ModelService, ModelSummary
     from atlas_desktop.tui.base import BaseApp
-    from atlas_desktop.tui.models.jobs import ModelJobs, ModelSwitcher
+    from atlas_desktop.tui.models.jobs import ModelJobs
+    from atlas_desktop.tui.models.switcher import ModelSwitcher
     from models.library.discovery import FoundModel
     from models.library.files import Progress
 _FIT_TEXTS = {

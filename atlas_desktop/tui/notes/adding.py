@@ -65,9 +65,10 @@ def written(target: LinkTarget, among: Sequence[LinkTarget]) -> str:
 
 def link_of_words(title: str, note_id: str, words: str) -> str:
     """Returns the link to a note that is put in the place of words, which stay readable."""
-    words = plain_name(words)
-    if plain_name(title) != clean_line(title) or ":" in title:
-        return f"[[{LinkKind.NOTE}:{note_id}|{words or plain_name(title)}]]"
+    words, name = plain_name(words), plain_name(title)
+    if not name or name != clean_line(title) or ":" in title:
+        shown = words or name
+        return f"[[{LinkKind.NOTE}:{note_id}|{shown}]]" if shown else f"[[{LinkKind.NOTE}:{note_id}]]"
     return f"[[{title}]]" if words in ("", title) else f"[[{title}|{words}]]"
 
 

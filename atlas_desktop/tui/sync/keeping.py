@@ -44,7 +44,7 @@ class SyncKeeper:
 
     async def start(self) -> None:
         """Begins, if the room is synced; otherwise does nothing."""
-        if self._task is None and not self._app.leaving and await self._app.desk.sync.is_synced():
+        if self._task is None and not self._app.leaving and await self._app.desk.is_synced():
             self._task = asyncio.create_task(self._run(), name="sync")
 
     async def stop(self) -> None:
