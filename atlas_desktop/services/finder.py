@@ -1,4 +1,4 @@
-"""The finder: conversations, memories, notes, documents and skills by one text, kind after kind."""
+"""The finder: conversations, memories, notes, documents, skills and tasks by one text, kind after kind."""
 
 from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass
@@ -11,12 +11,13 @@ from memory.memories.entities import FINDABLE, Memory, MemoryFilter
 from memory.notes.entities import LinkKind
 from memory.search.entities import All, ItemKind, OfKind, Order, Query, SessionHit, Snippet, Words
 from memory.skills.entities import Skill
+from memory.tasks.entities import Task
 
 if TYPE_CHECKING:
     from atlas_desktop.services.desk import AppContext
     from atlas_desktop.services.room import RoomServices
 
-Found: TypeAlias = SessionHit | Memory | DocumentMatch | Skill
+Found: TypeAlias = SessionHit | Memory | DocumentMatch | Skill | Task
 
 
 class FindKind(StrEnum):
@@ -27,6 +28,7 @@ class FindKind(StrEnum):
     NOTE = "note"
     DOCUMENT = "document"
     SKILL = "skill"
+    TASK = "task"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,8 @@ _ITEMS = {FindKind.NOTE: ItemKind.NOTE, FindKind.DOCUMENT: ItemKind.DOCUMENT}
 
 
 class Finder:
-    """Looks in all open rooms for conversations, notes and documents; for memories and skills in `room`, the
-    one that is shown."""
+    """Looks in all open rooms for conversations, notes and documents; for memories, skills and tasks in
+    `room`, the one that is shown."""
 
     def __init__(self, desk: "AppContext", room: "Callable[[], RoomServices]") -> None:
         self._desk = desk
@@ -53,8 +55,8 @@ class Finder:
     async def find(self, text: str, kinds: Collection[FindKind], *, limit: int) -> AsyncIterator[Finds]:
         """Yields at most `limit` of each kind, in the order of `FindKind`, each as soon as it is found.
 
-        An empty text finds the latest. `text` is in the language of searches; memories and skills are found
-        by words only. Raises `QueryUnclear`, `SavedSearchNotFound` and what the store raises.
+        An empty text finds the latest. `text` is in the language of searches; memories, skills and tasks
+        are found by words only. Raises `QueryUnclear`, `SavedSearchNotFound` and what the store raises.
         """
         query = (await self._finding.understand(text, typing=True)).query
         for kind in FindKind:
@@ -73,8 +75,12 @@ class Finder:
             wanted = MemoryFilter(containing=words, states=FINDABLE)
             memories = await self._room().knowledge.select(wanted, limit=limit + 1)
             return Finds(kind, tuple(memories[:limit]), len(memories) > limit)
-        skills = [one for one in await self._room().skills.list() if _holds(one, words)]
-        return Finds(kind, tuple(skills[:limit]), len(skills) > limit)
+        found: list[Found]
+        if kind is FindKind.TASK:
+            found = [one for one in await self._room().tasks.list() if _holds(task_text(one), words)]
+        else:
+            found = [one for one in await self._room().skills.list() if _holds(_skill_text(one), words)]
+        return Finds(kind, tuple(found[:limit]), len(found) > limit)
 
     async def _conversations(self, query: Query, limit: int) -> Finds:
         order = Order.RECENT if query.where is None else Order.BEST
@@ -117,6 +123,15 @@ def plain_words(query: Query) -> str | None:
     return " ".join(part.text for part in parts if isinstance(part, Words))
 
 
-def _holds(skill: Skill, words: str) -> bool:
-    text = f"{skill.name} {skill.description} {skill.body}".casefold()
-    return all(word in text for word in words.casefold().split())
+def _skill_text(skill: Skill) -> str:
+    return f"{skill.name} {skill.description} {skill.body}"
+
+
+def task_text(task: Task) -> str:
+    """Returns a task's brief, and its report if it has one."""
+    return task.brief if task.report is None else f"{task.brief}\n\n{task.report.text}"
+
+
+def _holds(text: str, words: str) -> bool:
+    folded = text.casefold()
+    return all(word in folded for word in words.casefold().split())

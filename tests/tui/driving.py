@@ -28,7 +28,7 @@ async def settle(pilot: Pilot[None], *, but: str = "") -> None:
 
 async def assert_until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
     """Returns when `condition()` holds; fails when it does not come to hold."""
-    for _ in range(400):
+    for _ in range(2000):
         if condition():
             return
         await pilot.pause(0.005)

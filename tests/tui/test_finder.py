@@ -15,8 +15,10 @@ from atlas_desktop.tui.history.screen import HistoryScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
 from atlas_desktop.tui.notes.screen import NotesScreen
 from atlas_desktop.tui.settings.screen import SettingsScreen
+from atlas_desktop.tui.tasks.screen import TasksScreen
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryState, NewMemory
 from memory.skills.entities import NewSkill, SkillText
+from memory.tasks.entities import NewTask, Team
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, history
@@ -28,7 +30,7 @@ SIZE = (140, 45)
 
 
 async def furnished(make: Make, **options: object) -> Stage:
-    """A room with a conversation, a memory, two notes, a document and a skill about tides."""
+    """A room with a conversation, a memory, two notes, a document, a skill and a task about tides."""
     clock = FakeClock(NOW)
     store = InMemoryStore(clock)
     await history(clock, store)
@@ -42,6 +44,7 @@ async def furnished(make: Make, **options: object) -> Stage:
     await store.skills.add(
         NewSkill("tide-tables", SkillText("Reads tide tables", "Look at the tides.")), approved=True
     )
+    await store.tasks.add(NewTask("Compare the tide levels of March and April", teams=(Team.RESEARCH,)))
     return make(store=store, **options)
 
 
@@ -65,9 +68,16 @@ async def test_one_text_finds_things_of_every_kind_under_their_headings(make: Ma
     place = await furnished(make)
     async with place.app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot, place, "tide")
-        assert headings(screen) == ["Conversations", "Memories", "Notes", "Documents", "Skills"]
+        assert headings(screen) == ["Conversations", "Memories", "Notes", "Documents", "Skills", "Tasks"]
         text = shown(place)
-        for sign in ("≡ Tides, the moon", "◆ I live by", "✎ Harbour", "▤ Tides", "✦ tide-tables"):
+        for sign in (
+            "≡ Tides, the moon",
+            "◆ I live by",
+            "✎ Harbour",
+            "▤ Tides",
+            "✦ tide-tables",
+            "▸ Compare the tide",
+        ):
             assert sign in text
         # A note without a text is found by its title.
         assert "✎ Tides empty" in text
@@ -81,6 +91,7 @@ async def test_one_text_finds_things_of_every_kind_under_their_headings(make: Ma
         ("kind:note slack", 0, NotesScreen, "Slack water is at noon."),
         ("kind:document moon", 0, ReaderScreen, "The moon raises the tides."),
         ("tables", 0, MemoryScreen, "tide-tables"),
+        ("levels of march", 0, TasksScreen, "Compare the tide levels of March and April"),
         ("reduced motion", 0, SettingsScreen, "Reduced motion"),
         (">insights", 0, None, "Insights"),
     ],

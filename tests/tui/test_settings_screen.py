@@ -17,8 +17,10 @@ Make = Callable[..., Stage]
 
 async def find(pilot: Pilot[None], words: str) -> None:
     """Opens the settings with the cursor on the first that has these words."""
+    await settle(pilot)
     if not isinstance(pilot.app.screen, SettingsScreen):
         await pilot.press("f9")
+        await assert_until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
         await settle(pilot)
     await pilot.press("slash")
     await type_text(pilot, words)

@@ -184,6 +184,7 @@ async def test_a_reply_says_which_skill_it_used_also_when_it_is_opened_again(mak
     await SkillService(store).new(SAILING, WHAT, "1. Pack two ropes.")
     place = make(store=store)
     async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
         await say(pilot, "How do I pack for a weekend of sailing?")
         await assert_until(pilot, lambda: f"Used skill: {SAILING}" in shown(place))
         await pilot.press("ctrl+n")
@@ -195,6 +196,7 @@ async def test_you_say_that_the_skill_of_a_reply_helped_and_take_it_back(make: M
     await SkillService(store).new(SAILING, WHAT, "1. Pack two ropes.")
     place = make(store=store)
     async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
         await say(pilot, "How do I pack for a weekend of sailing?")
         await assert_until(pilot, lambda: f"Used skill: {SAILING}" in shown(place))
         await pilot.press("escape", "shift+tab", "minus")
@@ -211,6 +213,7 @@ async def test_you_say_that_the_skill_of_a_reply_helped_and_take_it_back(make: M
 async def test_a_reply_without_a_skill_has_none_to_judge(make: Make) -> None:
     place = make(store=InMemoryStore(FakeClock(NOW)))
     async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
         await say(pilot, "Hello.")
         await type_text(pilot, "/helped")
         await pilot.press("enter")

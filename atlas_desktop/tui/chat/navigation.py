@@ -11,6 +11,7 @@ from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.memories.entities import Memory
 from memory.search.entities import SessionHit
 from memory.skills.entities import Skill
+from memory.tasks.entities import Task
 
 if TYPE_CHECKING:
     from atlas_desktop.services.finder import Found
@@ -29,15 +30,17 @@ class NavigationController:
         *,
         ask: Callable[[AskAbout], None],
         show_note: Callable[[Visit], None],
+        show_task: Callable[[str], None],
         left: "Callable[[Chosen | AskAbout | None], None]",
     ) -> None:
-        """`ask` shows a new conversation about documents, `show_note` the Notes view; `left` does what the
-        reader was closed with."""
+        """`ask` shows a new conversation about documents, `show_note` the Notes view,
+        `show_task` the board at a task by its id; `left` does what the reader was closed with."""
         self._app = app
         self._view = view
         self._sessions = sessions
         self._ask = ask
         self._show_note = show_note
+        self._show_task = show_task
         self._left = left
 
     def show_history(self, words: str = "") -> None:
@@ -95,6 +98,8 @@ class NavigationController:
                 self._show_document(found)
             case Skill():
                 self._show_skill(found)
+            case Task():
+                self._show_task(found.id)
             case Memory():
                 self._app.attempt(self.show_memory(found.id), group="open", exclusive=True)
 

@@ -138,6 +138,7 @@ class ChatScreen(Ground, ConversationScreen):
             self.sessions,
             ask=lambda wanted: self.documents.ask(wanted),
             show_note=lambda visit: self.notes.show(visit),
+            show_task=lambda task: self.tasks.show(marked=task),
             left=lambda wanted: self.documents.left(wanted),
         )
         self.memories = MemoriesController(app, view, self.sessions)

@@ -9,8 +9,9 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from atlas_desktop.locale import N_, _
+from atlas_desktop.phrases.tasks import state_text
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.services.finder import FindKind, Found
+from atlas_desktop.services.finder import FindKind, Found, task_text
 from atlas_desktop.tui.actions import Action
 from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.history.rows import around, document_preview, marked, preview, room_word
@@ -24,6 +25,7 @@ from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.memories.entities import Memory
 from memory.search.entities import SessionHit, Snippet
 from memory.skills.entities import Skill, SkillState
+from memory.tasks.entities import Task
 
 if TYPE_CHECKING:
     from atlas_desktop.services.desk import AppContext
@@ -36,6 +38,7 @@ KINDS = {
     FindKind.NOTE: _("Notes"),
     FindKind.DOCUMENT: _("Documents"),
     FindKind.SKILL: _("Skills"),
+    FindKind.TASK: _("Tasks"),
     SETTING: _("Settings"),
     COMMAND: _("Commands"),
 }
@@ -46,6 +49,7 @@ _SIGNS = {
     FindKind.NOTE: "✎",
     FindKind.DOCUMENT: "▤",
     FindKind.SKILL: "✦",
+    FindKind.TASK: "▸",
     SETTING: "⚙",
     COMMAND: "›",
 }
@@ -145,6 +149,8 @@ def _parts(thing: Thing, now: datetime, keys: Mapping[str, str]) -> tuple[Snippe
         case Skill():
             about = Snippet(clean_line(thing.description))
             return Snippet(thing.name), about, _(_SKILL_STATES[thing.state]), ""
+        case Task():
+            return Snippet(clean_line(thing.brief)), None, state_text(thing.state), ""
         case Setting():
             return Snippet(thing.name), Snippet(clean_line(thing.about)), thing.shown, ""
         case Action():
@@ -178,6 +184,9 @@ async def preview_of(row: Row, desk: "AppContext", now: datetime) -> Content:
                 "\n\n",
                 clean(skill.body).strip()[:_LONGEST],
             )
+        case Task() as task:
+            status = f"{state_text(task.state)} · {long(task.created_at, now)}"
+            return Content.assemble(clean(task_text(task)).strip()[:_LONGEST], "\n\n", (status, "$quiet"))
         case Setting() as setting:
             return Content.assemble((setting.name, "bold"), "  ", setting.shown, "\n\n", details(setting))
         case Action() as action:
