@@ -4,7 +4,8 @@ import errno
 import shlex
 import signal
 from collections.abc import Callable
-from typing import Any
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.errors import (
     AlreadyRunning,
@@ -37,6 +38,9 @@ from atlas_desktop.settings.file import KEYS, SettingsError, UnknownSetting
 from memory import errors as memory
 from memory.tasks.entities import TaskState
 from models import errors as models
+
+if TYPE_CHECKING:
+    from memory.documents.entities import Document, DocumentError
 
 _KEYRING_TEXTS = {
     "none": N_("No system keyring is available"),
@@ -597,3 +601,19 @@ def explain(error: BaseException) -> Explained:
         if words is not None:
             return words(error)
     return told("unexpected", kind=type(error).__name__)
+
+
+_REFUSALS = frozenset(one.value for one in Refusal)
+
+
+def document_error(document: "Document") -> Explained:
+    """Returns why a document could not be read, in full or in part. It must have an error."""
+    if document.error is None:
+        raise ValueError(document.id)
+    return refusal_text(PurePath(document.path).name, document.error)
+
+
+def refusal_text(name: str, error: "DocumentError") -> Explained:
+    # A newer version of Atlas may have stored a reason that this one does not know.
+    reason = Refusal(error.reason) if error.reason in _REFUSALS else Refusal.UNREADABLE
+    return explain(DocumentRefused(name, reason, error.limit))

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
+from atlas_desktop.error_table import document_error
 from atlas_desktop.locale import N_, _, ngettext, number, plural
-from atlas_desktop.phrases.documents import document_error
 from atlas_desktop.phrases.forgetting import copies
 from atlas_desktop.phrases.provenance import part_text
 from atlas_desktop.phrases.skills import author_text, state_text

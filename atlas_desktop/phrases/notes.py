@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.cleaning import clean_line
-from memory.notes.suggesting import Reason, Why
+from memory.notes.entities import Reason, Why
 
 
 def reason_text(reason: Reason, titles: Mapping[str, str]) -> str:

@@ -6,10 +6,10 @@ Evidence is gathered first and weighed then, so that other weights can be tried 
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
-from enum import StrEnum
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from memory.notes.entities import LinkSuggestion, Reason, Why
 from memory.notes.names import (
     LONGEST_NAME,
     WORD,
@@ -39,57 +39,6 @@ _TITLE_COUNTS = 2
 
 
 # --- values ----------------------------------------------------------------------------------------
-
-
-class Why(StrEnum):
-    """What speaks most for a link.
-
-    mention: this note names the other. mentioned: the other names this one. linked: the same notes are linked
-    with both. words: they share rare words. property: the other is about a property of this note. meaning:
-    they are about similar things.
-    """
-
-    MENTION = "mention"
-    MENTIONED = "mentioned"
-    LINKED = "linked"
-    WORDS = "words"
-    PROPERTY = "property"
-    MEANING = "meaning"
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """The fact that speaks most for a link.
-
-    `at` is the place of the mention, in this note for `MENTION` and in the other for `MENTIONED`. `words` are
-    up to three words that both have, the rarest first; `notes` are up to three notes linked with both.
-    """
-
-    why: Why
-    at: tuple[int, int] | None = None
-    words: tuple[str, ...] = field(default=(), repr=False)
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LinkSuggestion:
-    """A note to link to. `score` and each of `parts`, named as in `SuggestionWeights`, are 0 … 1.
-
-    Both compare the notes of a room with each other, so some note always comes first. `cosine` is that of the
-    nearest chunks of both, which does not depend on other notes; None without vectors.
-    """
-
-    note: str
-    score: float
-    parts: Mapping[str, float]
-    reason: Reason
-    cosine: float | None = None
-
-    @property
-    def likely(self) -> bool:
-        """Whether there is ground enough to suggest the link unasked: a fact, or else a similar passage."""
-        fact = self.reason.why not in {Why.WORDS, Why.MEANING}
-        return fact or self.cosine is None or self.cosine >= LEAST_COSINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +99,6 @@ _WHY = {
     "meaning": Why.MEANING,
 }
 
-
-LEAST_COSINE = 0.2
-"""Notes about different things are below this; of the right suggestions of a vault, none was."""
 
 # --- index -----------------------------------------------------------------------------------------
 

@@ -8,10 +8,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from atlas_desktop.error_table import refusal_text
 from atlas_desktop.errors import DocumentRefused, Refusal, Skipped
 from atlas_desktop.parsing.client import DocumentParser
 from atlas_desktop.parsing.formats import is_current, is_readable
-from atlas_desktop.phrases.documents import refusal_text, scan_reason
+from atlas_desktop.phrases.documents import scan_reason
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.context import EpochService
 from atlas_desktop.services.documents.files import facts_of, read_file

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from atlas_desktop.error_table import refusal_text
 from atlas_desktop.errors import DocumentRefused, Refusal, Skipped
 from atlas_desktop.locale import _
 from atlas_desktop.parsing.plain import decoded
 from atlas_desktop.parsing.protocol import Unreadable
-from atlas_desktop.phrases.documents import refusal_text, scan_reason
+from atlas_desktop.phrases.documents import scan_reason
 from atlas_desktop.services.documents.files import FileContent, read_file
 from atlas_desktop.services.documents.library import absolute, is_folder
 from atlas_desktop.services.documents.scanning import FolderRules, ScannedFile, scan

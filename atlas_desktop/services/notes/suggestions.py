@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from atlas_desktop.services.recall import QueryEmbedder
-from memory.notes.entities import LinkKind, Note
+from memory.notes.entities import LinkKind, LinkSuggestion, Note
 from memory.notes.markup import read_markup
 from memory.notes.names import Mention, NoteText
-from memory.notes.suggesting import LinkSuggester, LinkSuggestion
+from memory.notes.suggesting import LinkSuggester
 from memory.storage.store import Store
 from memory.vectors.entities import StoredVector
 from models.ports import Embedder

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from pathlib import Path
 
+from atlas_desktop.error_table import refusal_text
 from atlas_desktop.errors import DocumentRefused, Refusal, Skipped
 from atlas_desktop.locale import N_, _
-from atlas_desktop.phrases.documents import refusal_text
 from atlas_desktop.phrases.skills import fault_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.documents.files import read_file

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
+from atlas_desktop.error_table import document_error
 from atlas_desktop.errors import size
 from atlas_desktop.locale import N_, _, ngettext, number
-from atlas_desktop.phrases.documents import document_error
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.documents.texts import on_missing_text, place_text, short_path, state_text, title_text

@@ -13,10 +13,9 @@ from atlas_desktop.locale import N_, _
 from atlas_desktop.phrases.notes import reason_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.notes.editor import KINDS
-from memory.notes.entities import LinkKind
+from memory.notes.entities import LinkKind, LinkSuggestion
 from memory.notes.markup import snippet
 from memory.notes.names import Mention
-from memory.notes.suggesting import LinkSuggestion
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices

@@ -53,10 +53,9 @@ from atlas_desktop.tui.widgets.inputs import CleanInput
 from atlas_desktop.tui.widgets.keyline import KeyLine
 from memory.entities import RoomKind
 from memory.errors import NoteNotFound, RoomClosed
-from memory.notes.entities import LinkKind, LinkTarget, Note, NoteEntry, NoteLink
+from memory.notes.entities import LinkKind, LinkSuggestion, LinkTarget, Note, NoteEntry, NoteLink, Why
 from memory.notes.markup import folded
 from memory.notes.names import Mention
-from memory.notes.suggesting import LinkSuggestion, Why
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices

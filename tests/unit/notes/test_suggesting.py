@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from memory.notes.entities import Reason, Why
 from memory.notes.names import Mention, NoteText
-from memory.notes.suggesting import PARTS, LinkSuggester, Reason, Why
+from memory.notes.suggesting import PARTS, LinkSuggester
 
 WORDS = ("tea", "garden", "kettle", "water", "violin", "train")
 DIMENSIONS = 4

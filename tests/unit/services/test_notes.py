@@ -17,8 +17,7 @@ from memory.documents.entities import DocumentKind
 from memory.entities import MemoryMode, Target
 from memory.errors import AmbiguousId, NoteNotFound, NoteTitleTaken, TitleMissing, VersionNotFound
 from memory.memories.entities import MemoryFilter
-from memory.notes.entities import LinkKind
-from memory.notes.suggesting import Why
+from memory.notes.entities import LinkKind, Why
 from memory.search.entities import ItemKind, Order
 from memory.search.language import parse
 from tests.fakes.models import HashEmbedder, ScriptedChatModel
