@@ -2,7 +2,7 @@
 
 if __name__ == "__main__":
     # Before the other imports, because Ctrl-C during them would print a traceback.
-    from atlas_desktop.process.interrupts import be_the_program
+    from atlas_desktop.process import be_the_program
 
     be_the_program()
 import argparse
@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from atlas_desktop import __version__, locale
 from atlas_desktop.locale import N_, _
-from atlas_desktop.process.interrupts import as_program, raise_interrupts, stop, stop_at_once
+from atlas_desktop.process import as_program, raise_interrupts, stop, stop_at_once
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -213,7 +213,7 @@ def run(args: argparse.Namespace) -> int:
         # No garbage collection before the first screen: it would take a tenth of the time and find nothing.
         gc.disable()
     from atlas_desktop.cli.context import Context
-    from atlas_desktop.process.hardening import harden
+    from atlas_desktop.process import harden
 
     harden()
     for stream in (sys.stdout, sys.stderr):
@@ -271,7 +271,7 @@ def _check_keys(keys: Mapping[str, str], only: str | None = None) -> None:
 async def _command(ctx: Any, args: argparse.Namespace, handler: Any) -> int:
     from contextlib import nullcontext
 
-    from atlas_desktop.process.instance import InstanceLock
+    from atlas_desktop.process import InstanceLock
 
     _let_signals_wake_the_loop()
     exclusive = getattr(args, "exclusive", False)
@@ -299,7 +299,7 @@ def _interface(ctx: Any, args: argparse.Namespace) -> int:
         with throw_away_home(ctx) as demo:
             status = int(show(demo.ctx, key=demo.key, resume="last", demo_passphrase=demo.passphrase))
         if args.and_back:
-            from atlas_desktop.process.relaunch import relaunch_locked
+            from atlas_desktop.process import relaunch_locked
 
             relaunch_locked(ctx.paths.home, off_record=False)
         return status

@@ -13,16 +13,13 @@ from atlas_desktop.settings.schema import Settings
 from memory.clock import SystemClock
 from memory.kinds import RoomKind
 from memory.vault.keys import RoomKey
-from memory.vault.vault import Vault
-from memory.vault.vaults import Vaults
+from memory.vault.vault import Vault, Vaults
 from models.errors import ModelDamaged, NoModel
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.backup import BackupService
+    from atlas_desktop.services.backup import BackupService, RepairService
     from atlas_desktop.services.doctor import Doctor
-    from atlas_desktop.services.loaded_model import Model
-    from atlas_desktop.services.models import ModelService
-    from atlas_desktop.services.repairs import RepairService
+    from atlas_desktop.services.models import Model, ModelService
     from atlas_desktop.services.tuning import TuningService
     from memory.clock import Clock
     from memory.storage.snapshots import SnapshotStore
@@ -58,7 +55,7 @@ def build_desk(paths: Paths) -> AppContext:
 
 
 def build_vault(paths: Paths) -> VaultService:
-    from memory.vault.exchange import AtomicRoomSwap
+    from memory.vault.upkeep import AtomicRoomSwap
 
     AtomicRoomSwap(paths.rooms).recover()
 
@@ -89,7 +86,7 @@ def build_backups(paths: Paths, settings: SettingsFile) -> "BackupService":
 
 
 def build_repairs(paths: Paths) -> "RepairService":
-    from atlas_desktop.services.repairs import RepairService
+    from atlas_desktop.services.backup import RepairService
     from memory.storage.files import SqlRoomFiles
 
     clock = SystemClock()
@@ -153,7 +150,7 @@ async def open_with_clock(paths: Paths, key: RoomKey, room: RoomKind, clock: "Cl
 
 
 def _start_model(paths: Paths, settings: Settings, chosen: str | None) -> "Model":
-    from atlas_desktop.services.loaded_model import Model
+    from atlas_desktop.services.models import Model
     from models.library.catalog import ModelRole
 
     library = model_library(paths)
@@ -201,7 +198,7 @@ def _vector_index(settings: Settings, passages: int) -> "VectorIndex":
 
 
 def _watch_models(folder: Path, arrived: Callable[[Path], None]) -> Callable[[], None]:
-    from models.library.discovery import ModelWatcher
+    from models.library.installed import ModelWatcher
 
     watcher = ModelWatcher(folder, arrived)
     watcher.start()
@@ -215,7 +212,7 @@ def build_host(
     from models.host import ModelHost
     from models.library.catalog import ModelRole
     from models.tuning.kernels import KernelsNote
-    from models.tuning.results import TunedStore
+    from models.tuning.plan import TunedStore
     from models.worker.client import HostSpec
 
     store = TunedStore(paths.models)
@@ -259,8 +256,7 @@ def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "T
     from models.library.files import fingerprint
     from models.tuning.bench import Bench
     from models.tuning.kernels import KernelsNote
-    from models.tuning.plan import RunSettings, TuningPlan, thread_counts
-    from models.tuning.results import TunedStore
+    from models.tuning.plan import RunSettings, TunedStore, TuningPlan, thread_counts
 
     logical = psutil.cpu_count() or 1
     real = psutil.cpu_count(logical=False) or logical
@@ -287,8 +283,8 @@ def _refuse_what_cannot_fit(path: Path, context_length: int) -> None:
     import psutil
 
     from models.errors import NotEnoughMemory
+    from models.library.catalog import USUAL_CONTEXT
     from models.library.gguf import read_header
-    from models.library.hardware import USUAL_CONTEXT
 
     header = read_header(path)
     length = min(context_length or USUAL_CONTEXT, header.context_length or USUAL_CONTEXT)

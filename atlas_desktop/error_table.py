@@ -32,8 +32,6 @@ from atlas_desktop.errors import (
 )
 from atlas_desktop.locale import N_, _, number
 from atlas_desktop.paths import NoSuchHome, UnsafeHome
-from atlas_desktop.phrases.skills import fault_text
-from atlas_desktop.phrases.tasks import state_text as task_state
 from atlas_desktop.settings.file import KEYS, SettingsError, UnknownSetting
 from memory import errors as memory
 from memory.tasks.entities import TaskState
@@ -42,6 +40,23 @@ from models import errors as models
 if TYPE_CHECKING:
     from memory.documents.entities import Document, DocumentError
 
+_FAULTS = {
+    "name": N_("A name has at most 64 characters: lower-case letters, digits, and hyphens between them."),
+    "no_description": N_("There is no description. It says what the skill is for, and when to use it."),
+    "long_description": N_("The description is longer than 1,024 characters."),
+    "no_body": N_("There are no instructions."),
+    "long_body": N_("The instructions are longer than 100,000 characters."),
+    "front_matter": N_("It does not begin with front matter: `---`, `name:`, `description:`, `---`."),
+}
+_TASK_STATES = {
+    TaskState.PLANNED: N_("planned"),
+    TaskState.RUNNING: N_("running"),
+    TaskState.PAUSED: N_("paused"),
+    TaskState.WAITING: N_("waits for you"),
+    TaskState.DONE: N_("done"),
+    TaskState.FAILED: N_("failed"),
+    TaskState.CANCELLED: N_("cancelled"),
+}
 _KEYRING_TEXTS = {
     "none": N_("No system keyring is available"),
     "untrusted": N_("This keyring does not protect its contents, or is not known to protect them"),
@@ -334,7 +349,9 @@ _CONVERSATION: Words = {
     memory.TitleMissing: named("title_missing", Exit.USAGE),
     memory.VersionNotFound: lambda e: told("version_not_found", Exit.USAGE, number=e.number),
     memory.TaskNotFound: _no_such("task_not_found"),
-    memory.TaskInState: lambda e: told("task_in_state", Exit.USAGE, state=task_state(TaskState(e.state))),
+    memory.TaskInState: lambda e: told(
+        "task_in_state", Exit.USAGE, state=task_state_text(TaskState(e.state))
+    ),
     memory.BriefMissing: named("brief_missing", Exit.USAGE),
     memory.SkillNotFound: _no_such("skill_not_found"),
     memory.SkillInvalid: lambda e: told("skill_invalid", Exit.USAGE, reason=fault_text(e.fault)),
@@ -617,3 +634,12 @@ def refusal_text(name: str, error: "DocumentError") -> Explained:
     # A newer version of Atlas may have stored a reason that this one does not know.
     reason = Refusal(error.reason) if error.reason in _REFUSALS else Refusal.UNREADABLE
     return explain(DocumentRefused(name, reason, error.limit))
+
+
+def fault_text(fault: str) -> str:
+    """Returns why something cannot be a skill."""
+    return _(_FAULTS[fault])
+
+
+def task_state_text(state: TaskState) -> str:
+    return _(_TASK_STATES[state])

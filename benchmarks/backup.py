@@ -18,12 +18,12 @@ from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.storage import connection
 from memory.storage.backup import back_up
-from memory.storage.queries import messages, sessions
+from memory.storage.queries import sessions
+from memory.storage.queries import sessions as messages
 from memory.storage.room import open_room
 from memory.storage.salvage import salvage
-from memory.vault.keys import RoomKey
+from memory.vault.keys import RoomKey, to_bytes
 from memory.vault.keyslots import PassphraseSlot
-from memory.vault.passphrase import to_bytes
 from memory.vault.vault import Vault
 from models.messages import Role
 
@@ -47,7 +47,7 @@ def fill(path: Path, key: RoomKey, megabytes: int) -> int:
             for _ in range(50):
                 n += 1
                 new = NewMessage(Role.USER, " ".join(text(n + k) for k in range(4)))
-                parent = messages.insert(conn, session_id, parent, new, now).id
+                parent = messages.insert_message(conn, session_id, parent, new, now).id
                 conn.execute(
                     "INSERT INTO vectors (kind, owner_id, session_id, model, data)"
                     " VALUES ('message', ?, ?, 'm', ?)",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from atlas_desktop.services.events import Replied
-from atlas_desktop.services.loaded_model import Model
+from atlas_desktop.services.models import Model
 from benchmarks.talk import Place, idle, place, say, scratch
 from benchmarks.telling import WEIGHTY, Case, Kind, Said, Talk, holds, talk
 from memory.entities import Message

@@ -32,17 +32,20 @@ from atlas_desktop.settings.schema import Settings
 from benchmarks.reports import YEAR, Report, reports
 from memory.documents.chunking import chunks
 from memory.documents.entities import ChunkEntry, ChunkPosting, Grain, Heading, NewChunk, ParsedText
-from memory.documents.question import Looked, looked_for, names, subject
 from memory.documents.ranking import (
     ChunkColumns,
     GrainWeights,
+    Looked,
     Parts,
     Weights,
     columns,
     everywhere,
     gather,
+    looked_for,
+    names,
     of_documents,
     of_pages,
+    subject,
     total,
     weigh,
 )

@@ -16,8 +16,7 @@ import psutil
 
 from atlas_desktop.exporting.formats import FORMATS
 from atlas_desktop.exporting.redaction import KINDS, Redaction
-from atlas_desktop.exporting.service import Chosen, ExportService, Order
-from atlas_desktop.exporting.targets import FileTarget
+from atlas_desktop.exporting.service import Chosen, ExportService, FileTarget, Order
 from memory.clock import SystemClock
 from memory.entities import RoomKind
 from memory.storage.room import open_room

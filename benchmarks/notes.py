@@ -28,7 +28,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from atlas_desktop.services.loaded_model import Model
+from atlas_desktop.services.models import Model
 from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.services.room import RoomFactory
 from atlas_desktop.settings.schema import Settings

@@ -22,7 +22,8 @@ from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.storage.connection import Connection
 from memory.storage.migrations import migrate
-from memory.storage.queries import messages, sessions
+from memory.storage.queries import sessions
+from memory.storage.queries import sessions as messages
 from memory.storage.room import open_room
 from memory.storage.store import Store
 from memory.vault.keys import RoomKey
@@ -106,7 +107,7 @@ class SameWork:
     def append(self, n: int) -> None:
         self.conn.execute("BEGIN IMMEDIATE")
         new = NewMessage(Role.USER, text(n))
-        self.parent = messages.insert(self.conn, self.session_id, self.parent, new, self.now).id
+        self.parent = messages.insert_message(self.conn, self.session_id, self.parent, new, self.now).id
         self.conn.execute("COMMIT")
 
 

@@ -11,11 +11,10 @@ from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession, RoomKind, SessionPatch
 from memory.storage.room import open_room
 from memory.storage.store import Store
-from memory.sync import keys
-from memory.sync.entities import SyncReport
+from memory.sync import folder as keys
+from memory.sync.entities import KeySet, SyncReport
 from memory.sync.exchange import Exchange
 from memory.sync.folder import SyncFolder
-from memory.sync.records import KeySet
 from memory.transfer import TravellingMessage, TravellingSession
 from memory.vault.keys import RoomKey
 from models.messages import Role

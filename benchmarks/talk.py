@@ -10,7 +10,7 @@ from atlas_desktop.bootstrap import build_desk
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.services.desk import AppContext
 from atlas_desktop.services.events import Replied
-from atlas_desktop.services.loaded_model import Model
+from atlas_desktop.services.models import Model
 from atlas_desktop.services.room import RoomServices
 
 PASSPHRASE = "a lamp by the harbour"

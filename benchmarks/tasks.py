@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 
 from atlas_desktop.bootstrap import build_host, model_library
 from atlas_desktop.parsing.formats import parser_of
-from atlas_desktop.parsing.markdown import structure
+from atlas_desktop.parsing.plain import structure
 from atlas_desktop.paths import Paths, find_home
-from atlas_desktop.services.loaded_model import Model
+from atlas_desktop.services.models import Model
 from atlas_desktop.services.room import RoomFactory, RoomServices
 from atlas_desktop.settings.schema import Settings
 from memory.clock import SystemClock

@@ -17,8 +17,7 @@ from models.library.catalog import ModelRole, load_catalog
 from models.library.installed import ModelLibrary
 from models.tuning.bench import Bench
 from models.tuning.kernels import KernelsNote, real_cores, this_processor
-from models.tuning.plan import LAYOUTS, Round, RunSettings, TuningPlan, gain, median
-from models.tuning.results import TunedStore
+from models.tuning.plan import LAYOUTS, Round, RunSettings, TunedStore, TuningPlan, gain, median
 
 
 async def compare(

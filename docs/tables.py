@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def settings_table() -> str:
-    from atlas_desktop.settings.descriptions import describe
+    from atlas_desktop.settings.file import describe
 
     rows = ["| setting | default | bounds | what it does |", "|---|---|---|---|"]
     rows += [

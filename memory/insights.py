@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
-from memory.organising.entities import Filed
-from memory.organising.suggestions import rarity, words_of
+from memory.organising import Filed, rarity, words_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ import pytest
 
 from atlas_desktop import locale
 from atlas_desktop.paths import Paths, find_home
-from atlas_desktop.settings.descriptions import describe
+from atlas_desktop.settings.file import describe
 from tests.order import pytest_collection_modifyitems
 from tests.security.figures import pytest_terminal_summary
 

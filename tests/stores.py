@@ -10,9 +10,10 @@ from typing import Any
 from memory.clock import Clock
 from memory.entities import Freshness, RoomKind
 from memory.storage import connection, migrations, snapshots
+from memory.storage import jobs as jobs
 from memory.storage.connection import Connection
 from memory.storage.database import Database
-from memory.storage.queries import jobs, messages
+from memory.storage.queries import sessions
 from memory.storage.snapshots import DEFAULT_LIMIT, SnapshotStore, _create
 from memory.storage.store import Store
 from memory.vault.keys import RoomKey
@@ -49,7 +50,7 @@ class InMemoryStore(Store):
     def reopened(self) -> "InMemoryStore":
         """The same room after a restart of the program. This store must have been closed."""
         assert self._left is not None
-        messages.settle_interrupted(self._left)
+        sessions.settle_interrupted(self._left)
         jobs.recover(self._left)
         return InMemoryStore(self._clock, self._room, freshness=self._freshness, state=self._left)
 

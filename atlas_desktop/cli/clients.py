@@ -3,11 +3,11 @@
 import argparse
 from typing import Any
 
+from atlas_desktop import phrases as phrases
 from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context, unchanged
 from atlas_desktop.errors import Declined, Exit
 from atlas_desktop.locale import _
-from atlas_desktop.phrases import clients as phrases
 from memory.clients import RATE, NewClient, Scope
 
 

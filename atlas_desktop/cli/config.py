@@ -60,9 +60,8 @@ async def list_settings(ctx: Context, _args: argparse.Namespace) -> int:
         # Leave out the next step: it suggests this same command, which lists the allowed values.
         words = explain(error)
         ctx.note(f"{words.title}: {words.message}")
-    from atlas_desktop.phrases.rooms import unknown_variable
-    from atlas_desktop.settings.descriptions import describe
-    from atlas_desktop.settings.file import unknown_variables
+    from atlas_desktop.phrases import unknown_variable
+    from atlas_desktop.settings.file import describe, unknown_variables
 
     for name, near in unknown_variables(file.environ).items():
         ctx.note(unknown_variable(name, near))

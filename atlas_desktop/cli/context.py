@@ -335,7 +335,7 @@ class Context:
     def desk(self) -> "AppContext":
         if self._desk is None:
             from atlas_desktop.bootstrap import build_desk
-            from atlas_desktop.process.hardening import use_private_temporary_folder
+            from atlas_desktop.process import use_private_temporary_folder
 
             self.paths.ensure()
             use_private_temporary_folder(self.paths)
@@ -350,12 +350,12 @@ class Context:
 
     def _tell_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
         """Always printed: as an event with `--jsonl`, otherwise on stderr."""
-        from atlas_desktop.phrases.rooms import freshness_text
+        from atlas_desktop.phrases import freshness_text
 
         self._tell(freshness.value, freshness_text(room, freshness))
 
     def _tell_held_back(self, _room: "RoomKind", held: "HeldBack") -> None:
-        from atlas_desktop.phrases.rooms import held_back_text
+        from atlas_desktop.phrases import held_back_text
 
         self._tell("held_back", held_back_text(held))
 
@@ -405,7 +405,7 @@ class Context:
         with self.attempt():
             room = await self.desk.rooms.enter_both(self.passphrase())
         if self.desk.rooms.stuck:
-            from atlas_desktop.phrases import rooms as phrases
+            from atlas_desktop import phrases as phrases
 
             self.note(phrases.stuck(self.desk.rooms.stuck))
         return room
@@ -443,7 +443,7 @@ class Context:
             return await self.desk.rooms.enter_private(self.passphrase())
 
     async def close(self) -> None:
-        from atlas_desktop.process.hardening import remove_private_temporary_folder
+        from atlas_desktop.process import remove_private_temporary_folder
 
         if self._desk is not None:
             await self._desk.close()

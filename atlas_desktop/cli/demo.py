@@ -41,7 +41,7 @@ class Demo:
 @contextmanager
 def throw_away_home(ctx: Context) -> Iterator[Demo]:
     """Yields a filled home folder. The folder is deleted at the end."""
-    from atlas_desktop.services.demo.home import demo_home, demo_passphrase
+    from atlas_desktop.services.demo import demo_home, demo_passphrase
 
     ctx.paths.ensure()
     home = demo_home(ctx.paths)
@@ -59,7 +59,7 @@ async def make_home(ctx: Context, passphrase: str) -> "RoomKey":
     from datetime import UTC, datetime
 
     from atlas_desktop.bootstrap import open_with_clock
-    from atlas_desktop.services.demo.filling import fill
+    from atlas_desktop.services.demo import fill
     from memory.clock import Clock
     from memory.entities import RoomKind
     from memory.storage.store import Store

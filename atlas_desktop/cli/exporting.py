@@ -11,8 +11,7 @@ from atlas_desktop.locale import _, ngettext, number
 
 if TYPE_CHECKING:
     from atlas_desktop.exporting.redaction import Redaction
-    from atlas_desktop.exporting.service import Chosen, Order
-    from atlas_desktop.exporting.targets import Seal, Target
+    from atlas_desktop.exporting.service import Chosen, Order, Seal, Target
     from memory.storage.store import Store
 
 _FORMATS = ("md", "html", "txt", "pdf", "json", "jsonl", "csv")
@@ -230,7 +229,7 @@ async def _found_ids(store: "Store", text: str) -> list[str]:
 
 
 def _seal(ctx: Context, args: argparse.Namespace) -> "Seal | None":
-    from atlas_desktop.exporting.targets import Seal
+    from atlas_desktop.exporting.service import Seal
 
     if args.encrypt_to:
         seal = Seal(recipient=args.encrypt_to)
@@ -250,7 +249,7 @@ def _seal(ctx: Context, args: argparse.Namespace) -> "Seal | None":
 def _say_what_leaves(
     ctx: Context, args: argparse.Namespace, chosen: "list[Chosen]", *, sealed: bool, redacted: bool
 ) -> None:
-    from atlas_desktop.phrases.transfer import leaving
+    from atlas_desktop.phrases import leaving
     from memory.entities import RoomKind
 
     sessions = sum(len(one.ids) for one in chosen)
@@ -264,7 +263,7 @@ def _say_what_leaves(
 
 
 def _target(args: argparse.Namespace, order: "Order", seal: "Seal | None") -> "Target":
-    from atlas_desktop.exporting.targets import FileTarget, FolderTarget, SealedTarget, StreamTarget
+    from atlas_desktop.exporting.service import FileTarget, FolderTarget, SealedTarget, StreamTarget
 
     target: Target
     if args.output is None:

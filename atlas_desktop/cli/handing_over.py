@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli.context import Consent, Context, Lines
 from atlas_desktop.cli.turns import on_interrupt
 from atlas_desktop.errors import Exit
-from atlas_desktop.serve.home_socket import Exchange, connect
+from atlas_desktop.serve.listening import Exchange, connect
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 async def import_files(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.importing.entities import Format, ImportOptions
     from atlas_desktop.importing.importer import Importer
-    from atlas_desktop.phrases.transfer import left_out, passed_over, summary
+    from atlas_desktop.phrases import left_out, passed_over, summary
     from memory.entities import MemoryMode
 
     for path in args.files:
@@ -136,7 +136,7 @@ class _Progress:
         if not self._wanted or now - self._drawn_at < _EVERY_S:
             return
         self._drawn_at = now
-        from atlas_desktop.phrases.transfer import remaining
+        from atlas_desktop.phrases import remaining
 
         share = meter.share
         filled = int(_WIDTH * share)

@@ -136,8 +136,7 @@ def _count(name: str, value: "DayCount") -> dict[str, Any]:
 
 def text(value: "Insights") -> str:
     """The statistics as one page of text."""
-    from atlas_desktop.phrases.insights import TOPIC_KINDS, stored_text, topic_text
-    from atlas_desktop.phrases.rooms import held
+    from atlas_desktop.phrases import TOPIC_KINDS, held, storage_text, topic_text
 
     totals = value.totals
     if not totals.sessions:
@@ -178,7 +177,7 @@ def text(value: "Insights") -> str:
             for one in latest.values()
         ]
     rows += ["", _("Storage")]
-    rows += [f"  {size(one.bytes):>10}  {stored_text(one.kind)}" for one in value.storage if one.bytes]
+    rows += [f"  {size(one.bytes):>10}  {storage_text(one.kind)}" for one in value.storage if one.bytes]
     if value.most_used:
         rows += ["", _("Most used memories")]
         rows += [f"  {one.uses:>5}  {' '.join(one.text.split())[:80]}" for one in value.most_used]

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from atlas_desktop.cli import memory_view, output, provenance
+from atlas_desktop.cli import memory_view, output
+from atlas_desktop.cli import memory_view as provenance
 from atlas_desktop.cli import memory_view as rooms
 from atlas_desktop.cli.context import Context, dumps, given_text, unchanged, whole
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import N_, _, ngettext
-from atlas_desktop.phrases.forgetting import preview_text, receipt_text
+from atlas_desktop.phrases import preview_text, receipt_text
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.memory_view import Add
@@ -60,7 +61,7 @@ def add_receipts(add: "Add") -> None:
 
 
 async def show_receipts(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.phrases.forgetting import stored_text
+    from atlas_desktop.phrases import stored_text
 
     if args.limit is not None and args.limit < 1:
         raise UsageError(_("The number is out of range."), _("Give a number from 1 on."))
@@ -96,7 +97,7 @@ async def forget_for_good(ctx: Context, args: argparse.Namespace) -> int:
     receipt = await forgetting.forget(plan)
     ctx.emit(output.receipt(receipt), lambda: receipt_text(receipt))
     if await ctx.desk.is_synced():
-        from atlas_desktop.phrases.sync import forgotten_text
+        from atlas_desktop.phrases import forgotten_text
 
         ctx.note(forgotten_text(await ctx.desk.sync.status()))
     return Exit.DONE if receipt.verified else Exit.FAILED
@@ -514,7 +515,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     memory_view.add_search(add)
     add_forget(add)
     add_receipts(add)
-    provenance.register(add)
+    provenance.register_provenance(add)
     provenance.register_memory(add)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli.context import Context, Progress
 from atlas_desktop.errors import Exit, UsageError, size
 from atlas_desktop.locale import _, ngettext
-from atlas_desktop.phrases.models import fit_text, stage_text
+from atlas_desktop.phrases import fit_text, stage_text
 
 if TYPE_CHECKING:
     from atlas_desktop.services.models import (
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
         ModelService,
         ModelSummary,
     )
-    from models.library.discovery import FoundModel
+    from models.library.catalog import Machine, Recommendation
     from models.library.files import Report
-    from models.library.hardware import Machine, Recommendation
-    from models.library.installed import InstalledModel
-    from models.tuning.plan import Round
-    from models.tuning.results import Tuned
+    from models.library.installed import FoundModel, InstalledModel
+    from models.tuning.plan import Round, Tuned
 
 
 WIDTH = 80

@@ -12,7 +12,7 @@ from atlas_desktop.cli.context import Context, counting, dumps, given_text, unch
 from atlas_desktop.cli.turns import read_text
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
-from atlas_desktop.phrases.notes import reason_text
+from atlas_desktop.phrases import reason_text
 from memory.notes.markup import snippet
 
 if TYPE_CHECKING:

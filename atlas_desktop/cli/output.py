@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli.context import Context
 from atlas_desktop.error_table import document_error
 from atlas_desktop.locale import N_, _, ngettext, number, plural
-from atlas_desktop.phrases.forgetting import copies
-from atlas_desktop.phrases.provenance import part_text
-from atlas_desktop.phrases.skills import author_text, state_text
+from atlas_desktop.phrases import author_text, copies, part_text, skill_state_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
 from atlas_desktop.shapes import at as at
@@ -29,9 +27,9 @@ if TYPE_CHECKING:
     from atlas_desktop.services.memories import MemoryDetails, MemoryView, SourceView
     from memory.attachments import Attachment
     from memory.clients import AccessEntry, Client
-    from memory.context.documents import DocumentUse
     from memory.context.entities import Summary, TierUse
     from memory.context.epochs import ContextView
+    from memory.context.library import DocumentUse
     from memory.documents.entities import Chunk, Document, ErasedDocuments
     from memory.entities import Message, SearchHit, Session
     from memory.jobs.queue import Job
@@ -390,14 +388,14 @@ def skill_version(value: "SkillVersion", of: "Skill") -> dict[str, Any]:
 
 def skill_line(value: "Skill") -> str:
     """A skill as a line of a list."""
-    return "  ".join([value.id[:13], state_text(value.state), value.name, value.description])
+    return "  ".join([value.id[:13], skill_state_text(value.state), value.name, value.description])
 
 
 def skill_described(value: "Skill") -> str:
     """A skill in full, for reading."""
     version = _("version {version}", version=value.version)
     lines = [
-        f"{value.name}  ({state_text(value.state)}, {version}, {author_text(value.author)})",
+        f"{value.name}  ({skill_state_text(value.state)}, {version}, {author_text(value.author)})",
         value.description,
         "",
         value.body,
@@ -820,7 +818,7 @@ def access(value: "AccessEntry") -> dict[str, Any]:
 
 
 def sync_report(value: "SyncReport") -> dict[str, Any]:
-    from atlas_desktop.phrases.sync import why_text
+    from atlas_desktop.phrases import why_text
 
     return {
         "sent": {"changes": value.sent_changes, "bytes": value.sent_bytes},

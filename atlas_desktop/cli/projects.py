@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.projects import ProjectPage
     from atlas_desktop.services.room import RoomServices
     from memory.memories.entities import Memory
-    from memory.organising.entities import Project, ProjectPatch
+    from memory.organising import Project, ProjectPatch
 
 _MODES = ("normal", "reads", "blank", "none")
 _EXCERPT = 70
@@ -111,7 +111,7 @@ async def change_project(ctx: Context, args: argparse.Namespace) -> int:
 def _patch(ctx: Context, args: argparse.Namespace) -> "ProjectPatch":
     """The changes that the options ask for. Raises `UsageError`, `UnknownModel`, `ModelNotInstalled`."""
     from memory.entities import MemoryMode
-    from memory.organising.entities import ProjectPatch
+    from memory.organising import ProjectPatch
 
     given: dict[str, Any] = {}
     if args.instructions is not None:
@@ -201,7 +201,7 @@ async def delete_project(ctx: Context, args: argparse.Namespace) -> int:
             project.sessions,
         )
     )
-    from atlas_desktop.phrases.projects import said_of_opening_up
+    from atlas_desktop.phrases import said_of_opening_up
 
     opens = [said_of_opening_up()] if project.settings.isolated and not args.with_sessions else []
     ctx.confirm(" ".join([_("Delete the project “{name}”?", name=project.name), then, *opens]))
@@ -278,7 +278,7 @@ def _memory_json(memory: "Memory") -> dict[str, Any]:
 
 
 def _page_text(page: "ProjectPage", days: float) -> str:
-    from atlas_desktop.phrases.projects import contents_line, tiers_line
+    from atlas_desktop.phrases import contents_line, tiers_line
 
     settings = page.project.settings
     lines = [_line(page.project).split("\n")[0], f"    {contents_line(page.contents)}"]
@@ -300,7 +300,7 @@ def _page_text(page: "ProjectPage", days: float) -> str:
 
 
 def _lifetime_text(page: "ProjectPage", days: float, *, preview: bool = False) -> str:
-    from atlas_desktop.phrases.projects import lifetime_lines
+    from atlas_desktop.phrases import lifetime_lines
 
     lines = lifetime_lines(page.project, page.lifetime, days, preview=preview)
     lines += _excerpts(one.memory for one in page.lifetime.ending)

@@ -62,8 +62,8 @@ async def listen(ctx: Context, args: argparse.Namespace, base: str) -> int:
         room = await ctx.unlock()
         ctx.tell_damage(room)
         from atlas_desktop.cli.handing_over import answer
-        from atlas_desktop.serve.doors import Doors
-        from atlas_desktop.serve.home_socket import HomeSocket
+        from atlas_desktop.serve.app import Doors
+        from atlas_desktop.serve.listening import HomeSocket
         from models.messages import Lane
 
         doors = Doors(ctx.desk, room, Lane.CHAT)

@@ -107,13 +107,13 @@ async def _sync(ctx: Context, service: "SyncService") -> "SyncReport":
 
 
 def _told(report: "SyncReport") -> str:
-    from atlas_desktop.phrases.sync import report_text
+    from atlas_desktop.phrases import report_text
 
     return report_text(report)
 
 
 async def status(ctx: Context, _args: argparse.Namespace) -> int:
-    from atlas_desktop.phrases.sync import status_text
+    from atlas_desktop.phrases import status_text
 
     found = await (await _service(ctx)).status()
     ctx.emit(output.sync_status(found), lambda: status_text(found))
@@ -121,7 +121,7 @@ async def status(ctx: Context, _args: argparse.Namespace) -> int:
 
 
 async def devices(ctx: Context, _args: argparse.Namespace) -> int:
-    from atlas_desktop.phrases.sync import device_text
+    from atlas_desktop.phrases import device_text
 
     found = await (await _service(ctx)).status()
     ctx.emit(

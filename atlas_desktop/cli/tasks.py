@@ -2,16 +2,23 @@
 
 import argparse
 import asyncio
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, dumps, given_text
+from atlas_desktop.cli.output import at
 from atlas_desktop.cli.turns import on_interrupt
+from atlas_desktop.error_table import task_state_text
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _
+from atlas_desktop.phrases import question_text, step_line
+from memory.tasks.entities import Evidence, Task, TaskCitation
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
-    from memory.tasks.entities import Task, TaskEvent, Team
+    from memory.tasks.entities import TaskEvent, Team
+
 
 _STATES = ("planned", "running", "paused", "waiting", "done", "failed", "cancelled")
 
@@ -156,7 +163,6 @@ def _teams(given: str | None) -> "tuple[Team, ...]":
 
 async def _carry_on(ctx: Context, room: "RoomServices", task: "Task") -> int:
     """Carries a task on here, and prints its events, or the task when it has stopped."""
-    from atlas_desktop.cli import task_output
     from memory.tasks.entities import TaskState
 
     ending = room.tasks.listen(lambda event: _print_event(ctx, event))
@@ -179,8 +185,8 @@ async def _carry_on(ctx: Context, room: "RoomServices", task: "Task") -> int:
         ending()
     if not ctx.jsonl:
         ctx.emit(
-            task_output.task(done, room.store.room, await room.tasks.evidence(done.id)),
-            lambda: task_output.task_ended(done),
+            task_shape(done, room.store.room, await room.tasks.evidence(done.id)),
+            lambda: task_ended(done),
         )
     if interrupted:
         ctx.note(_("Paused. `atlas task resume {id}` goes on.", id=done.id[:13]))
@@ -189,7 +195,7 @@ async def _carry_on(ctx: Context, room: "RoomServices", task: "Task") -> int:
 
 
 def _print_event(ctx: Context, event: "TaskEvent") -> None:
-    from atlas_desktop.phrases.tasks import event_text
+    from atlas_desktop.phrases import event_text
 
     text = event_text(event)
     if ctx.jsonl:
@@ -221,7 +227,6 @@ async def revise(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def list_tasks(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.cli import task_output
 
     await ctx.unlock()
     found = [
@@ -231,22 +236,20 @@ async def list_tasks(ctx: Context, args: argparse.Namespace) -> int:
         if args.state in (None, one.state)
     ]
     ctx.emit(
-        [task_output.task(one, room.store.room, await room.tasks.evidence(one.id)) for room, one in found],
-        "\n".join(task_output.task_line(one) for _room, one in found)
-        or _("No tasks. `atlas task run TEXT` gives one."),
+        [task_shape(one, room.store.room, await room.tasks.evidence(one.id)) for room, one in found],
+        "\n".join(task_line(one) for _room, one in found) or _("No tasks. `atlas task run TEXT` gives one."),
     )
     return Exit.DONE
 
 
 async def show(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.cli import task_output
 
     room, found = await _find(ctx, args.task)
-    value = task_output.task(found, room.store.room, await room.tasks.evidence(found.id))
+    value = task_shape(found, room.store.room, await room.tasks.evidence(found.id))
     if args.contexts:
         for shown, step in zip(value["steps"], found.steps, strict=True):
             shown["context"] = step.context
-    ctx.emit(value, lambda: task_output.task_described(found, contexts=args.contexts))
+    ctx.emit(value, lambda: task_described(found, contexts=args.contexts))
     return Exit.DONE
 
 
@@ -254,31 +257,142 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def pause(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.cli import task_output
 
     room, found = await _find(ctx, args.task)
     done = await room.tasks.pause(found.id)
-    ctx.emit(task_output.task(done, room.store.room, ()), _("Paused."))
+    ctx.emit(task_shape(done, room.store.room, ()), _("Paused."))
     return Exit.DONE
 
 
 async def cancel(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.cli import task_output
 
     room, found = await _find(ctx, args.task)
     ctx.confirm(_("End this task for good?"))
     done = await room.tasks.cancel(found.id)
-    ctx.emit(task_output.task(done, room.store.room, ()), _("Cancelled."))
+    ctx.emit(task_shape(done, room.store.room, ()), _("Cancelled."))
     return Exit.DONE
 
 
 async def approve(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.cli import task_output
 
     room, found = await _find(ctx, args.task)
     done = await room.tasks.approve(found.id)
     ctx.emit(
-        task_output.task(done, room.store.room, await room.tasks.evidence(done.id)),
+        task_shape(done, room.store.room, await room.tasks.evidence(done.id)),
         _("Approved. The report is in the library."),
     )
     return Exit.DONE
+
+
+def task_shape(value: Task, room: str, evidence: Sequence[Evidence]) -> dict[str, Any]:
+    """A task with its steps and its report; `asked` is why it waits, `missing` what nothing was found for."""
+    found: dict[str, list[Evidence]] = {}
+    for one in evidence:
+        found.setdefault(one.step, []).append(one)
+    report, baseline = value.report, value.baseline
+    return {
+        "id": value.id,
+        "state": value.state,
+        "brief": value.brief,
+        "project": value.project,
+        "room": room,
+        "steps": [
+            {
+                "id": step.id,
+                "team": step.team,
+                "round": step.round,
+                "brief": json.loads(step.brief),
+                "state": step.state,
+                "returned": json.loads(step.returned) if step.returned else None,
+                "context_tokens": step.context_tokens,
+                "tokens": step.tokens,
+                "model_ms": round(step.model_ms, 1),
+                "own_ms": round(step.own_ms, 1),
+                "evidence": [one.id for one in found.get(step.id, ())] or list(step.evidence),
+            }
+            for step in value.steps
+        ],
+        "evidence": [
+            {
+                "id": one.id,
+                "marker": one.marker,
+                one.kind.value: one.source,
+                "title": one.title,
+                "page": one.page,
+                "lines": None if one.lines is None or one.page is not None else list(one.lines),
+                "chars": [one.begin, one.end],
+                "quote": one.text,
+            }
+            for one in evidence
+        ],
+        "guidance": [one.text for one in value.guidance],
+        "result": None
+        if report is None
+        else {
+            "text": report.text,
+            "citations": [task_citation(one) for one in report.citations],
+            "unsupported": [list(one) for one in report.unsupported],
+            "document": report.document,
+        },
+        "asked": value.asked,
+        "missing": list(value.missing),
+        "rounds": value.round,
+        "tokens": value.tokens,
+        "seconds": round(value.seconds, 3),
+        "baseline": None
+        if baseline is None
+        else {
+            "text": baseline.text,
+            "context_tokens": baseline.context_tokens,
+            "tokens": baseline.tokens,
+            "seconds": round(baseline.seconds, 3),
+        },
+        "created_at": at(value.created_at),
+        "updated_at": at(value.updated_at),
+        "ended_at": at(value.ended_at),
+    }
+
+
+def task_citation(value: TaskCitation) -> dict[str, Any]:
+    """A citation of a report; its source is a document, note, memory or message."""
+    return {
+        "marker": value.marker,
+        value.kind.value: value.source,
+        "title": value.title,
+        "page": value.page,
+        "lines": None if value.lines is None or value.page is not None else list(value.lines),
+        "chars": [value.begin, value.end],
+        "quote": value.quote,
+        "verified": value.verified,
+    }
+
+
+def task_line(value: Task) -> str:
+    """A task as a line of a list."""
+    brief = " ".join(value.brief.split())
+    return "  ".join([value.id[:13], f"{task_state_text(value.state):<14}", brief[:80]])
+
+
+def task_ended(value: Task) -> str:
+    """A task when it has stopped: its report, or what it asks."""
+    lines = [] if value.report is None else [value.report.text]
+    asked = question_text(value)
+    if asked:
+        ways = _("`atlas task revise {id} TEXT` answers.", id=value.id[:13])
+        if value.report is not None:
+            ways += " " + _("`atlas task approve {id}` takes the report as it is.", id=value.id[:13])
+        lines += [asked, ways]
+    if value.baseline is not None:
+        lines += ["", _("In a single context, the model answered:"), value.baseline.text]
+    return "\n".join(lines) or task_state_text(value.state)
+
+
+def task_described(value: Task, *, contexts: bool) -> str:
+    """A task in full, for reading."""
+    lines = [f"{value.id[:13]}  ({task_state_text(value.state)})", value.brief, ""]
+    lines += [f"> {one.text}" for one in value.guidance]
+    for step in value.steps:
+        lines.append(step_line(step))
+        if contexts:
+            lines += ["", step.context, ""]
+    return "\n".join([*lines, "", task_ended(value)])

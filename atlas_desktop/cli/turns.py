@@ -131,7 +131,7 @@ async def for_new_session(
 
     The command line takes precedence. Raises `PersonaNotFound`, `ModelNotInstalled`, `UnknownModel`.
     """
-    from atlas_desktop.services.lending import persona_for
+    from atlas_desktop.services.forgetting_in_rooms import persona_for
     from atlas_desktop.services.projects import ProjectDefaults
 
     defaults = ProjectDefaults()
@@ -154,7 +154,7 @@ async def for_new_session(
     if options.memory_mode is None and defaults.memory_mode is not None:
         options = replace(options, memory_mode=defaults.memory_mode)
     if defaults.any:
-        from atlas_desktop.phrases.projects import defaults_line
+        from atlas_desktop.phrases import defaults_line
 
         ctx.note(defaults_line(options.project or "", defaults))
     if persona is None:

@@ -8,8 +8,9 @@ import msgspec
 
 from atlas_desktop.importing import tree
 from atlas_desktop.importing.entities import Said, Talk, Unreadable
-from atlas_desktop.importing.json_reading import (
+from atlas_desktop.importing.sources import (
     Note,
+    Part,
     identifier,
     mapping,
     moment,
@@ -18,7 +19,6 @@ from atlas_desktop.importing.json_reading import (
     text,
     texts,
 )
-from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.tree import aside, attached, fenced, joined, quoted
 from atlas_desktop.locale import _
 from memory.entities import MessageStatus

@@ -7,8 +7,9 @@ from typing import Any
 
 from atlas_desktop.importing import tree
 from atlas_desktop.importing.entities import Said, Talk, Unreadable
-from atlas_desktop.importing.json_reading import (
+from atlas_desktop.importing.sources import (
     Note,
+    Part,
     digest,
     identifier,
     mapping,
@@ -18,7 +19,6 @@ from atlas_desktop.importing.json_reading import (
     sequence,
     text,
 )
-from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.tree import (
     Element,
     aside,

@@ -12,8 +12,18 @@ from typing import Any, Protocol, cast
 
 from atlas_desktop.importing import memories
 from atlas_desktop.importing.entities import Beside, Format, ImportOptions, ImportReport, Meter, Unreadable
-from atlas_desktop.importing.json_reading import Note, decoded, mapping, objects, sequence, text
-from atlas_desktop.importing.sources import READ, Part, Source, open_source
+from atlas_desktop.importing.sources import (
+    READ,
+    Note,
+    Part,
+    Source,
+    decoded,
+    mapping,
+    objects,
+    open_source,
+    sequence,
+    text,
+)
 from atlas_desktop.locale import _
 from memory.storage.transfer import TransferStore
 from memory.transfer import Refused, TravellingMemory, TravellingSession

@@ -6,8 +6,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from atlas_desktop.importing.entities import Said, Talk, Unreadable
-from atlas_desktop.importing.json_reading import (
+from atlas_desktop.importing.sources import (
     Note,
+    Part,
     digest,
     identifier,
     mapping,
@@ -16,7 +17,6 @@ from atlas_desktop.importing.json_reading import (
     sequence,
     text,
 )
-from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.tree import aside, attached, fenced, joined, quoted, session_of
 from atlas_desktop.locale import _
 from memory.entities import MessageStatus

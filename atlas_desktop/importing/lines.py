@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from atlas_desktop.importing.entities import NotJson, Unreadable
-from atlas_desktop.importing.json_reading import (
+from atlas_desktop.importing.sources import (
     Note,
+    Part,
     aware,
     decoded,
     identifier,
@@ -17,7 +18,6 @@ from atlas_desktop.importing.json_reading import (
     moment,
     objects,
 )
-from atlas_desktop.importing.sources import Part
 from atlas_desktop.locale import _
 from atlas_desktop.services.attachments import MOST_CHARACTERS
 from atlas_desktop.services.cleaning import clean, clean_line

@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from atlas_desktop.importing.entities import Said, Talk, Unreadable
-from atlas_desktop.importing.json_reading import (
+from atlas_desktop.importing.sources import (
     LONGEST,
     Note,
+    Part,
     digest,
     identifier,
     mapping,
@@ -24,7 +25,6 @@ from atlas_desktop.importing.json_reading import (
     sequence,
     text,
 )
-from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.tree import aside, attached, fenced, joined, quoted, session_of
 from atlas_desktop.locale import _
 from memory.transfer import TravellingSession

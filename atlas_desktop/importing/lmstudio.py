@@ -9,8 +9,9 @@ from typing import Any
 
 from atlas_desktop.importing import tree
 from atlas_desktop.importing.entities import Said, Talk, Unreadable
-from atlas_desktop.importing.json_reading import (
+from atlas_desktop.importing.sources import (
     Note,
+    Part,
     digest,
     mapping,
     moment,
@@ -19,7 +20,6 @@ from atlas_desktop.importing.json_reading import (
     sequence,
     text,
 )
-from atlas_desktop.importing.sources import Part
 from atlas_desktop.importing.tree import aside, attached, fenced, joined, quoted
 from atlas_desktop.locale import _
 from memory.entities import MessageStatus

@@ -8,8 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from atlas_desktop.importing.entities import Said, Talk, Unreadable
-from atlas_desktop.importing.json_reading import LONGEST, Note, digest, moment, text, texts
-from atlas_desktop.importing.sources import Part
+from atlas_desktop.importing.sources import LONGEST, Note, Part, digest, moment, text, texts
 from atlas_desktop.importing.tree import session_of
 from atlas_desktop.locale import _
 from memory.entities import MemoryMode, MessageStatus

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 import msgspec
 
 from atlas_desktop.importing.entities import Unreadable
-from atlas_desktop.importing.json_reading import Note, aware, identifier, objects, streamed
-from atlas_desktop.importing.sources import Part
+from atlas_desktop.importing.sources import Note, Part, aware, identifier, objects, streamed
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
 from memory.memories.entities import MemoryKind, MemoryState

@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from atlas_desktop.importing.entities import Said, Talk, Unreadable
-from atlas_desktop.importing.json_reading import Note, digest, json_text, objects
-from atlas_desktop.importing.sources import Part
+from atlas_desktop.importing.sources import Note, Part, digest, json_text, objects
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.summaries import first_words

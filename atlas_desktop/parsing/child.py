@@ -24,18 +24,18 @@ from models.confinement import begin_child, confine
 
 _PARSERS = {
     formats.PDF: ("pdf", "read_pdf"),
-    formats.DOCX: ("docx", "read_docx"),
-    formats.PPTX: ("pptx", "read_pptx"),
-    formats.XLSX: ("xlsx", "read_xlsx"),
-    formats.ODT: ("odt", "read_odt"),
-    formats.EPUB: ("epub", "read_epub"),
+    formats.DOCX: ("office", "read_docx"),
+    formats.PPTX: ("office", "read_pptx"),
+    formats.XLSX: ("office", "read_xlsx"),
+    formats.ODT: ("office", "read_odt"),
+    formats.EPUB: ("html", "read_epub"),
     formats.HTML: ("html", "read_html"),
-    formats.MARKDOWN: ("markdown", "read_markdown"),
+    formats.MARKDOWN: ("plain", "read_markdown"),
     formats.CSV: ("plain", "read_csv"),
     formats.TSV: ("plain", "read_tsv"),
-    formats.RTF: ("rtf", "read_rtf"),
-    formats.MAIL: ("mail", "read_mail"),
-    formats.NOTEBOOK: ("notebook", "read_notebook"),
+    formats.RTF: ("plain", "read_rtf"),
+    formats.MAIL: ("html", "read_mail"),
+    formats.NOTEBOOK: ("plain", "read_notebook"),
 }
 _OTHERS = ("plain", "read_plain")
 

@@ -1,4 +1,4 @@
-"""Plain text, source code, data in text form, and CSV."""
+"""Formats close to plain text: code, data, CSV, Markdown, notebooks and RTF."""
 
 import codecs
 import csv
@@ -6,12 +6,18 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
+from datetime import date
+from functools import cache
+
+import msgspec
+from markdown_it import MarkdownIt
+from striprtf.striprtf import rtf_to_text
 
 from atlas_desktop.errors import Refusal
-from atlas_desktop.parsing.building import TextBuilder, checked, tidy
+from atlas_desktop.parsing.building import TextBuilder, checked, one_line, tidy
 from atlas_desktop.parsing.formats import looks_like_text
 from atlas_desktop.parsing.protocol import MOST_CHARACTERS, Unreadable
-from memory.documents.entities import ParsedText
+from memory.documents.entities import Heading, ParsedText, Table
 
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -126,3 +132,169 @@ def _delimiter(text: str) -> str:
         return max(((lines_, columns) for columns, lines_ in counts.items()), default=(0, 0))
 
     return max(_DELIMITERS, key=agreement)
+
+
+_FRONT = re.compile(r"---\n(.*?)\n(?:---|\.\.\.)(?:\n|\Z)", re.DOTALL)
+_FIELD = re.compile(r"^(title|author|date):[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
+# Without any of these there are neither headings nor tables, and most time is saved.
+_STRUCTURE = re.compile(r"#|\||^[ \t>]*(?:=+|-+)[ \t]*$", re.MULTILINE)
+
+
+def read_markdown(data: bytes) -> ParsedText:
+    text = checked(tidy(decoded(data)))
+    front = _FRONT.match(text)
+    fields = {key.lower(): _unquoted(value) for key, value in _FIELD.findall(front[1])} if front else {}
+    headings, tables = structure(text, front.end() if front else 0)
+    return ParsedText(
+        text,
+        headings=headings,
+        tables=tables,
+        title=fields.get("title") or next((one.text for one in headings if one.level == 1), ""),
+        author=fields.get("author", ""),
+        created=fields.get("date", ""),
+    )
+
+
+def _unquoted(value: str) -> str:
+    value = value.strip()
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return one_line(value[1:-1] if quoted else value)
+
+
+def structure(text: str, begin: int = 0) -> tuple[tuple[Heading, ...], tuple[Table, ...]]:
+    """Returns the headings and tables of tidy Markdown, from `begin` on, by their places in all of it.
+
+    A table's header includes the line of dashes below it.
+    """
+    body = text[begin:]
+    if not _STRUCTURE.search(body):
+        return (), ()
+    lines = [begin, *(begin + found.end() for found in re.finditer("\n", body)), len(text) + 1]
+    headings: list[Heading] = []
+    tables: list[Table] = []
+    tokens = _blocks().parse(body)
+    for at, token in enumerate(tokens):
+        if token.map is None:
+            continue
+        first, after = lines[token.map[0]], lines[min(token.map[1], len(lines) - 1)] - 1
+        if token.type == "heading_open":
+            title = _words(tokens[at + 1].content)
+            if title:
+                headings.append(Heading(int(token.tag[1]), title, first))
+        elif token.type == "table_open":
+            end = max(first, len(text[:after].rstrip()) if text[first:after].strip() else after)
+            tables.append(Table(first, end, min(lines[min(token.map[0] + 2, len(lines) - 1)] - 1, end)))
+    return tuple(headings), tuple(tables)
+
+
+def _words(inline: str) -> str:
+    """Returns the words of a heading without marks of emphasis, code and links."""
+    children = _inlines().parseInline(inline)[0].children or []
+    shown = (
+        one.content
+        if one.type in ("text", "code_inline", "text_special")
+        else " " * (one.type == "softbreak")
+        for one in children
+    )
+    return one_line("".join(shown))
+
+
+@cache
+def _blocks() -> MarkdownIt:
+    """Parses blocks only: what is in a line takes ten times as long and does not matter here."""
+    return MarkdownIt("commonmark").enable("table").disable("inline")
+
+
+@cache
+def _inlines() -> MarkdownIt:
+    return MarkdownIt("commonmark")
+
+
+_LONGEST_OUTPUT = 2_000
+_Lines = str | list[str]
+
+
+class _Data(msgspec.Struct):
+    plain: _Lines = msgspec.field(name="text/plain", default="")
+
+
+class _Output(msgspec.Struct):
+    text: _Lines = ""
+    data: _Data = msgspec.field(default_factory=_Data)
+
+
+class _Cell(msgspec.Struct):
+    cell_type: str = ""
+    source: _Lines = ""
+    outputs: list[_Output] = []
+
+
+class _Author(msgspec.Struct):
+    name: str = ""
+
+
+class _Metadata(msgspec.Struct):
+    title: str = ""
+    authors: list[_Author] = []
+
+
+class _Notebook(msgspec.Struct):
+    cells: list[_Cell]
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+def read_notebook(data: bytes) -> ParsedText:
+    try:
+        notebook = msgspec.json.decode(data, type=_Notebook)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise Unreadable(Refusal.DAMAGED) from None
+    builder = TextBuilder()
+    for cell in notebook.cells:
+        text = tidy(_joined(cell.source))
+        begin = builder.paragraph(text)
+        if cell.cell_type == "markdown" and begin is not None:
+            headings, tables = structure(text)
+            for heading in headings:
+                builder.mark(heading.level, heading.text, begin + heading.begin)
+            for table in tables:
+                builder.note_table(begin + table.begin, begin + table.end, begin + table.header_end)
+        for output in cell.outputs:
+            builder.paragraph((_joined(output.text) or _joined(output.data.plain))[:_LONGEST_OUTPUT])
+    authors = ", ".join(author.name for author in notebook.metadata.authors)
+    return builder.result(title=notebook.metadata.title, author=authors)
+
+
+def _joined(lines: _Lines) -> str:
+    return lines if isinstance(lines, str) else "".join(lines)
+
+
+_RTF_HEAD = 65_536
+_FACT = re.compile(r"\{\\(title|author) ([^{}]{0,1000})\}")
+_CREATED = re.compile(r"\{\\creatim\\yr(\d{4})\\mo(\d{1,2})\\dy(\d{1,2})")
+
+
+def read_rtf(data: bytes) -> ParsedText:
+    # RTF is ASCII: all other characters are written with it.
+    text = data.decode("latin-1")
+    if not text.lstrip().startswith("{\\rtf"):
+        raise Unreadable(Refusal.DAMAGED)
+    builder = TextBuilder()
+    builder.paragraph(rtf_to_text(text, errors="replace"))
+    facts = dict(_FACT.findall(text[:_RTF_HEAD]))
+    return builder.result(
+        title=_plain(facts.get("title", "")), author=_plain(facts.get("author", "")), created=_created(text)
+    )
+
+
+def _plain(fact: str) -> str:
+    return str(rtf_to_text(f"{{\\rtf1\\ansi {fact}}}", errors="replace")) if fact else ""
+
+
+def _created(text: str) -> str:
+    found = _CREATED.search(text[:_RTF_HEAD])
+    if found is None:
+        return ""
+    try:
+        return date(*map(int, found.groups())).isoformat()
+    except ValueError:
+        return ""

@@ -1,9 +1,11 @@
-"""The addresses of the endpoint: each checks its request and asks the room as one client."""
+"""The endpoint: its addresses, opened and closed with the room."""
 
 import base64
+import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -14,10 +16,9 @@ from starlette.types import ASGIApp
 from atlas_desktop.errors import DoorRefused
 from atlas_desktop.locale import _
 from atlas_desktop.serve.access import ClientAccess, Piece
-from atlas_desktop.serve.completions import chat_completions
-from atlas_desktop.serve.guard import Guard
+from atlas_desktop.serve.completions import chat_completions, responses
 from atlas_desktop.serve.replies import WITH_MEMORY, Replies
-from atlas_desktop.serve.responses import responses
+from atlas_desktop.serve.server import DoorServer, Guard
 from atlas_desktop.serve.wire import (
     DocumentsRequest,
     EmbeddingsRequest,
@@ -185,3 +186,31 @@ def _packed(vector: list[float]) -> str:
 
 async def _nothing_here(_request: Request, _error: Exception) -> Response:
     return error_response(DoorRefused("not_found", 404))
+
+
+class Doors:
+    """What lets other programs in. `lane` is where the model makes their replies."""
+
+    def __init__(self, desk: AppContext, room: RoomServices, lane: Lane = Lane.DOOR) -> None:
+        self._room = room
+        self._endpoint = Endpoint(desk, room, lane)
+        self._server: DoorServer | None = None
+
+    @property
+    def url(self) -> str | None:
+        """The address while the door is open; else None."""
+        return None if self._server is None else self._server.url
+
+    async def open(self, listening: socket.socket, path: Path | None = None) -> str:
+        """Answers on a listening socket; returns its address."""
+        await self._room.clients.drop_old()
+        server = DoorServer(lambda hosts: self._endpoint.app(hosts))
+        url = await server.start(listening, path)
+        self._server = server
+        return url
+
+    async def close(self, *, at_once: bool = False) -> None:
+        """Ends within seconds, or `at_once`."""
+        server, self._server = self._server, None
+        if server is not None:
+            await server.stop(at_once=at_once)

@@ -1,4 +1,4 @@
-"""`/v1/chat/completions`: the interface that most programs speak, whole or as a stream."""
+"""`/v1/chat/completions` and `/v1/responses`: replies as the OpenAI packages expect them, also streamed."""
 
 import time
 from collections.abc import AsyncGenerator, Sequence
@@ -11,14 +11,15 @@ from starlette.responses import Response, StreamingResponse
 
 from atlas_desktop.locale import _
 from atlas_desktop.serve.access import ClientAccess
-from atlas_desktop.serve.guard import unless_left
-from atlas_desktop.serve.replies import GATHERED_S, Answer, Asked, Replies, usage
-from atlas_desktop.serve.tools import format_schema, tool_use
+from atlas_desktop.serve.replies import GATHERED_S, Answer, Asked, Replies, format_schema, tool_use, usage
+from atlas_desktop.serve.server import unless_left
 from atlas_desktop.serve.wire import (
     DONE,
     ChatRequest,
+    Item,
     Metadata,
     Part,
+    ResponsesRequest,
     Said,
     bad_request,
     decoded,
@@ -232,3 +233,218 @@ def _end(answer: Answer, chunk: Any, head: dict[str, Any], *, wants_usage: bool)
     if wants_usage:
         parts.append(event_bytes({**head, "choices": [], "usage": usage(answer)}))
     return parts
+
+
+def response_conversation(given: str | Sequence[Item]) -> tuple[str, tuple[ChatMessage, ...]]:
+    """Returns the instructions among the items, and the messages in turn. Raises `DoorRefused`."""
+    if isinstance(given, str):
+        return "", in_turn([ChatMessage(Role.USER, clean(given))] if given.strip() else [])
+    system: list[str] = []
+    said: list[ChatMessage] = []
+    names: dict[str, str] = {}
+    for one in given:
+        if one.type == "function_call":
+            names[one.call_id] = one.name
+            said.append(ChatMessage(Role.ASSISTANT, called_text(one.name, one.arguments)))
+        elif one.type == "function_call_output":
+            text = result_text(names.get(one.call_id, ""), text_of(one.output))
+            said.append(ChatMessage(Role.USER, text))
+        elif one.type != "message" or one.role not in ("system", "developer", "user", "assistant"):
+            raise bad_request(_("The input may hold messages, calls and their outputs."))
+        elif one.role in ("system", "developer"):
+            system.append(text_of(one.content))
+        elif text := text_of(one.content):
+            said.append(ChatMessage(Role(one.role), text))
+    return "\n\n".join(filter(None, system)), in_turn(said)
+
+
+def response_asked_for(request: ResponsesRequest, replies: Replies) -> Asked:
+    """Returns a request as Atlas answers it. Raises `DoorRefused`."""
+    if request.previous_response_id is not None:
+        raise bad_request(_("Responses are not kept: repeat the conversation, or use `metadata.session`."))
+    tools = tool_use(request.tools, request.tool_choice)
+    system, messages = response_conversation(request.input)
+    params = replies.params(
+        max_tokens=checked("max_output_tokens", request.max_output_tokens, least=1, most=1_000_000),
+        temperature=checked("temperature", request.temperature, least=0, most=2),
+        top_p=checked("top_p", request.top_p, least=0, most=1),
+        gather_s=GATHERED_S if request.stream else None,
+        json_schema=tools.schema or format_schema(request.text.format if request.text else None),
+    )
+    instructions = "\n\n".join(filter(None, [clean(request.instructions or ""), system]))
+    return Asked(request.model, instructions, messages, params, request.metadata or Metadata(), tools)
+
+
+async def responses(request: Request, access: ClientAccess, replies: Replies) -> Response:
+    """Answers a request, as a whole or as a stream of events."""
+    body = decoded(await request.body(), ResponsesRequest)
+    asked = response_asked_for(body, replies)
+    made = _Made(body)
+    if not body.stream:
+        whole = await unless_left(request.receive, _whole_response(access, replies, asked, made))
+        return whole or Response(status_code=499)
+    events = replies.reply(access, asked)
+    first = await anext(events)
+    return StreamingResponse(
+        _stream_response(first, events, made),
+        media_type="text/event-stream",
+        headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+    )
+
+
+class _Made:
+    """A response as it grows."""
+
+    def __init__(self, request: ResponsesRequest) -> None:
+        self._request = request
+        self._id = f"resp_{uuid4().hex}"
+        self.message = f"msg_{uuid4().hex}"
+        self._created = int(time.time())
+
+    def response(
+        self, status: str, output: Sequence[dict[str, Any]] = (), answer: Answer | None = None
+    ) -> dict[str, Any]:
+        """Returns the response as JSON."""
+        request = self._request
+        cut = answer is not None and answer.finish_reason == "length"
+        made: dict[str, Any] = {
+            "id": self._id,
+            "object": "response",
+            "created_at": self._created,
+            "status": status,
+            "model": request.model,
+            "output": list(output),
+            "error": None,
+            "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+            "instructions": request.instructions,
+            "metadata": {},
+            "parallel_tool_calls": False,
+            "temperature": request.temperature,
+            "top_p": request.top_p,
+            "tool_choice": request.tool_choice or "auto",
+            "tools": [],
+            "store": False,
+            "usage": None,
+        }
+        if answer is not None:
+            timings = answer.timings
+            made["usage"] = {
+                "input_tokens": timings.prompt_tokens,
+                "input_tokens_details": {"cached_tokens": timings.cached_tokens},
+                "output_tokens": timings.completion_tokens,
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": timings.prompt_tokens + timings.completion_tokens,
+            }
+            made["atlas"] = answer.extension
+        return made
+
+    def item(self, text: str, status: str = "completed") -> dict[str, Any]:
+        """Returns the message as an item of the output."""
+        content = [part(text)] if status == "completed" else []
+        return {
+            "id": self.message,
+            "type": "message",
+            "role": "assistant",
+            "status": status,
+            "content": content,
+        }
+
+
+def part(text: str) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def _call_item(call: tuple[str, str]) -> dict[str, Any]:
+    return {
+        "id": f"fc_{uuid4().hex}",
+        "type": "function_call",
+        "call_id": f"call_{uuid4().hex[:24]}",
+        "name": call[0],
+        "arguments": call[1],
+        "status": "completed",
+    }
+
+
+def _status(answer: Answer) -> str:
+    return "incomplete" if answer.finish_reason == "length" else "completed"
+
+
+async def _whole_response(access: ClientAccess, replies: Replies, asked: Asked, made: _Made) -> Response:
+    text, answer = await collected(replies.reply(access, asked))
+    output = [made.item(text)] if answer.call is None else [_call_item(answer.call)]
+    return json_response(made.response(_status(answer), output, answer))
+
+
+async def _stream_response(
+    first: str | Answer, events: AsyncGenerator[str | Answer, None], made: _Made
+) -> AsyncGenerator[bytes, None]:
+    number = 0
+
+    def event(kind: str, **facts: Any) -> bytes:
+        nonlocal number
+        number += 1
+        return event_bytes({"type": kind, "sequence_number": number - 1, **facts}, kind)
+
+    async def all_events() -> AsyncGenerator[str | Answer, None]:
+        yield first
+        async for one in events:
+            yield one
+
+    place = {"item_id": made.message, "output_index": 0, "content_index": 0}
+    text, begun = "", False
+    async with aclosing(events):
+        yield event("response.created", response=made.response("in_progress"))
+        yield event("response.in_progress", response=made.response("in_progress"))
+        try:
+            async for one in all_events():
+                if isinstance(one, str):
+                    if not begun:
+                        begun = True
+                        for opening in _opening(event, made, place):
+                            yield opening
+                    text += one
+                    yield event("response.output_text.delta", **place, delta=one, logprobs=[])
+                    continue
+                if one.call is None and not begun:
+                    for opening in _opening(event, made, place):
+                        yield opening
+                for closing in _closing(event, made, place, text, one):
+                    yield closing
+        except Exception as error:  # noqa: BLE001 - the status is sent by now: the error becomes an event
+            failure = error_body(error)["error"]
+            yield event("error", code=failure["code"], message=failure["message"], param=None)
+
+
+def _opening(event: Any, made: _Made, place: dict[str, Any]) -> list[bytes]:
+    return [
+        event("response.output_item.added", output_index=0, item=made.item("", "in_progress")),
+        event("response.content_part.added", **place, part=part("")),
+    ]
+
+
+def _closing(event: Any, made: _Made, place: dict[str, Any], text: str, answer: Answer) -> list[bytes]:
+    if answer.call is not None:
+        item = _call_item(answer.call)
+        named = {"item_id": item["id"], "output_index": 0}
+        closing = [
+            event("response.output_item.added", output_index=0, item={**item, "arguments": ""}),
+            event("response.function_call_arguments.delta", **named, delta=item["arguments"]),
+            event(
+                "response.function_call_arguments.done",
+                **named,
+                name=item["name"],
+                arguments=item["arguments"],
+            ),
+        ]
+    else:
+        item = made.item(text)
+        closing = [
+            event("response.output_text.done", **place, text=text, logprobs=[]),
+            event("response.content_part.done", **place, part=part(text)),
+        ]
+    status = _status(answer)
+    return [
+        *closing,
+        event("response.output_item.done", output_index=0, item=item),
+        event(f"response.{status}", response=made.response(status, [item], answer)),
+    ]

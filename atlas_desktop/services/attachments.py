@@ -17,7 +17,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.context import EpochService
 from atlas_desktop.services.events import Notice
 from memory.attachments import Attachment, Document, NewAttachment
-from memory.context.documents import DocumentReading, DocumentUse
+from memory.context.library import DocumentReading, DocumentUse
 from memory.storage.store import Store
 from models.confinement import child_environment
 from models.errors import ModelsError
@@ -231,7 +231,7 @@ DOCUMENTS = "documents"
 
 
 class PassageEmbedder:
-    """`memory.context.documents.PassageVectors`. `embedder` is called for each use, because it can change."""
+    """`memory.context.library.PassageVectors`. `embedder` is called for each use, because it can change."""
 
     def __init__(self, embedder: Callable[[], Embedder | None]) -> None:
         self._embedder = embedder

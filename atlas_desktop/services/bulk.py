@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory.entities import RoomKind
 from memory.errors import CannotMerge
-from memory.organising.entities import MarksPatch, Merged, Organised
+from memory.organising import MarksPatch, Merged, Organised
 
 if TYPE_CHECKING:
     from atlas_desktop.services.desk import AppContext

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import N_, _, formats, ngettext, plural
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.branches import branch_of
 from atlas_desktop.services.events import Replied
+from atlas_desktop.services.sessions import branch_of
 from atlas_desktop.settings.schema import SessionSettings
 from memory.clock import Clock
 from memory.context.boundaries import (

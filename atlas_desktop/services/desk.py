@@ -31,8 +31,7 @@ from models.errors import NoModel
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService
     from atlas_desktop.services.forgetting_in_rooms import RoomsForgetting
-    from atlas_desktop.services.loaded_model import Model
-    from atlas_desktop.services.models import ModelService
+    from atlas_desktop.services.models import Model, ModelService
     from atlas_desktop.services.retention import HeldBack
     from atlas_desktop.services.room import RoomFactory, RoomServices
     from atlas_desktop.services.sync import SyncService
@@ -42,9 +41,9 @@ if TYPE_CHECKING:
     from memory.context.stateless import StatelessContext
     from memory.documents.entities import Document
     from memory.entities import Session
-    from memory.room_moves import Sealer
     from memory.storage.snapshots import SnapshotStore
     from memory.storage.store import Store
+    from memory.transfer import Sealer
     from memory.vectors.entities import VectorIndex
 
 

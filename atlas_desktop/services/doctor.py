@@ -13,7 +13,7 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.errors import room_name, size
 from atlas_desktop.locale import N_, _, ngettext
 from atlas_desktop.paths import Paths
-from atlas_desktop.phrases.rooms import freshness_text, spoilt, unknown_variable
+from atlas_desktop.phrases import freshness_text, spoilt, unknown_variable
 from atlas_desktop.services.backup import BackupService
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import VaultService

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from atlas_desktop.locale import _, formats
 
 if TYPE_CHECKING:
-    from memory.context.documents import DocumentUse
     from memory.context.entities import TierUse
     from memory.context.epochs import Compaction
+    from memory.context.library import DocumentUse
     from memory.documents.entities import CitedReply
     from memory.entities import Message, Session
     from memory.recall.entities import Hit

@@ -1,16 +1,25 @@
-"""Forgets in every open room: finds the target in each, with one plan and one receipt."""
+"""What spans all open rooms: forgetting in each with one plan, and personas lent by the open room."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.services.forgetting import Receipt
-from memory.entities import Affected, Target
-from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, ProjectNotFound, SessionNotFound
+from atlas_desktop.services.room import RoomServices
+from memory.entities import Affected, RoomKind, Session, Target
+from memory.errors import (
+    AmbiguousId,
+    MemoryNotFound,
+    MessageNotFound,
+    PersonaNotFound,
+    ProjectNotFound,
+    SessionNotFound,
+    TemplateNotFound,
+)
+from memory.personas import Persona, Template
 from models.messages import Role
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.room import RoomServices
     from memory.entities import Erased
 
 
@@ -166,3 +175,67 @@ def _sum(parts: "Sequence[Erased]") -> "Erased":
         }
         total = replace(total, **changes, verified=total.verified and part.verified)
     return total
+
+
+def lenders(here: "RoomServices", rooms: "Sequence[RoomServices]") -> "list[RoomServices]":
+    """Returns the room itself and the open one: nothing is lent from the private room to another."""
+    others = [room for room in rooms if room is not here and room.store.room is RoomKind.OPEN]
+    return [here, *others]
+
+
+async def personas_for(here: "RoomServices", rooms: "Sequence[RoomServices]") -> list[Persona]:
+    """Returns the personas usable here, by name; the room's own replace others of the same name."""
+    known: dict[str, Persona] = {}
+    for room in lenders(here, rooms):
+        for one in await room.personas.personas():
+            known.setdefault(one.name.casefold(), one)
+    return [known[name] for name in sorted(known)]
+
+
+async def persona_for(here: "RoomServices", rooms: "Sequence[RoomServices]", ref: str) -> Persona:
+    """Returns a persona usable here. Raises `PersonaNotFound`, `AmbiguousId`."""
+    for room in lenders(here, rooms):
+        try:
+            return await room.personas.persona(ref)
+        except PersonaNotFound:
+            continue
+    raise PersonaNotFound(ref)
+
+
+async def templates_for(here: "RoomServices", rooms: "Sequence[RoomServices]") -> list[Template]:
+    """Returns the templates usable here, as `personas_for`."""
+    known: dict[str, Template] = {}
+    for room in lenders(here, rooms):
+        for one in await room.personas.templates():
+            known.setdefault(one.name.casefold(), one)
+    return [known[name] for name in sorted(known)]
+
+
+async def template_for(here: "RoomServices", rooms: "Sequence[RoomServices]", ref: str) -> Template:
+    """Returns a template usable here. Raises `TemplateNotFound`, `AmbiguousId`."""
+    for room in lenders(here, rooms):
+        try:
+            return await room.personas.template(ref)
+        except TemplateNotFound:
+            continue
+    raise TemplateNotFound(ref)
+
+
+async def temperature_for(
+    here: "RoomServices", rooms: "Sequence[RoomServices]", system: str | None
+) -> float | None:
+    """Returns the temperature of the persona that has these instructions; None if it sets none."""
+    if not system:
+        return None
+    known = await personas_for(here, rooms)
+    return next((one.temperature for one in known if one.system_prompt == system), None)
+
+
+async def persona_of(
+    here: "RoomServices", rooms: "Sequence[RoomServices]", session: Session
+) -> Persona | None:
+    """Returns the persona that has the instructions of a session, if it was not changed since."""
+    if not session.system_prompt:
+        return None
+    known = await personas_for(here, rooms)
+    return next((one for one in known if one.system_prompt == session.system_prompt), None)

@@ -21,7 +21,7 @@ from models.errors import ModelsError
 from models.messages import Role
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.loaded_model import Model
+    from atlas_desktop.services.models import Model
     from memory.learning.learner import Learner
     from memory.learning.memory_writer import MemoryWriter
 

@@ -15,7 +15,6 @@ from memory.errors import AmbiguousId, ChangeNotFound, MessageNotFound, SessionN
 from memory.jobs.queue import Job
 from memory.jobs.runner import Duty
 from memory.learning.reader import understand
-from memory.memories.consolidation import Rewording
 from memory.memories.entities import (
     FINDABLE,
     UNSET,
@@ -43,7 +42,7 @@ from memory.memories.lifetime import (
     with_project,
 )
 from memory.memories.profile import candidates, in_order
-from memory.memories.upkeep import Merger, Promotion, Upkeep
+from memory.memories.upkeep import Merger, Promotion, Rewording, Upkeep
 from memory.recall.decay import PRESETS, half_life_days, strength
 from memory.storage.store import Store
 from models.ports import ChatModel

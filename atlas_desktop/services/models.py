@@ -1,4 +1,4 @@
-"""The models of a home: listing, recommending, downloading, importing, measuring."""
+"""The models of a home: listing, recommending, downloading, importing, choosing, and the loaded one."""
 
 import asyncio
 import contextlib
@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from atlas_desktop.services.cleaning import clean_line
-from models.errors import ModelFileError, ModelNotInstalled, NoModel, UnknownModel
-from models.library.catalog import Catalog, CatalogEntry, HubSource, ModelRole, Source
-from models.library.discovery import FoundModel, discover
-from models.library.download import ModelFetcher
-from models.library.files import Cancelled, Report, never, silent
-from models.library.gguf import GgufHeader, read_header
-from models.library.hardware import (
+from models.errors import ModelDamaged, ModelFileError, ModelNotInstalled, NoModel, UnknownModel
+from models.library.catalog import (
     USUAL_CONTEXT,
+    Catalog,
+    CatalogEntry,
     Fit,
+    HubSource,
     Machine,
+    ModelRole,
     Recommendation,
+    Source,
     fit,
     fit_entry,
     memory_needed,
@@ -28,10 +28,13 @@ from models.library.hardware import (
     recommend,
     this_machine,
 )
-from models.library.installed import InstalledModel, ModelLibrary
+from models.library.download import ModelFetcher
+from models.library.files import Cancelled, Report, never, silent
+from models.library.gguf import GgufHeader, read_header
+from models.library.installed import FoundModel, InstalledModel, ModelLibrary, discover
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, ModelInfo, Role
-from models.ports import Generation
-from models.tuning.results import TunedStore, tuned_words
+from models.ports import ChatModel, Embedder, Generation, PrefixKeeper, TokenCounter
+from models.tuning.plan import TunedStore, tuned_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +380,7 @@ class ModelService:
 
     def host(self, ref: str) -> str:
         """Returns the hub that a catalogue model is downloaded from first; empty for another source."""
-        from models.library.hub import hub_host
+        from models.library.download import hub_host
 
         entry = self._catalog.find(ref)
         return hub_host() if entry and entry.sources and isinstance(entry.sources[0], HubSource) else ""
@@ -479,3 +482,19 @@ async def _in_thread(work: Callable[[Cancelled], T], cancelled: Cancelled) -> T:
         stop.set()
         await asyncio.gather(task, return_exceptions=True)
         raise
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A chat model with its token counter, optional parts, and `close`, which releases all of them.
+
+    `prefixes` prefills prompts and saves states, `embedder` turns text into vectors; either may be None.
+    `damaged` is set when there is no embedder because its file is damaged.
+    """
+
+    chat: ChatModel
+    counter: TokenCounter
+    close: Callable[[], Awaitable[None]]
+    prefixes: PrefixKeeper | None = None
+    embedder: Embedder | None = None
+    damaged: ModelDamaged | None = None

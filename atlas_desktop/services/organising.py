@@ -16,12 +16,12 @@ from atlas_desktop.settings.schema import SessionSettings
 from memory.entities import CategorySource, MemoryMode, MessageStatus, RoomKind, Session
 from memory.jobs.queue import Job, Priority
 from memory.jobs.runner import Duty
-from memory.organising.entities import Filed, MarksPatch, Merged, Organised, TagCount, TagSuggestion
+from memory.organising import Filed, MarksPatch, Merged, Organised, TagCount, TagSuggestion
 from memory.storage.store import Store
 from models.ports import Embedder
 
 if TYPE_CHECKING:
-    from memory.organising.suggestions import Tagger
+    from memory.organising import Tagger
 
 
 KIND = "file"
@@ -113,7 +113,7 @@ class FilingService:
     async def _categorise(self, filed: Filed, known: Mapping[str, Sequence[Sequence[float]]]) -> None:
         import numpy as np
 
-        from memory.organising.suggestions import nearest
+        from memory.organising import nearest
 
         vector = await self._vector(filed)
         # A session without text is looked at again only when it has grown.
@@ -132,7 +132,7 @@ class FilingService:
         """Returns a tagger trained on the user's own tags; None if there are none."""
         if not self._settings().suggest_tags:
             return None
-        from memory.organising.suggestions import Tagger
+        from memory.organising import Tagger
 
         model, tagged = await self._model(), list[Filed]()
         for offset in range(0, MOST_TAGGED, BATCH):
@@ -157,7 +157,7 @@ class FilingService:
         embedder = self._embedder()
         if embedder is None or not self._settings().categories:
             return None
-        from memory.organising.suggestions import examples
+        from memory.organising import examples
 
         model = await embedder.embedding_fingerprint()
         if self._categories is None or self._categories[0] != model:

@@ -8,7 +8,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from memory.clock import Clock
 from memory.errors import PersonaNotFound
 from memory.memories.entities import Unset
-from memory.organising.entities import Project, ProjectContents, ProjectDeleted, ProjectPatch
+from memory.organising import Project, ProjectContents, ProjectDeleted, ProjectPatch
 from memory.personas import Persona
 from memory.storage.store import Store
 

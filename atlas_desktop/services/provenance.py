@@ -7,12 +7,12 @@ from datetime import tzinfo
 
 from atlas_desktop.services.recall import RecallService
 from memory.clock import Clock
-from memory.context.decisions import Outcome, RecallDecision
+from memory.context.entities import Outcome, RecallDecision
 from memory.entities import MemoryMode, Message, Session
 from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SummaryNotFound
 from memory.memories.entities import Memory, MemorySource, MemoryState, MemoryTier, MemoryUse
 from memory.memories.lifetime import in_use
-from memory.organising.entities import Backlink, Filed, SharedMemory
+from memory.organising import Backlink, Filed, SharedMemory
 from memory.recall.entities import Hit, Recall, RecallQuery
 from memory.skills.entities import UsedSkill
 from memory.storage.store import Store
@@ -360,7 +360,7 @@ def _scored(
 ) -> list[_Scored]:
     import numpy as np
 
-    from memory.organising.suggestions import dot, rarity, weighed, words_of
+    from memory.organising import dot, rarity, weighed, words_of
 
     counts = [words_of(one.words) for one in others]
     mine = words_of(own.words)

@@ -8,41 +8,35 @@ from typing import TYPE_CHECKING
 from atlas_desktop.parsing.client import DocumentParser
 from atlas_desktop.services.attachments import AttachmentService, PassageEmbedder
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.branches import BranchService
 from atlas_desktop.services.clients import ClientService
 from atlas_desktop.services.context import ContinuityService, EpochService
-from atlas_desktop.services.documents.library import DocumentService
+from atlas_desktop.services.documents.library import DocumentService, DocumentSummaries
 from atlas_desktop.services.documents.search import ChunkEmbedder, DocumentSearchService
-from atlas_desktop.services.documents.summaries import DocumentSummaries
 from atlas_desktop.services.forgetting import ForgettingService
 from atlas_desktop.services.learning import LearningService
-from atlas_desktop.services.loaded_model import Model
 from atlas_desktop.services.memories import KnowledgeService, UpkeepService
+from atlas_desktop.services.models import Model
 from atlas_desktop.services.notes.folders import NoteFolders, NoteMirror
-from atlas_desktop.services.notes.notebook import NoteBin, NoteService
-from atlas_desktop.services.notes.suggestions import NoteSuggestions
+from atlas_desktop.services.notes.notebook import NoteBin, NoteService, NoteSuggestions
 from atlas_desktop.services.organising import FilingService, OrganisingService
 from atlas_desktop.services.personas import PersonaService
 from atlas_desktop.services.projects import ProjectService
 from atlas_desktop.services.provenance import ProvenanceService, RelatedService
 from atlas_desktop.services.recall import QueryEmbedder, RecallService, WorkingEmbedder
 from atlas_desktop.services.retention import RetentionService
-from atlas_desktop.services.sessions import SessionService
-from atlas_desktop.services.skills.drafting import SkillDrafter
-from atlas_desktop.services.skills.library import SkillFolders, SkillService
+from atlas_desktop.services.sessions import BranchService, SessionService
+from atlas_desktop.services.skills import SkillDrafter, SkillFolders, SkillService
 from atlas_desktop.services.summaries import SummaryService, Titler
-from atlas_desktop.services.tasks.research import Research
+from atlas_desktop.services.tasks.reporting import Wording
 from atlas_desktop.services.tasks.service import TaskService
-from atlas_desktop.services.tasks.teams import Teams
-from atlas_desktop.services.tasks.wording import Wording
+from atlas_desktop.services.tasks.teams import Research, Teams
 from atlas_desktop.services.tuning import TuneJobs
 from atlas_desktop.services.turns import TimingService, TurnParts, TurnService
 from atlas_desktop.settings.schema import ContextSettings, Settings
 from memory.clock import Clock
-from memory.context.budget import Limits
-from memory.context.documents import Documents
 from memory.context.engine import ContextEngine
-from memory.context.library import LibraryContext
+from memory.context.entities import Limits
+from memory.context.library import Documents, LibraryContext
 from memory.context.recalling import ContextRecall
 from memory.context.skills import SkillContext
 from memory.context.stateless import StatelessContext

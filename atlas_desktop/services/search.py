@@ -35,7 +35,7 @@ from memory.search.entities import (
     When,
 )
 from memory.search.language import of_kind, parse, wanted_words
-from memory.search.snippets import snippet
+from memory.search.terms import snippet
 
 if TYPE_CHECKING:
     from atlas_desktop.services.desk import AppContext

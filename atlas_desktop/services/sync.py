@@ -29,15 +29,15 @@ from memory.errors import (
     SyncPaused,
 )
 from memory.kinds import RoomKind
-from memory.sync import keys, sealed_files
-from memory.sync.entities import Device, SyncReport, SyncState, SyncStatus
+from memory.sync import folder as keys
+from memory.sync import folder as sealed_files
+from memory.sync.entities import Device, Invitation, KeySet, Rotation, SyncReport, SyncState, SyncStatus
 from memory.sync.exchange import Exchange, Progress, rotation_name, this_computer
-from memory.sync.folder import SyncFolder
-from memory.sync.records import Invitation, KeySet, Rotation
-from memory.sync.sealed_files import Kind, Opened
+from memory.sync.folder import Kind, Opened, SyncFolder
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
+
 
 CODE_VALID = timedelta(hours=1)
 _SECTIONS = ("chat", "sessions", "memory")
@@ -337,3 +337,28 @@ class SyncService:
 
 def _invitation_name(key: bytes) -> str:
     return keys.name_of(key, "invitation")
+
+
+class SyncFolderWatch:
+    """Calls `changed`, in a thread of its own, after something below the folder has changed."""
+
+    def __init__(self, folder: Path, changed: Callable[[], None]) -> None:
+        # Imported here: it is slow, and few rooms are synced.
+        from watchdog import events
+        from watchdog.observers import Observer
+
+        class Handler(events.FileSystemEventHandler):
+            def on_any_event(self, event: events.FileSystemEvent) -> None:
+                if event.event_type not in ("opened", "closed_no_write"):
+                    changed()
+
+        self._observer = Observer()
+        self._observer.schedule(Handler(), str(folder), recursive=True)
+
+    def start(self) -> None:
+        """Raises OSError if the system cannot watch the folder."""
+        self._observer.start()
+
+    def stop(self) -> None:
+        self._observer.stop()
+        self._observer.join()

@@ -21,10 +21,13 @@ from models.tuning.plan import (
     MAX_LOSS,
     MIN_ROUNDS,
     Layout,
+    Measured,
     Outcome,
     Round,
     RunSettings,
     Step,
+    Tuned,
+    TunedStore,
     TuningPlan,
     changes,
     gain,
@@ -32,7 +35,6 @@ from models.tuning.plan import (
     median,
     undecided,
 )
-from models.tuning.results import Measured, Tuned, TunedStore
 
 
 class TuningBench(Protocol):

@@ -11,7 +11,7 @@ from atlas_desktop.services.attachments import documents_notice
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.context import ContinuityService
-from atlas_desktop.services.documents.citing import cited_reply
+from atlas_desktop.services.documents.search import cited_reply
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent, compaction_notice
 from atlas_desktop.services.summaries import first_words
 from memory.attachments import NewAttachment

@@ -15,12 +15,9 @@ from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
 from atlas_desktop.services.run_to_completion import unbroken
 from memory.errors import KeyslotsDamaged, KeyslotsMissing, StorageFull, VaultMissing
 from memory.kinds import RoomKind
-from memory.vault.counter import noticed_at
-from memory.vault.keys import RoomKey
-from memory.vault.passphrase import Passphrase, Strength, estimate
-from memory.vault.status import VaultStatus
-from memory.vault.vault import Vault
-from memory.vault.vaults import Keys, Vaults
+from memory.vault.keys import Passphrase, RoomKey, Strength, estimate
+from memory.vault.status import VaultStatus, noticed_at
+from memory.vault.vault import Keys, Vault, Vaults
 
 if TYPE_CHECKING:
     from memory.entities import RoomReport

@@ -19,13 +19,13 @@ from atlas_desktop.settings.file import KEYS
 from atlas_desktop.tui.actions import Action, Where, bindings
 from atlas_desktop.tui.appearance import Appearance
 from atlas_desktop.tui.base import BaseApp, Now, local_now
-from atlas_desktop.tui.chat.editor import clear_leftovers
 from atlas_desktop.tui.crash_recovery import CrashRecovery
 from atlas_desktop.tui.doors import Commands, DoorKeeper
-from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
+from atlas_desktop.tui.models.jobs import ModelFolderWatcher
 from atlas_desktop.tui.models.switcher import ModelSwitcher
 from atlas_desktop.tui.shutdown import Relaunch, Shutdown
 from atlas_desktop.tui.sync.keeping import SyncKeeper
+from atlas_desktop.tui.terminal import clear_leftovers
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from atlas_desktop.errors import Explained
     from atlas_desktop.services.desk import AppContext
-    from atlas_desktop.tui.finder.rows import Row
+    from atlas_desktop.tui.finder.screen import Row
     from atlas_desktop.tui.models.jobs import ModelJobs
     from atlas_desktop.tui.models.onboarding import ModelOnboarding
     from memory.vault.keys import RoomKey
@@ -57,10 +57,10 @@ AHEAD = (
     "atlas_desktop.services.backup",
     "atlas_desktop.tui.models.onboarding",
     "atlas_desktop.tui.chat.conversation",
-    "atlas_desktop.tui.dialogs.messages",
+    "atlas_desktop.tui.dialogs.questions",
     "models.host",
-    "models.tuning.results",
-    "models.library.discovery",
+    "models.tuning.plan",
+    "models.library.installed",
     "models.library.download",
     "atlas_desktop.services.models",
     "watchdog.observers",
@@ -73,7 +73,7 @@ AHEAD = (
     "atlas_desktop.tui.documents.screen",
     "atlas_desktop.tui.notes.screen",
     "atlas_desktop.tui.help",
-    "atlas_desktop.tui.provenance.inspector",
+    "atlas_desktop.tui.provenance.screen",
     "textual.command",
 )
 """Modules needed between the passphrase and the conversation, in the order in which they are needed, and
@@ -117,7 +117,7 @@ CLEARED = "\x1b[2J"
 
 
 def _action_commands() -> "type[Provider]":
-    from atlas_desktop.tui.palette import ActionCommands
+    from atlas_desktop.tui.help import ActionCommands
 
     return ActionCommands
 
@@ -234,7 +234,7 @@ class AtlasApp(BaseApp):
         a new one is shown first: the user closed the program before writing the old one down.
         """
         if key is not None and not confirmed and (await self.desk.vault.status()).recovery_unseen:
-            from atlas_desktop.tui.setup.recovery import renewed
+            from atlas_desktop.tui.setup.welcome import renewed
 
             if (screen := await renewed(self, key)) is not None:
                 await self.turn_to(screen)
@@ -483,7 +483,7 @@ class AtlasApp(BaseApp):
             self.push_screen(SettingsScreen(self))
 
     def action_show_clients(self) -> None:
-        from atlas_desktop.tui.settings.clients import ClientsScreen
+        from atlas_desktop.tui.settings.dialogs import ClientsScreen
 
         for room in self.desk.open_rooms:
             if room.store.room is RoomKind.OPEN and not isinstance(self.screen, ClientsScreen):
@@ -513,7 +513,7 @@ class AtlasApp(BaseApp):
     def action_find(self, words: str = "") -> None:
         """Finds anything, over whatever is shown, and opens what is chosen."""
         from atlas_desktop.tui.finder.screen import FinderScreen
-        from atlas_desktop.tui.palette import available
+        from atlas_desktop.tui.help import available
 
         below = self.screen
 
@@ -542,7 +542,7 @@ class AtlasApp(BaseApp):
             chat.open_found(row.thing)
 
     def action_command_palette(self) -> None:
-        from atlas_desktop.tui.palette import Palette
+        from atlas_desktop.tui.help import Palette
 
         if not isinstance(self.screen, Palette):
             self.push_screen(Palette())

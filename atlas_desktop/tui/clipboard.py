@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import _
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from memory.entities import RoomKind
 
 if TYPE_CHECKING:

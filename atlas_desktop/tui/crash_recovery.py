@@ -13,7 +13,7 @@ from textual.widgets import Button, Static
 from atlas_desktop.errors import Explained
 from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.cleaning import clean
-from atlas_desktop.tui.crash_reports import explain_and_note, noted
+from atlas_desktop.tui.base import explain_and_note, noted
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp

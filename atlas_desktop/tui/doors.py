@@ -5,16 +5,15 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import _
-from atlas_desktop.phrases.clients import scope_text
 from memory.clients import Scope
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
-    from atlas_desktop.serve.doors import Doors
-    from atlas_desktop.serve.home_socket import Exchange, HomeSocket
+    from atlas_desktop.serve.app import Doors
+    from atlas_desktop.serve.listening import Exchange, HomeSocket
     from atlas_desktop.services.desk import AppContext
     from atlas_desktop.tui.base import BaseApp
-    from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+    from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 
 Consent = Callable[[str, frozenset[Scope]], Awaitable[bool]]
 """Asks the user whether to add a client of this name, with these scopes."""
@@ -74,7 +73,7 @@ class DoorKeeper:
         if not wanted:
             await self._close_socket()
         elif self._socket is None and self._commands is not None:
-            from atlas_desktop.serve.home_socket import HomeSocket
+            from atlas_desktop.serve.listening import HomeSocket
 
             desk = self._app.desk
             self._socket = HomeSocket(desk.paths, self._commands(desk, self.consent))
@@ -99,7 +98,8 @@ class DoorKeeper:
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
         async def ask() -> None:
-            from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+            from atlas_desktop.phrases import scope_text
+            from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 
             may = "\n".join(f"· {scope_text(one)}" for one in Scope if one in scopes)
             question = ConfirmScreen(
@@ -120,6 +120,6 @@ class DoorKeeper:
 
 
 def _imported() -> "type[Doors]":
-    from atlas_desktop.serve.doors import Doors
+    from atlas_desktop.serve.app import Doors
 
     return Doors

@@ -11,10 +11,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from atlas_desktop.locale import _
-from atlas_desktop.phrases.forgetting import preview_text, stored_text
+from atlas_desktop.phrases import preview_text, stored_text
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.overlays import Covering
 from memory.entities import StoredReceipt, Target, counts
 

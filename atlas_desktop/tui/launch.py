@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from atlas_desktop.errors import AlreadyRunning, UsageError
 from atlas_desktop.locale import _
-from atlas_desktop.process.hardening import remove_private_temporary_folder
-from atlas_desktop.process.instance import InstanceLock
-from atlas_desktop.process.interrupts import INTERRUPTED
-from atlas_desktop.process.relaunch import can_relaunch, relaunch_demo, relaunch_locked
+from atlas_desktop.process import (
+    INTERRUPTED,
+    InstanceLock,
+    can_relaunch,
+    relaunch_demo,
+    relaunch_locked,
+    remove_private_temporary_folder,
+)
 
 if TYPE_CHECKING:
     from atlas_desktop.cli.context import Context

@@ -15,8 +15,8 @@ from textual.widgets import Input, OptionList, Static
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.tui.dialogs.choices import SearchedListScreen
-from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.tui.dialogs.questions import SearchedListScreen
+from atlas_desktop.tui.widgets import CleanInput
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp

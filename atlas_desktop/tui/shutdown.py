@@ -13,10 +13,9 @@ from enum import Enum, StrEnum, auto
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from atlas_desktop.locale import _
-from atlas_desktop.process.hardening import remove_private_temporary_folder
-from atlas_desktop.process.interrupts import stop
+from atlas_desktop.process import remove_private_temporary_folder, stop
 from atlas_desktop.tui.actions import BY_ID
-from atlas_desktop.tui.crash_reports import noted
+from atlas_desktop.tui.base import noted
 from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.terminal import give_back
 from atlas_desktop.tui.textual_workarounds import Sweeper
@@ -24,7 +23,7 @@ from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
-    from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
+    from atlas_desktop.tui.models.jobs import ModelFolderWatcher
     from atlas_desktop.tui.sync.keeping import SyncKeeper
 
 
@@ -222,7 +221,7 @@ class Shutdown:
 
     async def quit(self) -> None:
         """Quits once everything is stored and closed. If asked twice, quits without waiting."""
-        from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+        from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 
         if self._app.leaving:
             self._forced = True
@@ -265,7 +264,7 @@ class Shutdown:
 
     async def _may_go(self, title: str, agree: str) -> bool:
         """Returns whether to continue; asks for confirmation if something is not kept in any room."""
-        from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+        from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 
         off = [room.store for room in self._app.desk.open_rooms if room.store.room is RoomKind.OFF_RECORD]
         if not any([await store.list_sessions(limit=1) for store in off]):
@@ -280,7 +279,7 @@ class Shutdown:
     @property
     def can_lock(self) -> bool:
         """Whether there is something to lock, and a way to lock it."""
-        from atlas_desktop.tui.setup.recovery import RecoveryScreen
+        from atlas_desktop.tui.setup.welcome import RecoveryScreen
 
         open_now = self._app.desk.room is not None or isinstance(self._app.screen, RecoveryScreen)
         return self.relaunch is not None and open_now and not self._app.leaving
@@ -327,7 +326,7 @@ class Shutdown:
             self._app.exit()
 
     async def _cover_and_close(self) -> None:
-        from atlas_desktop.tui.dialogs.messages import Curtain
+        from atlas_desktop.tui.dialogs.questions import Curtain
 
         self.gather()
         shown = self._app.chat

@@ -8,9 +8,9 @@ from enum import StrEnum
 
 from memory.context.entities import Summary, SummaryState
 from memory.entities import Message
-from memory.summaries.extractive import content_words
-from memory.summaries.importance import phrases
+from memory.summaries.evidence import phrases
 from memory.summaries.languages import script
+from memory.summaries.summarise import content_words
 from models.messages import Role
 
 _ENOUGH, _LEAST = 3, 2

@@ -8,20 +8,21 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from memory.context.assembly import Head, Prompt, Read, TokenSizes, assemble, make_head, sendable, to_send
-from memory.context.budget import Budget, Limits, allocate
-from memory.context.decisions import RecallDecision
-from memory.context.documents import Documents, Told
 from memory.context.entities import (
     TOLD,
+    Budget,
     Epoch,
     HistoryCompactor,
+    Limits,
     NewEpoch,
+    RecallDecision,
     TierUse,
     TurnRecord,
     WholeDocument,
+    allocate,
 )
 from memory.context.epochs import Compaction, ContextView, EpochBuilder, EpochPlace, EpochSelector, Prepared
-from memory.context.library import NO_PASSAGES, LibraryContext, TellsPassages
+from memory.context.library import NO_PASSAGES, Documents, LibraryContext, TellsPassages, Told
 from memory.context.recalling import USES_MEMORY, ContextRecall, RecalledContext
 from memory.context.skills import NO_SKILLS, SkillContext, ToldSkills
 from memory.documents.entities import Material

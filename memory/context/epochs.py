@@ -4,10 +4,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from memory.context.assembly import Head, Prompt, TokenSizes, made_for, make_head, sendable
-from memory.context.budget import Budget, Limits
-from memory.context.decisions import RecallDecision
-from memory.context.documents import DocumentUse
-from memory.context.entities import Epoch, HistoryCompactor, NewEpoch, TierUse, TokenAllowance, WholeDocument
+from memory.context.entities import (
+    Budget,
+    Epoch,
+    HistoryCompactor,
+    Limits,
+    NewEpoch,
+    RecallDecision,
+    TierUse,
+    TokenAllowance,
+    WholeDocument,
+)
+from memory.context.library import DocumentUse
 from memory.documents.entities import StoredPassage
 from memory.entities import Message, Session
 from memory.memories.profile import Profile

@@ -9,13 +9,11 @@ from datetime import datetime, tzinfo
 
 from memory.clock import Clock, LocalZone
 from memory.context.assembly import preface, recall_line, time_line
-from memory.context.budget import Limits
-from memory.context.decisions import Outcome, RecallDecision, considered, unrepeated
-from memory.context.entities import Epoch, NewEpoch
+from memory.context.entities import Epoch, Limits, NewEpoch, Outcome, RecallDecision, considered, unrepeated
 from memory.entities import MemoryMode, Message, Session
 from memory.recall.entities import Hit, Recall, RecallQuery
 from memory.recall.question import LONGEST_QUESTION, refers_back
-from memory.summaries.importance import is_small_talk
+from memory.summaries.evidence import is_small_talk
 from models.messages import Role
 from models.ports import TokenCounter
 

@@ -8,8 +8,7 @@ by words and meaning, without asking the model.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory.context.budget import Budget
-from memory.context.entities import WholeDocument
+from memory.context.entities import Budget, WholeDocument
 from memory.context.recalling import needs_nothing
 from memory.entities import Message
 from memory.recall.entities import QueryVector, QueryVectors

@@ -13,8 +13,7 @@ from datetime import datetime
 
 from memory.clock import Clock
 from memory.context.assembly import Head, Prompt, alternating, make_head, sent_text
-from memory.context.budget import Budget, Limits, allocate
-from memory.context.entities import NewEpoch, TierUse
+from memory.context.entities import Budget, Limits, NewEpoch, TierUse, allocate
 from memory.context.library import LibraryContext
 from memory.context.recalling import USES_MEMORY, ContextRecall
 from memory.documents.entities import StoredPassage

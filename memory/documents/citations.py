@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from memory.documents.statements import Statement, contradicts, has, sentences
-from memory.summaries.importance import is_small_talk
+from memory.summaries.evidence import is_small_talk
 
 
 class SourceKind(StrEnum):

@@ -7,8 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memory.documents.entities import ALL_CHUNKS, ChunkPosting, DocumentHit, DocumentQuery, Grain
-from memory.documents.question import LINES_AMONG, looked_for, names, subject
-from memory.documents.ranking import ChunkColumns, Library, Scores, Weights, best, everywhere, score
+from memory.documents.ranking import (
+    LINES_AMONG,
+    ChunkColumns,
+    Library,
+    Scores,
+    Weights,
+    best,
+    everywhere,
+    looked_for,
+    names,
+    score,
+    subject,
+)
 from memory.recall.entities import QueryVectors
 from memory.recall.words import carries_meaning, content_words, without_names
 from memory.storage.store import Store

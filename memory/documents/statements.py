@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cache, cached_property
 from importlib.resources import files
 
-from memory.memories.consolidation import negated
+from memory.memories.upkeep import negated
 from memory.search.terms import is_unspaced
 from memory.summaries.evidence import fold, readings, stem
 from memory.summaries.languages import lexicon

@@ -13,11 +13,10 @@ from importlib.resources import files
 import msgspec
 
 from memory.learning.entities import Candidate, Heard, denies, found, spaced, supported
-from memory.learning.patterns import reading
 from memory.learning.reader import statement, worded
-from memory.learning.statement_filter import LONGEST, asks, plain, sentences
+from memory.learning.statement_filter import LONGEST, asks, plain, reading, sentences
 from memory.memories.entities import MemoryKind, MemoryOrigin
-from memory.summaries.importance import phrases
+from memory.summaries.evidence import phrases
 from memory.summaries.model_summaries import Checkpoint, ResultStore
 from memory.summaries.summarise import Trust
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, Role, StopReason

@@ -25,7 +25,7 @@ from memory.memories.entities import (
 from memory.notes.markup import own_words
 from memory.storage.store import Store
 from memory.summaries.model_summaries import Checkpoint
-from memory.summaries.passages import SourceMessage, sentences
+from memory.summaries.planning import SourceMessage, sentences
 from memory.summaries.summarise import Summariser
 from models.messages import Role
 

@@ -11,11 +11,9 @@ from functools import lru_cache
 
 from memory.clock import Clock
 from memory.learning.entities import Candidate, Claim, normal, spaced
-from memory.learning.patterns import PatternMatch
-from memory.learning.patterns import reading as read_patterns
 from memory.learning.reader import ASKED, understand
-from memory.learning.statement_filter import LONGEST_SENTENCE, plain
-from memory.memories.consolidation import KIND
+from memory.learning.statement_filter import LONGEST_SENTENCE, PatternMatch, plain
+from memory.learning.statement_filter import reading as read_patterns
 from memory.memories.entities import (
     FINDABLE,
     Memory,
@@ -26,9 +24,10 @@ from memory.memories.entities import (
     MemorySource,
     MemoryState,
     NewMemory,
+    reading,
 )
 from memory.memories.lifetime import Retention, route
-from memory.memories.wording import reading
+from memory.memories.upkeep import KIND
 from memory.storage.memories import MemoryStore
 from memory.storage.organising import ProjectStore
 from memory.storage.vectors import VectorStore

@@ -10,22 +10,25 @@ from importlib.resources import files
 
 from memory.clock import LocalZone
 from memory.learning.entities import Candidate, Heard, denies, found, normal, supported
-from memory.learning.patterns import PatternMatch, piece, reading, tells_date, vague
 from memory.learning.statement_filter import (
     LONGEST,
     LONGEST_SENTENCE,
     Block,
+    PatternMatch,
     Sentence,
     asks,
     blocks,
     lists,
+    piece,
     plain,
+    reading,
     sentences,
+    tells_date,
+    vague,
 )
-from memory.memories.entities import MemoryKind, MemoryOrigin
-from memory.memories.wording import ONESELF
+from memory.memories.entities import ONESELF, MemoryKind, MemoryOrigin
 from memory.recall.moments import spans
-from memory.summaries.importance import importance
+from memory.summaries.evidence import importance
 from models.messages import Role
 
 _LONGEST_CODE = 2_000

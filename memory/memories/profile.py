@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.clock import Clock
-from memory.memories.entities import Memory, MemoryFilter, MemoryKind, MemoryTier
+from memory.memories.entities import Memory, MemoryFilter, MemoryKind, MemoryTier, reading
 from memory.memories.lifetime import in_use
-from memory.memories.wording import reading
 from memory.recall.decay import BOUNDED, Decay, memory_weight
 from memory.storage.memories import MemoryStore
 from memory.storage.organising import ProjectStore

@@ -16,15 +16,17 @@ from memory.notes.names import (
     Mention,
     NameIndex,
     NoteText,
+    NoteVectors,
+    Segments,
     Vocabulary,
     first_place,
     mentions,
     names_of,
     terms_of,
+    with_room,
     words_of,
 )
-from memory.notes.nearness import NoteVectors, Segments, with_room
-from memory.recall.rows import K1, B
+from memory.recall.feature_builder import K1, B
 from memory.search.terms import is_unspaced
 
 if TYPE_CHECKING:

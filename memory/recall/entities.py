@@ -99,7 +99,7 @@ class RecallItem:
 
     `text` is worded as in a prompt. Times are microseconds since 1970: `since` is when the item was learned
     or last used, and its age counts from then. `rate` (per hour) and the multiplier `importance` are those of
-    `memory.recall.decay`. `approved` marks items accepted by the user, `procedure` items found only when
+    `memory.recall.scoring`. `approved` marks items accepted by the user, `procedure` items found only when
     approved (procedures, and what a client proposed), `prefers` items on what somebody likes or avoids.
     `messages` and `sessions` are where it was learned.
     """

@@ -1,13 +1,4 @@
-"""Creates, verifies and unpacks backups of rooms; backups can be made while the program runs.
-
-A backup is a plain zip of parts that are already encrypted, and a manifest that lists them:
-
-    open.keys  open.db  [private.keys  private.db  [private.db-wal]]  manifest.json
-
-The manifest names each part with its size and SHA-256. Otherwise it only says when the backup was made, its
-sequence number in its folder, and the program version. Its seals show whether it was changed. The open room's
-seal is always present, so no part of any room can be exchanged for one of another backup.
-"""
+"""Creates, verifies and unpacks backups of rooms, from copies made while the rooms may be in use."""
 
 import glob
 import hashlib
@@ -16,6 +7,7 @@ import os
 import secrets
 import shutil
 import stat
+import subprocess
 import sys
 import tempfile
 import zipfile
@@ -37,20 +29,133 @@ from memory.errors import (
     KeyslotsDamaged,
     KeyslotsMissing,
     NotABackup,
+    NotARoom,
     OutputRefused,
     RoomDamaged,
     RoomMissing,
+    StorageBusy,
     StorageFull,
 )
 from memory.storage import connection, verification
-from memory.storage.connection import translated
-from memory.storage.copying import copy_closed_room, copy_room, log_of
+from memory.storage.connection import Connection, translated
 from memory.storage.migrations import LATEST
 from memory.vault.files import make_private_folder, sync_folder, translated_os
 from memory.vault.keys import RoomKey
 from memory.vault.keyslots import KeyslotFile
 from memory.vault.status import private_missing
 from memory.vault.upkeep import SUFFIX, BackupFacts, BackupMade, RoomContents, Unpacked
+from models.confinement import child_environment
+
+LIMIT_S = 600.0
+_TRIES = 20
+_LOG = "-wal"
+_SIDE_FILES = ("-wal", "-shm", "-journal")
+
+
+def log_of(path: Path) -> Path:
+    return path.with_name(path.name + _LOG)
+
+
+def remove_room_file(path: Path) -> None:
+    """Removes a database file and its side files."""
+    for suffix in ("", *_SIDE_FILES):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def copy_room(path: Path, key: RoomKey, target: Path) -> None:
+    """Writes the current state of the room to one file at `target`. Writers do not wait.
+
+    Raises `RoomMissing`, `NotARoom`, `StorageBusy`, `StorageFull`; then there is no file.
+    """
+    connection.probe(path, key)
+    try:
+        with _reading(path, key):
+            _copy_files((path, target), (log_of(path), log_of(target)))
+        _fold(target, key)
+    except BaseException:
+        remove_room_file(target)
+        raise
+
+
+def copy_closed_room(path: Path, target: Path) -> None:
+    """Copies the room's file, and its log if there is one, for whoever has the key.
+
+    Without the key writers cannot be blocked, so the copy is repeated if the files changed meanwhile. Raises
+    `StorageBusy` when they keep changing, `StorageFull`.
+    """
+    for _ in range(_TRIES):
+        before = _marks(path)
+        _copy_files((path, target), (log_of(path), log_of(target)))
+        if _marks(path) == before:
+            return
+        remove_room_file(target)
+    raise StorageBusy("the room is written to all the time")
+
+
+class _reading:  # noqa: N801 - used like a function
+    """Keeps one state of a room readable while inside."""
+
+    def __init__(self, path: Path, key: RoomKey) -> None:
+        self._path = path
+        self._conn: Connection = connection.open_file(path, key)
+
+    def __enter__(self) -> Connection:
+        with translated(self._path):
+            self._conn.execute("BEGIN")
+            self._conn.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return self._conn
+
+    def __exit__(self, *_: object) -> None:
+        with translated(self._path):
+            self._conn.execute("ROLLBACK")
+            self._conn.close()
+
+
+def _fold(target: Path, key: RoomKey) -> None:
+    """Moves the copied log into the copied file, so that one file contains everything."""
+    conn = connection.open_file(target, key, journal="DELETE")
+    with translated(target):
+        conn.close()
+    left = log_of(target)
+    if left.exists() and left.stat().st_size:
+        raise NotARoom(target, "its log cannot be read")
+    with target.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _marks(path: Path) -> list[tuple[int, int, int] | None]:
+    found: list[tuple[int, int, int] | None] = []
+    for file in (path, log_of(path)):
+        state = None
+        with suppress(FileNotFoundError):
+            state = file.stat()
+        found.append(None if state is None else (state.st_ino, state.st_size, state.st_mtime_ns))
+    return found
+
+
+def _copy_files(*pairs: tuple[Path, Path]) -> None:
+    try:
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "memory.storage.file_copier",
+                *(str(path.absolute()) for pair in pairs for path in pair),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=LIMIT_S,
+            check=False,
+            text=True,
+            env=child_environment(),
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StorageFull(type(error).__name__) from error
+    if done.returncode:
+        number = int(done.stdout) if done.stdout.isdigit() else 0
+        raise StorageFull(os.strerror(number) if number else "the files could not be copied")
+
 
 FORMAT = 1
 MANIFEST = "manifest.json"

@@ -10,9 +10,8 @@ from memory.clock import Clock
 from memory.entities import RoomKind
 from memory.errors import NotARoom, RoomDamaged, StorageFull
 from memory.storage import backup, connection, verification
-from memory.storage.backup import check_copy
+from memory.storage.backup import check_copy, remove_room_file
 from memory.storage.connection import translated
-from memory.storage.copying import remove_room_file
 from memory.storage.room import start_counting
 from memory.vault.keys import RoomKey
 from memory.vault.upkeep import BackupFacts, BackupMade, RoomContents, RoomKeys, Salvaged, Unpacked

@@ -25,7 +25,8 @@ from memory.memories.entities import (
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.database import Database
-from memory.storage.queries import erasure, memories, memory_changes
+from memory.storage.queries import erasure, memories
+from memory.storage.queries import memories as memory_changes
 
 
 class MemoryStore:
@@ -156,7 +157,7 @@ class MemoryStore:
 
     async def changes(self, *, limit: int = 50, memory_id: str | None = None) -> list[MemoryChange]:
         """Returns the changes, latest first."""
-        return await self._database.read(lambda conn: memory_changes.select(conn, limit, memory_id))
+        return await self._database.read(lambda conn: memory_changes.select_changes(conn, limit, memory_id))
 
     async def undo(self, change_id: str) -> MemoryChange:
         """Restores everything to the state before that change. Raises `ChangeNotFound`, and `CannotUndo` when

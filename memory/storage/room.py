@@ -1,34 +1,148 @@
-"""Opens rooms: returns a store for a file and a key, or for a room in memory.
-
-The room and a counter outside it contain the same number. It is increased in both when the room is closed,
-and now and then while it is written to: first in the room, so that only an older room can be behind its
-counter. Commits in the write-ahead log that damage has cut off are detected by what is left of them there. A
-log that was shortened or removed is detected if a mark was lost with it.
-
-SQLite reads a log up to the first frame whose checksum fails, and does not report what comes after it. A
-crash leaves at most the frames of one unfinished commit; a finished commit after the point where SQLite
-stopped was lost to damage. The format is described at https://sqlite.org/walformat.html.
-"""
+"""Opens rooms, and upgrades those of earlier schemas with a checked copy at hand."""
 
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from typing import Any
+
+from sqlcipher3 import dbapi2 as sqlcipher
 
 from memory.clock import Clock
 from memory.entities import Freshness, RoomKind
-from memory.errors import FutureSchema, NotARoom, StorageFull
-from memory.storage import connection, migrations, sync_capture
+from memory.errors import FutureSchema, NotARoom, RoomDamaged, StorageFull, UpgradeFailed
+from memory.storage import changes, connection, migrations, verification
+from memory.storage import jobs as jobs
+from memory.storage.backup import remove_room_file
 from memory.storage.connection import Connection, translated
-from memory.storage.database import Database
+from memory.storage.database import Database, Reader
 from memory.storage.migrations import LATEST
-from memory.storage.queries import jobs, messages
-from memory.storage.reader import Reader
+from memory.storage.queries import sessions
 from memory.storage.store import Store
-from memory.storage.upgrade import bring_up_to_date
-from memory.vault.counter import CommitCounter, counter_path
 from memory.vault.files import make_private_folder, sync_folder, translated_os
 from memory.vault.keys import RoomKey
+from memory.vault.status import CommitCounter, counter_path
+
+
+def copy_of(path: Path) -> Path:
+    """Returns the path of the copy during a migration."""
+    return path.with_name(path.name + ".before")
+
+
+def bring_up_to_date(conn: Connection, path: Path, key: RoomKey, now: datetime) -> bool:
+    """Migrates the room if needed; returns whether there was anything to do.
+
+    Raises `UpgradeFailed` when the contents differ afterwards; the room is then as it was before. Raises
+    `StorageFull` (the copy needs space too), `RoomDamaged`.
+    """
+    copy = copy_of(path)
+    if migrations.version_of(conn) == LATEST:
+        if copy.exists():
+            # A previous run ended before the result was counted.
+            _compare(conn, copy, key, _held(copy, key))
+        return False
+    _upgrade_remove(copy)
+    try:
+        counted = _copied(conn, copy, key)
+        migrations.migrate(conn, now)
+    except StorageFull:
+        _upgrade_remove(copy)
+        raise
+    _compare(conn, copy, key, counted)
+    give_back(conn)
+    return True
+
+
+def _held(copy: Path, key: RoomKey) -> tuple[int, int] | None:
+    """Returns the counts of a copy left behind; None if it contains nothing that can be read."""
+    try:
+        read = connection.open_to_read(copy, key)
+    except NotARoom:
+        return None
+    try:
+        with translated():
+            return verification.counts(read)
+    except RoomDamaged:
+        return None
+    finally:
+        read.close()
+
+
+def _compare(conn: Connection, copy: Path, key: RoomKey, counted: tuple[int, int] | None) -> None:
+    """Restores the room from the copy if their counts differ, then removes the copy."""
+    found = verification.counts(conn)
+    failed = counted is not None and counted != found
+    if failed:
+        _put_back(conn, copy, key)
+    _upgrade_remove(copy)
+    if failed:
+        assert counted is not None
+        raise UpgradeFailed(counted, found)
+
+
+def _put_back(conn: Any, copy: Path, key: RoomKey) -> None:
+    """Restores the room in one transaction: if killed in between, the copy is still there for the next
+    opening."""
+    source: Any = connection.open_to_read(copy, key)
+    try:
+        source.backup(conn)
+    except sqlcipher.Error as error:
+        raise StorageFull(str(error)) from error
+    finally:
+        source.close()
+
+
+def _copied(conn: Any, copy: Path, key: RoomKey) -> tuple[int, int]:
+    """Makes the copy and reads every page of it; returns how many sessions and messages it contains."""
+    made: Any = connection.create_file(copy, key)
+    try:
+        conn.backup(made)
+    except sqlcipher.Error as error:
+        # The error has no code, and does not say which of the two is to blame.
+        with translated():
+            damaged = verification.pages(conn)
+        raise (RoomDamaged(damaged[0]) if damaged else StorageFull(str(error))) from error
+    finally:
+        made.close()
+    read = connection.open_to_read(copy, key)
+    with translated():
+        try:
+            problems = verification.structure(read)
+            counted = verification.counts(read)
+        finally:
+            read.close()
+    if problems:
+        raise RoomDamaged(problems[0])
+    return counted
+
+
+def _upgrade_remove(copy: Path) -> None:
+    with translated_os():
+        remove_room_file(copy)
+
+
+_FREE_SHARE = 0.25
+_FEWEST_PAGES = 256
+_MOST_PAGES = 65_536
+"""SQLite rebuilds the room in memory; in a larger one the free pages are left for later writes."""
+
+
+def give_back(conn: Connection) -> bool:
+    """Shrinks the file to its contents, if a good part of it is free; returns whether it did.
+
+    If killed in between, or without the disk space for it, the file is unchanged.
+    """
+    pages = int(conn.execute("PRAGMA page_count").fetchone()[0])
+    free = int(conn.execute("PRAGMA freelist_count").fetchone()[0])
+    if not _FEWEST_PAGES <= pages <= _MOST_PAGES or free < pages * _FREE_SHARE:
+        return False
+    with suppress(StorageFull), translated():
+        conn.execute("VACUUM")
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return True
+    return False
+
 
 _MARK = "commits"
 
@@ -202,8 +316,8 @@ def _prepare(
         if count is not None:
             count.look(conn)
         # What is written from here on has to be noted, if the room is synced.
-        sync_capture.install(conn, clock)
-        messages.settle_interrupted(conn)
+        changes.install(conn, clock)
+        sessions.settle_interrupted(conn)
         jobs.recover(conn)
     except BaseException:
         conn.close()

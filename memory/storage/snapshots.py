@@ -20,9 +20,8 @@ from memory.errors import (
     StorageFull,
 )
 from memory.storage import connection
-from memory.storage.connection import APPLICATION_ID, Connection, translated
+from memory.storage.connection import APPLICATION_ID, Connection, pack_tokens, translated, unpack_tokens
 from memory.storage.database import Database
-from memory.storage.values import pack_tokens, unpack_tokens
 from memory.vault.files import make_private_folder, translated_os
 from memory.vault.keys import RoomKey
 from models.messages import ModelState

@@ -1,16 +1,21 @@
-"""The store of one room: its sessions and messages, and the stores of its other data."""
+"""The store of one room: its sessions and messages, and the stores of its other parts."""
 
+import json
 from collections.abc import Collection, Sequence
+from typing import Any
 
-from memory.clock import Clock, micros
+from memory.clock import Clock, micros, moment
 from memory.context.entities import Summary
 from memory.entities import (
+    UNBEGUN,
     Affected,
+    ChosenBy,
     Erased,
     Freshness,
     Message,
     MessagePatch,
     NewMessage,
+    NewReceipt,
     NewSession,
     Node,
     RoomKind,
@@ -18,16 +23,16 @@ from memory.entities import (
     SearchHit,
     Session,
     SessionPatch,
+    StoredReceipt,
     Target,
 )
 from memory.errors import MessageNotFound, SessionBinned
 from memory.storage.changes import ChangeNotes
 from memory.storage.clients import ClientStore
-from memory.storage.connection import Connection
+from memory.storage.connection import Connection, new_id, storable
 from memory.storage.context import AttachmentStore, ContextStore
-from memory.storage.database import Database
+from memory.storage.database import Database, Reader
 from memory.storage.documents import DocumentStore
-from memory.storage.drafts import DraftStore
 from memory.storage.evidence import EvidenceStore
 from memory.storage.insights import InsightStore
 from memory.storage.jobs import JobStore
@@ -35,9 +40,9 @@ from memory.storage.memories import MemoryStore
 from memory.storage.notes import NoteStore
 from memory.storage.organising import LinkStore, OrganisingStore, ProjectStore
 from memory.storage.personas import PersonaStore
-from memory.storage.queries import erasure, forgetting, forks, merging, messages, sessions
-from memory.storage.reader import Reader
-from memory.storage.receipts import ReceiptStore
+from memory.storage.queries import erasure, forgetting, merging, sessions
+from memory.storage.queries import merging as forks
+from memory.storage.queries import sessions as messages
 from memory.storage.retention import RetentionStore
 from memory.storage.search.store import FindStore
 from memory.storage.skills import SkillStore
@@ -47,6 +52,119 @@ from memory.storage.transfer import MoveStore, TransferStore
 from memory.storage.vectors import VectorStore
 from memory.storage.verification import verified
 from memory.storage.words import plain_query
+
+
+class DraftStore:
+    """One text per place: a session's id, or `UNBEGUN`. A draft is deleted with its session.
+
+    Raises the errors of `Store`.
+    """
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def save_draft(self, place: str, text: str) -> None:
+        """Replaces the text of a place; an empty text deletes it. Raises `SessionNotFound`."""
+        now = micros(self._clock.now())
+        session_id = None if place == UNBEGUN else place
+
+        def work(conn: Connection) -> None:
+            if session_id is not None:
+                messages.head_of(conn, session_id)
+            if not text:
+                conn.execute("DELETE FROM drafts WHERE place = ?", (place,))
+                return
+            conn.execute(
+                """
+                INSERT INTO drafts (place, session_id, text, updated_at) VALUES (?, ?, ?, ?)
+                ON CONFLICT (place) DO UPDATE SET text = excluded.text, updated_at = excluded.updated_at
+                """,
+                (place, session_id, storable(text), now),
+            )
+
+        await self._database.write(work)
+
+    async def draft(self, place: str) -> str:
+        """Returns the text of a place, empty where there is none."""
+
+        def work(conn: Connection) -> str:
+            row = conn.execute("SELECT text FROM drafts WHERE place = ?", (place,)).fetchone()
+            return "" if row is None else str(row[0])
+
+        return await self._database.read(work)
+
+    async def leave_open(self, session_id: str | None) -> None:
+        """Records which session is shown as the program locks; None records that none is. Raises
+        `SessionNotFound`."""
+
+        def work(conn: Connection) -> None:
+            if session_id is not None:
+                messages.head_of(conn, session_id)
+            conn.execute("DELETE FROM left_open")
+            if session_id is not None:
+                conn.execute("INSERT INTO left_open (only_row, session_id) VALUES (1, ?)", (session_id,))
+
+        await self._database.write(work)
+
+    async def take_left_open(self) -> str | None:
+        """Returns the recorded session, and deletes the record."""
+
+        def work(conn: Connection) -> str | None:
+            row = conn.execute("SELECT session_id FROM left_open").fetchone()
+            conn.execute("DELETE FROM left_open")
+            return None if row is None else str(row[0])
+
+        return await self._database.write(work)
+
+
+class ReceiptStore:
+    """Receipts are never changed. Raises the errors of `Store`; a call that has returned is durable."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def add(self, new: NewReceipt) -> None:
+        at = micros(self._clock.now())
+        values = (
+            new_id(),
+            at,
+            new.chosen_by.value,
+            json.dumps(dict(new.counts)),
+            json.dumps(dict(new.cleared)),
+            new.rewritten,
+            int(new.verified),
+        )
+
+        def work(conn: Connection) -> None:
+            conn.execute("INSERT INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+
+        await self._database.write(work)
+
+    async def list(self, *, limit: int | None = None) -> list[StoredReceipt]:
+        """Returns the receipts, latest first."""
+        return await self._database.read(
+            lambda conn: [
+                _receipt(row)
+                for row in conn.execute(
+                    """
+                    SELECT id, forgotten_at, chosen_by, counts, cleared, rewritten, verified FROM receipts
+                    ORDER BY forgotten_at DESC, id DESC LIMIT ?
+                    """,
+                    (-1 if limit is None else limit,),
+                )
+            ]
+        )
+
+
+def _receipt(row: Any) -> StoredReceipt:
+    id_, at, chosen_by, counts, cleared, rewritten, verified = row
+    return StoredReceipt(
+        id_,
+        moment(at),
+        NewReceipt(ChosenBy(chosen_by), json.loads(counts), json.loads(cleared), rewritten, bool(verified)),
+    )
 
 
 class _NotDone(Exception):
@@ -126,7 +244,7 @@ class Store:
 
         def work(conn: Connection) -> tuple[Session, Message]:
             session_id = sessions.insert(conn, new, now)
-            message = messages.insert(conn, session_id, None, first, now)
+            message = messages.insert_message(conn, session_id, None, first, now)
             return sessions.get(conn, session_id, self._room), message
 
         return await self._database.write(work)
@@ -234,7 +352,7 @@ class Store:
             if parent_id is not None:
                 messages.require_in(conn, session_id, parent_id)
                 parent = parent_id
-            return messages.insert(conn, session_id, parent, new, now)
+            return messages.insert_message(conn, session_id, parent, new, now)
 
         return await self._database.write(work)
 
@@ -263,8 +381,8 @@ class Store:
                 at, head = session.id, session.head_id
             else:
                 raise ValueError("a turn belongs either to a session or to a new one")
-            message = messages.insert(conn, at, head, said, now)
-            answer = messages.insert(conn, at, message.id, reply, now)
+            message = messages.insert_message(conn, at, head, said, now)
+            answer = messages.insert_message(conn, at, message.id, reply, now)
             return sessions.get(conn, at, self._room), message, answer
 
         return await self._database.write(work)
@@ -277,12 +395,12 @@ class Store:
         now = self._clock.now()
 
         def work(conn: Connection) -> Message:
-            old = messages.get(conn, message_id)
+            old = messages.get_message(conn, message_id)
             if sessions.get(conn, old.session_id, self._room).deleted_at is not None:
                 raise SessionBinned(old.session_id)
             new = NewMessage(old.role, content, old.speaker)
-            edited = messages.insert(conn, old.session_id, old.parent_id, new, now)
-            return messages.update(conn, edited.id, MessagePatch(important=old.important), now)
+            edited = messages.insert_message(conn, old.session_id, old.parent_id, new, now)
+            return messages.update_message(conn, edited.id, MessagePatch(important=old.important), now)
 
         return await self._database.write(work)
 
@@ -304,7 +422,7 @@ class Store:
 
     async def update_message(self, message_id: str, patch: MessagePatch) -> Message:
         now = self._clock.now()
-        return await self._database.write(lambda conn: messages.update(conn, message_id, patch, now))
+        return await self._database.write(lambda conn: messages.update_message(conn, message_id, patch, now))
 
     async def set_head(self, session_id: str, message_id: str) -> Session:
         def work(conn: Connection) -> Session:
@@ -349,7 +467,9 @@ class Store:
 
     async def variants(self, message_id: str) -> list[Message]:
         """Returns the message and its siblings of the same role, oldest first."""
-        return await self._database.read(lambda conn: messages.variants(conn, messages.get(conn, message_id)))
+        return await self._database.read(
+            lambda conn: messages.variants(conn, messages.get_message(conn, message_id))
+        )
 
     async def search(self, query: str, *, limit: int = 20) -> list[SearchHit]:
         """Returns messages that contain the words of `query`, best first: `find` without its language. Raises

@@ -5,13 +5,21 @@ from typing import Any
 
 from memory.clock import Clock, micros
 from memory.errors import AlreadySynced, NotSynced
-from memory.storage import sync_capture
+from memory.storage import changes as sync_capture
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.queries import sync_log, sync_merge
-from memory.sync.clock import HybridClock
-from memory.sync.entities import Device, Mark, Outgoing, OwnFile, SyncState, SyncStatus
-from memory.sync.records import Change, KeySet
+from memory.sync.entities import (
+    Change,
+    Device,
+    HybridClock,
+    KeySet,
+    Mark,
+    Outgoing,
+    OwnFile,
+    SyncState,
+    SyncStatus,
+)
 
 
 class SyncStore:

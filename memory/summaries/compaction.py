@@ -4,18 +4,24 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 
-from memory.context.budget import Limits
-from memory.context.entities import CompactedHistory, NewSummary, Summary, SummaryState, TokenAllowance
+from memory.context.entities import (
+    CompactedHistory,
+    Limits,
+    NewSummary,
+    Summary,
+    SummaryState,
+    TokenAllowance,
+)
 from memory.entities import Message, MessageStatus
 from memory.jobs.foreground_gate import Gently
 from memory.jobs.queue import Job
 from memory.storage.store import Store
-from memory.summaries.passages import SourceMessage
 from memory.summaries.planning import (
     Fold,
     Foldable,
     Merge,
     PlanLimits,
+    SourceMessage,
     SummaryPlan,
     active_summaries,
     foldables,

@@ -1,12 +1,17 @@
-"""Numbers and names in a text, which a summary must neither lose nor invent."""
+"""What a summary must not lose: numbers, names and important messages, and the checks of that."""
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache, cached_property
+from importlib.resources import files
 
-from memory.summaries.languages import language, lexicon, words
+from memory.summaries.languages import language, lexicon, script, words
+from models.messages import Role
 
 # Digits with what may join them: 1,000 · 3.5 · 2026-11-22 · 18:30 · 555-0147 · preceding letters make a code.
 _NUMBER = re.compile(r"(?<![^\W\d_])[^\W\d_]*+\d+(?:[.,:/'’\-\u00a0\u202f]\d+)*")
@@ -201,3 +206,302 @@ class Evidence:
     def unknown_names(self, text: str) -> list[str]:
         """Returns the names in `text` that the source does not contain."""
         return [name for name in names(text) if not self.has_name(name)]
+
+
+class Phrases:
+    """Whole-word patterns.
+
+    Each is compiled on first use: compiling all of them would block the interface for too long.
+    """
+
+    def __init__(self, found: Mapping[str, Sequence[str]]) -> None:
+        self._found = found
+
+    @cached_property
+    def asked(self) -> re.Pattern[str]:
+        """Requests to remember something."""
+        return self._any("asked")
+
+    @cached_property
+    def decision(self) -> re.Pattern[str]:
+        return self._any("decision")
+
+    @cached_property
+    def fact(self) -> re.Pattern[str]:
+        """Facts about the user."""
+        return self._any("fact")
+
+    @cached_property
+    def filler(self) -> re.Pattern[str]:
+        """Small talk."""
+        return self._any("filler")
+
+    @cached_property
+    def refusal(self) -> re.Pattern[str]:
+        """What a model writes instead of a summary."""
+        return self._any("refusal")
+
+    @cached_property
+    def leaning(self) -> re.Pattern[str]:
+        """Words that refer to what was said before."""
+        return self._any("leaning")
+
+    @cached_property
+    def joining(self) -> re.Pattern[str]:
+        """Opening words that join what follows to what was said before."""
+        return self._any("joining")
+
+    @cached_property
+    def chatter(self) -> re.Pattern[str]:
+        """What a model says to the user instead of a summary."""
+        return self._any("chatter")
+
+    @cached_property
+    def preamble(self) -> re.Pattern[str]:
+        """What a model writes before a summary."""
+        return self._any("preamble")
+
+    def _any(self, name: str) -> re.Pattern[str]:
+        return re.compile(rf"(?<!\w)(?:{'|'.join(self._found[name])})(?!\w)", re.IGNORECASE)
+
+
+@cache
+def phrases() -> Phrases:
+    return Phrases(tomllib.loads((files(__package__) / "phrases.toml").read_text("utf-8")))
+
+
+DECAY = 0.9
+PIN_FROM = 0.6
+"""From this score on a message stays verbatim while there is room for it."""
+
+_MARKED_FLOOR = 0.5
+_ASKED_FLOOR = 0.25
+_MODEL_SHARE = 0.5
+_PLAIN = 0.2
+_LONG_WORDS = 12
+_SMALL_TALK_AT_MOST = 200
+_LOOKED_AT = 20_000
+_BEGINS = 3_000
+_TITLE = re.compile(r"[\"“„«‹][^\W\d_][^\"”“»›\n]{2,80}[\"”“»›]|(?<!\*)\*{1,2}[A-Z][^*\n]{2,80}\*")
+_QUESTION = re.compile(r"[^.!?。\n]*[?？]")
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+
+
+class Reason(StrEnum):
+    """Why a message is important."""
+
+    MARKED = "marked"
+    ASKED = "asked to be remembered"
+    DECISION = "decision"
+    FACT = "about the person"
+    NUMBER = "number"
+    NAME = "name"
+    SMALL_TALK = "small talk"
+
+
+_WEIGHT = {
+    Reason.MARKED: 1.0,
+    Reason.ASKED: 0.9,
+    Reason.DECISION: 0.75,
+    Reason.FACT: 0.65,
+    Reason.NUMBER: 0.5,
+    Reason.NAME: 0.4,
+}
+_TOGETHER = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Importance:
+    """`score` is in [0, 1]; `reasons` explain it, the strongest first."""
+
+    score: float
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def small_talk(self) -> bool:
+        return Reason.SMALL_TALK in self.reasons
+
+    @property
+    def floor(self) -> float:
+        """The least relevance, whatever the age."""
+        if Reason.MARKED in self.reasons:
+            return _MARKED_FLOOR
+        return _ASKED_FLOOR if Reason.ASKED in self.reasons else 0.0
+
+
+def importance(text: str, role: Role, *, marked: bool = False) -> Importance:
+    """Rates what a message says that would be missed. The user's text counts twice as much as the model's."""
+    # Code is full of names and numbers that mean nothing here; the text around it decides.
+    said = _CODE.sub(" ", text[:_LOOKED_AT])
+    begins = said[:_BEGINS]
+    found: set[Reason] = {Reason.MARKED} if marked else set()
+    known = phrases()
+    if role is Role.USER:
+        own = ((Reason.ASKED, known.asked), (Reason.FACT, known.fact))
+        found |= {reason for reason, pattern in own if pattern.search(said)}
+    if known.decision.search(said):
+        found.add(Reason.DECISION)
+    if numbers(begins):
+        found.add(Reason.NUMBER)
+    if names(begins) or _TITLE.search(begins):
+        found.add(Reason.NAME)
+    if not found - {Reason.NAME} and is_small_talk(text):
+        return Importance(0.0, (Reason.SMALL_TALK,))
+    return Importance(_score(said, role, found), tuple(sorted(found, key=lambda r: -_WEIGHT[r])))
+
+
+def _score(said: str, role: Role, found: set[Reason]) -> float:
+    if Reason.MARKED in found:
+        return 1.0
+    count = len(said.split())
+    score = _PLAIN * min(1.0, count / _LONG_WORDS)
+    # Each further reason adds a share of what is missing to 1, so several weigh more together.
+    for weight in sorted((_WEIGHT[reason] for reason in found), reverse=True):
+        score = max(score, weight) if score < weight else score + (1 - score) * weight * _TOGETHER
+    if _QUESTION.fullmatch(said.strip()) and Reason.ASKED not in found:
+        score *= 0.7
+    return score if role is Role.USER else score * _MODEL_SHARE
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether a text is only greetings, thanks, agreement or laughter."""
+    if len(text) > _SMALL_TALK_AT_MOST:
+        return False
+    left = phrases().filler.sub(" ", text)
+    return not any(char.isalnum() for char in left)
+
+
+def relevance(value: Importance, age: int, *, decay: float = DECAY) -> float:
+    """Returns the score after `age` turns: times `decay` for each, but not below the floor."""
+    return max(value.score * decay**age, min(value.floor, value.score))
+
+
+SHARE = 0.35
+"""The longest a summary may be, as a share of the tokens that it covers."""
+
+LEAST_TOKENS = 40
+"""No summary has to be shorter than this, unless its source is."""
+
+_ECHO_WORDS = 6
+_LOOP_WORDS = 4
+_LOOP_TIMES = 3
+_DETAILS = 5
+_LONGEST_PREAMBLE = 120
+_SPEECH = re.compile(r"^[^\S\n]*(?:[-*]\s*)?\**([\w .’'\-]{1,40})\**:\**\s", re.MULTILINE)
+_CHECKED_SENTENCE_END = re.compile(r"[.!?…。！？][\"”’»)\]]*(?=\s|$)")
+
+
+class Flaw(StrEnum):
+    """Why a summary is refused."""
+
+    EMPTY = "empty"
+    TOO_LONG = "too long"
+    UNKNOWN_NUMBER = "unknown number"
+    UNKNOWN_NAME = "unknown name"
+    REFUSAL = "refusal"
+    CHATTER = "chatter"
+    ECHO = "echo"
+    DIALOGUE = "dialogue"
+    LOOP = "loop"
+    LANGUAGE = "language"
+    UNFINISHED = "unfinished"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """One flaw and its evidence (words of the summary, never logged)."""
+
+    flaw: Flaw
+    details: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a summary is checked against. `prompt` is the text around the source, which must not be echoed."""
+
+    source: str = field(repr=False)
+    speakers: tuple[str, ...]
+    most_tokens: int
+    prompt: str = ""
+
+
+def longest(source_tokens: int) -> int:
+    """Returns the most tokens of a summary: 35 % of the source, but at least 40 where the source has them."""
+    return max(int(source_tokens * SHARE), min(source_tokens, LEAST_TOKENS))
+
+
+def tidied(text: str, *, cut_off: bool = False) -> str:
+    """Strips the text around a model's answer; one that was cut off ends with its last whole sentence."""
+    tidy = _preamble(text.strip()).strip('"“”').strip()
+    if cut_off:
+        ends = [match.end() for match in _CHECKED_SENTENCE_END.finditer(tidy)]
+        tidy = tidy[: ends[-1]] if ends else ""
+    return "\n".join(line.rstrip() for line in tidy.splitlines() if line.strip())
+
+
+def _preamble(text: str) -> str:
+    """Removes `Here is a short summary of the conversation:` and the like."""
+    first, colon, rest = text.partition(":")
+    said = len(first) <= _LONGEST_PREAMBLE and "\n" not in first and phrases().preamble.search(first)
+    return rest.strip().removeprefix("**") if colon and said else text
+
+
+def flaws(text: str, tokens: int, rule: Rule) -> list[Refused]:
+    """Returns everything wrong with a summary of `tokens` tokens; empty when it passes."""
+    if not any(char.isalnum() for char in text):
+        return [Refused(Flaw.EMPTY)]
+    evidence = Evidence(rule.source, also=" ".join((*rule.speakers, "User Assistant Summary")))
+    found = []
+    if tokens > rule.most_tokens:
+        found.append(Refused(Flaw.TOO_LONG))
+    for flaw, unknown in (
+        (Flaw.UNKNOWN_NUMBER, evidence.unknown_numbers(text)),
+        (Flaw.UNKNOWN_NAME, evidence.unknown_names(text)),
+    ):
+        if unknown:
+            found.append(Refused(flaw, tuple(dict.fromkeys(unknown))[:_DETAILS]))
+    checks = {
+        Flaw.REFUSAL: bool(phrases().refusal.search(text)),
+        Flaw.CHATTER: bool(phrases().chatter.match(text)),
+        Flaw.ECHO: _echoes(text, rule.prompt),
+        Flaw.DIALOGUE: _is_dialogue(text, rule.speakers),
+        Flaw.LOOP: loops(text),
+        Flaw.LANGUAGE: _other_language(text, rule.source),
+    }
+    return found + [Refused(flaw) for flaw, wrong in checks.items() if wrong]
+
+
+def _folded(text: str) -> list[str]:
+    return [fold(word) for word in re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text)]
+
+
+def _grams(words: list[str], width: int) -> list[tuple[str, ...]]:
+    return [tuple(words[at : at + width]) for at in range(len(words) - width + 1)]
+
+
+def _echoes(text: str, prompt: str) -> bool:
+    return not set(_grams(_folded(text), _ECHO_WORDS)).isdisjoint(_grams(_folded(prompt), _ECHO_WORDS))
+
+
+def _is_dialogue(text: str, speakers: tuple[str, ...]) -> bool:
+    """Whether the text continues the dialogue instead of summarising it: lines begin with a speaker."""
+    labels = {fold(name) for name in (*speakers, "User", "Assistant", "Human", "AI", "System")}
+    return sum(fold(match.group(1).strip()) in labels for match in _SPEECH.finditer(text)) > 1
+
+
+def loops(text: str) -> bool:
+    """Whether a text repeats itself."""
+    words = _folded(text)
+    most = Counter(_grams(words, _LOOP_WORDS)).most_common(1)
+    lines = Counter(" ".join(_folded(line)) for line in re.split(r"[\n.!?]", text))
+    del lines[""]
+    twice = any(times > 1 and len(line.split()) >= _LOOP_WORDS for line, times in lines.items())
+    return twice or bool(most and most[0][1] >= _LOOP_TIMES)
+
+
+def _other_language(text: str, source: str) -> bool:
+    ours, theirs = script(text), script(source)
+    if ours and theirs and ours != theirs:
+        return True
+    ours, theirs = language(text), language(source)
+    return bool(ours and theirs and ours != theirs)

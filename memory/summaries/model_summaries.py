@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, Protocol, get_args
 
-from memory.summaries.summary_validation import Flaw, Refused, Rule, flaws, longest, loops, tidied
+from memory.summaries.evidence import Flaw, Refused, Rule, flaws, longest, loops, tidied
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, ModelInfo, Role, StopReason
 from models.ports import ChatModel, TokenCounter
 

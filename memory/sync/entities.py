@@ -1,10 +1,163 @@
-"""Values of sync: the state of this device, the other devices, and what a sync did."""
+"""Values of sync: devices, clocks, and the changes of rows that travel between devices."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any, NamedTuple
 
-from memory.sync.records import Change, KeySet
+import msgspec
+
+from memory.clock import Clock, micros
+
+DRIFT = timedelta(days=1)
+"""How far ahead of this computer's clock a stamp may be and still move it."""
+
+
+class Stamp(NamedTuple):
+    """When a change was made, in microseconds since 1970, and the id of the device that made it.
+
+    Stamps are compared as tuples, so the device decides between equal times, the same way everywhere.
+    """
+
+    at: int
+    by: str
+
+
+class HybridClock:
+    """Gives times that never repeat, and are later than every time seen from other devices.
+
+    Times further ahead than `DRIFT` do not move the clock: another device's clock may be years ahead. A
+    change of something with such a stamp is stamped one microsecond later instead
+    (`memory.storage.changes`).
+    """
+
+    def __init__(self, clock: Clock, last: int = 0) -> None:
+        self._clock = clock
+        self._last = 0
+        self.seen(last)
+
+    def next(self) -> int:
+        """Returns the time of a change that is made now."""
+        self._last = max(self._last + 1, micros(self._clock.now()))
+        return self._last
+
+    def seen(self, at: int) -> None:
+        """Takes note of a time of another device."""
+        if at <= micros(self._clock.now() + DRIFT):
+            self._last = max(self._last, at)
+
+
+VERSION = 1
+"""Of the files. A device that meets a higher one leaves the file alone and says so."""
+
+LONG_VALUE = 64 * 1024
+"""Bytes from which a value is in a file of its own, which is not written again with the changes around it."""
+
+Time = tuple[int, int]
+"""A stamp in a file: its time, and the place of its device in the list of the file."""
+
+
+class Change(msgspec.Struct, array_like=True):
+    """What is known of one row. A newer program may append fields, which are ignored.
+
+    `born`: its columns `base` were written then. `gone`: it was removed then; it exists if it was born later.
+    `forgotten`: it must never exist again. `fields`: columns that were changed at other times than `base`.
+    A value that is a list stands for a long one in a file of its own: `["blob", digest, is it text]`.
+    """
+
+    table: str
+    key: str
+    born: Time | None = None
+    gone: Time | None = None
+    forgotten: Time | None = None
+    base: dict[str, Any] = {}
+    fields: dict[str, tuple[int, int, Any]] = {}
+
+
+class Segment(msgspec.Struct):
+    """The contents of a file of changes. `number` counts the files of a device from 1.
+
+    `previous` is the digest of the file before. `devices` are the devices that stamps refer to.
+    """
+
+    device: str
+    number: int
+    previous: bytes
+    devices: list[str]
+    changes: list[Change]
+
+
+class Peer(msgspec.Struct):
+    """What a device knows of another one: the number of the last file that it has read.
+
+    `wanted` is a file that it found damaged or does not find; 0 for none. `removed`: the device was removed;
+    its files up to `position` count.
+    """
+
+    position: int
+    wanted: int = 0
+    removed: bool = False
+
+
+class Head(msgspec.Struct):
+    """The contents of the one file that a device replaces: who it is, what it has written and read.
+
+    Its files are numbered up to `last`. Those in `dropped` (pairs of first and last numbers) were removed:
+    what still counts of them was written again in later ones. `revision` counts the versions of this file.
+    """
+
+    device: str
+    place: str
+    name: str
+    revision: int
+    last: int
+    dropped: list[tuple[int, int]]
+    digest: bytes
+    signing: bytes
+    sealing: bytes
+    peers: dict[str, Peer]
+    at: int
+    left: bool = False
+
+
+class KeySet(msgspec.Struct):
+    """The keys of a stream, newest last. All of them open files; the newest writes them.
+
+    `naming` makes digests of what must not be readable in the log of changes. It never changes.
+    """
+
+    naming: bytes
+    keys: list[bytes]
+
+
+class Invitation(msgspec.Struct):
+    """What a device that joins gets: the keys of each stream by the name of its room."""
+
+    device: str
+    signing: bytes
+    expires_at: int
+    streams: dict[str, KeySet]
+
+
+class Rotation(msgspec.Struct):
+    """Tells the devices that stay of a new key, sealed for each of them, and which device was removed.
+
+    `position` is the last file of the removed device that counts.
+    """
+
+    device: str
+    removed: str
+    position: int
+    at: int
+    sealed: dict[str, bytes]
+    remover: bytes
+
+
+class Sealed(msgspec.Struct, array_like=True):
+    """The contents of a file with the signature of the device that wrote it."""
+
+    content: bytes
+    signature: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,25 @@ import msgspec
 from memory.clock import Clock, micros
 from memory.errors import NotSynced, SyncDeviceRemoved
 from memory.storage.sync import SyncStore
-from memory.sync import keys, sealed_files
-from memory.sync.entities import Device, Mark, OwnFile, Problem, SyncReport, SyncState, Why
-from memory.sync.folder import Listing, SyncFolder
-from memory.sync.records import LONG_VALUE, Change, Head, KeySet, Peer, Rotation, Segment
-from memory.sync.sealed_files import Fault, Kind, Opened
+from memory.sync import folder as keys
+from memory.sync import folder as sealed_files
+from memory.sync.entities import (
+    LONG_VALUE,
+    Change,
+    Device,
+    Head,
+    KeySet,
+    Mark,
+    OwnFile,
+    Peer,
+    Problem,
+    Rotation,
+    Segment,
+    SyncReport,
+    SyncState,
+    Why,
+)
+from memory.sync.folder import Fault, Kind, Listing, Opened, SyncFolder
 
 FILE_BYTES = 1024 * 1024
 """Of values in a file of changes, about."""

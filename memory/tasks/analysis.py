@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from memory.documents.statements import Statement, contradicts
-from memory.memories.consolidation import negated
+from memory.memories.upkeep import negated
 from memory.tasks.briefs import Attribute, Brief, Goal
 from memory.tasks.entities import Evidence, EvidenceKind
 from memory.tasks.facts import (
@@ -17,9 +17,7 @@ from memory.tasks.facts import (
     speaks_of,
     subjects_of,
 )
-from memory.tasks.lexicon import Kind, content, known, root, words
-from memory.tasks.limits import Limit
-from memory.tasks.values import Value, plain
+from memory.tasks.lexicon import Kind, Limit, Value, content, known, plain, root, words
 
 OWN = frozenset({EvidenceKind.MEMORY, EvidenceKind.MESSAGE})
 _MOST_POINTS = 12

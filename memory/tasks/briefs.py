@@ -6,8 +6,7 @@ from enum import StrEnum
 
 from memory.summaries.evidence import fold
 from memory.summaries.languages import lexicon
-from memory.tasks.lexicon import Kind, content, known, means_something, root, words
-from memory.tasks.limits import Limit, limits
+from memory.tasks.lexicon import Kind, Limit, content, known, limits, means_something, root, words
 
 LONGEST = 4_000
 """Characters of a brief."""

@@ -154,7 +154,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step. `brief` and `returned` are JSON under the schemas in `memory.tasks.schemas`.
+    """A step. `brief` and `returned` are JSON under the schemas in `memory.tasks.contexts`.
 
     `context` is the exact text that the step worked on. `tokens` counts what a model read and wrote;
     `model_ms` and `own_ms` are the time of models and of this program. `attempts` counts its starts.

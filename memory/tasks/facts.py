@@ -9,9 +9,7 @@ from memory.documents.statements import sentences
 from memory.summaries.evidence import fold
 from memory.tasks.briefs import Attribute, Brief
 from memory.tasks.entities import Evidence, EvidenceKind
-from memory.tasks.lexicon import content, known, means_something, root, words
-from memory.tasks.limits import Limit, limits
-from memory.tasks.values import Value, values
+from memory.tasks.lexicon import Limit, Value, content, known, limits, means_something, root, values, words
 
 _SPLIT = re.compile(r"[,;](?=\s)|\s(?:and|but|while|und|aber|während|y|pero)(?=\s)")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")

@@ -10,9 +10,7 @@ import msgspec
 
 from memory.tasks.analysis import analyse
 from memory.tasks.briefs import Brief, Goal, read_brief
-from memory.tasks.entities import Asked, Evidence, Guidance, Step, StepState, Task, Team
-from memory.tasks.facts import subjects_of
-from memory.tasks.schemas import (
+from memory.tasks.contexts import (
     AnalysisBrief,
     Query,
     RatingBrief,
@@ -21,6 +19,8 @@ from memory.tasks.schemas import (
     WritingBrief,
     decode,
 )
+from memory.tasks.entities import Asked, Evidence, Guidance, Step, StepState, Task, Team
+from memory.tasks.facts import subjects_of
 
 EMPTIED = "{}"
 MOST_WRITTEN = 110

@@ -7,9 +7,8 @@ from typing import Protocol
 
 from memory.errors import KeyringUnavailable
 from memory.kinds import RoomKind
-from memory.vault.keys import RoomKey
+from memory.vault.keys import KEK_BYTES, RoomKey
 from memory.vault.keyslots import KeyringSlot, SlotPlace, keyring_slot, new_slot_id
-from memory.vault.passphrase import KEK_BYTES
 
 
 class KeyringTrouble(StrEnum):

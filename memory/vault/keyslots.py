@@ -11,11 +11,10 @@ from typing import ClassVar
 import msgspec
 
 from memory.errors import KeyslotsDamaged, StorageFull
-from memory.vault import recovery
+from memory.vault import keys
 from memory.vault.files import open_regular, sync_folder, translated_os, write_durably
-from memory.vault.keys import KEY_BYTES, SALT_BYTES, RoomKey
-from memory.vault.passphrase import KdfParams, Passphrase, derive
-from memory.vault.recovery import kek as recovery_kek
+from memory.vault.keys import KEY_BYTES, SALT_BYTES, KdfParams, Passphrase, RoomKey, derive
+from memory.vault.keys import kek as recovery_kek
 
 NONCE_BYTES = 12
 KDF_SALT_BYTES = 16
@@ -179,7 +178,7 @@ class SlotFactory:
     """
 
     def __init__(self, kdf: KdfParams, salt: bytes | None = None, secret: bytes | None = None) -> None:
-        self.secret = secret or recovery.generate()
+        self.secret = secret or keys.generate()
         self._kdf = kdf
         self._salt = salt or new_salt()
         self._recovery_salt = new_salt()

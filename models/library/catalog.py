@@ -1,11 +1,16 @@
-"""The catalogue of models that Atlas knows by name, with their sources and licences."""
+"""The models that Atlas knows by name, and which of them suit the memory and cores of this computer."""
 
 import difflib
+import os
 import re
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib import resources
+from pathlib import Path
+from typing import Final
 
 from models.errors import UnknownModel
 
@@ -205,3 +210,182 @@ def clean_id(name: str) -> str:
     if not cleaned:
         raise UnknownModel(name)
     return cleaned
+
+
+GIB: Final = 1 << 30
+# Context of a chat in tokens, unless the user asks for more.
+USUAL_CONTEXT: Final = 8192
+# llama.cpp's buffers, the embedding model and the program itself.
+_OVERHEAD: Final = 700 << 20
+# Memory for the system and the user's other programs.
+_SYSTEM: Final = 2 * GIB
+_BARE_SYSTEM: Final = GIB // 2
+# Measured: two cores read 98 MB of weights 117 times a second. A desktop's memory delivers about 40 GB/s.
+_BYTES_PER_CORE: Final = 5_700_000_000
+_BYTES_PER_SECOND: Final = 40_000_000_000
+_SLOW_TOKENS: Final = 4.0
+
+
+class Fit(StrEnum):
+    """How well a model suits a machine."""
+
+    FITS = "fits"
+    MAY_BE_SLOW = "may be slow"
+    WONT_FIT = "won't fit"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Hardware, with memory in bytes. `gpu` is a name or None; `unified` means that it shares the memory."""
+
+    total_ram: int
+    available_ram: int
+    cores_physical: int
+    cores_logical: int
+    gpu: str | None = None
+    unified: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A catalogue entry, its fit on a machine, and the memory that it needs there in bytes."""
+
+    entry: CatalogEntry
+    fit: Fit
+    needed: int
+
+    @property
+    def runs(self) -> bool:
+        """Whether the machine can run it at all."""
+        return self.fit is not Fit.WONT_FIT
+
+
+def memory_needed(file_bytes: int, context_length: int, kv_bytes_per_token: int | None = None) -> int:
+    """Bytes of memory for a model file with a context of `context_length` tokens.
+
+    They are the weights, the context's keys and values at f16, and a fixed overhead. An unknown size of a
+    token's keys and values is estimated as 24 KiB plus 1/24,000 of the file, at most 192 KiB, which is
+    slightly above the usual models.
+    """
+    if kv_bytes_per_token is None:
+        kv_bytes_per_token = min(192 << 10, (24 << 10) + file_bytes // 24_000)
+    return file_bytes + context_length * kv_bytes_per_token + _OVERHEAD
+
+
+def tokens_per_second(file_bytes: int, machine: Machine, active_fraction: float = 1.0) -> float:
+    """A rough upper bound of the generation speed: every token reads the active weights once."""
+    if machine.unified:
+        bandwidth = 2 * _BYTES_PER_SECOND
+    else:
+        bandwidth = min(_BYTES_PER_SECOND, machine.cores_physical * _BYTES_PER_CORE)
+    return bandwidth / max(file_bytes * active_fraction, 1)
+
+
+def fit(
+    file_bytes: int,
+    context_length: int,
+    machine: Machine,
+    *,
+    kv_bytes_per_token: int | None = None,
+    active_fraction: float = 1.0,
+) -> Fit:
+    """How well a model suits a machine.
+
+    `WONT_FIT`: the model and half a GiB for a bare system exceed the total memory. `MAY_BE_SLOW`: less than 2
+    GiB would remain for the user's other programs, or the model needs more than is free now, or fewer than 4
+    tokens per second are expected. `FITS`: none of these.
+    """
+    needed = memory_needed(file_bytes, min(context_length, USUAL_CONTEXT), kv_bytes_per_token)
+    if needed + _BARE_SYSTEM > machine.total_ram:
+        return Fit.WONT_FIT
+    crowded = needed + _SYSTEM > machine.total_ram or needed > machine.available_ram
+    if crowded or tokens_per_second(file_bytes, machine, active_fraction) < _SLOW_TOKENS:
+        return Fit.MAY_BE_SLOW
+    return Fit.FITS
+
+
+def fit_entry(entry: CatalogEntry, machine: Machine) -> Fit:
+    """`fit` of a catalogue entry."""
+    return fit(
+        entry.bytes,
+        entry.context_length,
+        machine,
+        kv_bytes_per_token=entry.kv_bytes_per_token,
+        active_fraction=entry.active_fraction,
+    )
+
+
+def recommend(
+    machine: Machine, catalog: Catalog, role: ModelRole = ModelRole.CHAT
+) -> tuple[Recommendation, ...]:
+    """The entries with a role, the best for this machine first.
+
+    Entries that fit come before those that may be slow and those that will not fit. Within each group,
+    templates that only append come first (a reply then never waits for the whole prompt to be evaluated
+    again), then larger models. Entries that will not fit are ordered by the memory they need, least first.
+    """
+    order = list(Fit)
+    found = [
+        Recommendation(entry, fit_entry(entry, machine), needed_by(entry)) for entry in catalog.of_role(role)
+    ]
+
+    def rank(item: Recommendation) -> tuple[int, bool, int, str]:
+        size = item.needed if item.fit is Fit.WONT_FIT else -item.entry.parameters
+        unstable = item.fit is not Fit.WONT_FIT and not item.entry.prefix_stable
+        return (order.index(item.fit), unstable, size, item.entry.id)
+
+    return tuple(sorted(found, key=rank))
+
+
+def needed_by(entry: CatalogEntry) -> int:
+    """Bytes of memory that an entry needs with the usual context."""
+    return memory_needed(entry.bytes, min(entry.context_length, USUAL_CONTEXT), entry.kv_bytes_per_token)
+
+
+def this_machine() -> Machine:
+    """This computer according to psutil and system files; a container's memory limit is respected."""
+    import psutil
+
+    memory = psutil.virtual_memory()
+    limit = _cgroup_limit()
+    total = min(memory.total, limit) if limit else memory.total
+    logical = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    physical = min(psutil.cpu_count(logical=False) or logical, logical)
+    apple = sys.platform == "darwin" and os.uname().machine == "arm64"
+    gpu = "Apple silicon (Metal)" if apple else find_gpu(Path("/"))
+    return Machine(total, min(memory.available, total), physical, logical, gpu, apple)
+
+
+def _cgroup_limit(path: Path = Path("/sys/fs/cgroup/memory.max")) -> int | None:
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return int(text) if text.isdigit() else None
+
+
+_VENDORS: Final = {"0x10de": "NVIDIA", "0x1002": "AMD", "0x8086": "Intel"}
+
+
+def find_gpu(root: Path) -> str | None:
+    """Names a graphics processor from files of the NVIDIA driver or the Linux kernel, or returns None.
+
+    Finding one does not mean that this build of llama.cpp uses it.
+    """
+    for information in sorted(root.glob("proc/driver/nvidia/gpus/*/information")):
+        for line in _lines(information):
+            key, _, value = line.partition(":")
+            if key.strip() == "Model" and value.strip():
+                return value.strip()
+    for vendor in sorted(root.glob("sys/class/drm/card*/device/vendor")):
+        name = _VENDORS.get("".join(_lines(vendor)).strip())
+        if name is not None:
+            return f"{name} graphics"
+    return None
+
+
+def _lines(path: Path) -> Iterable[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []

@@ -4,8 +4,15 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from memory.context.decisions import Outcome, RecallDecision
-from memory.context.entities import NewEpoch, NewSummary, SummaryState, TierUse, TurnRecord
+from memory.context.entities import (
+    NewEpoch,
+    NewSummary,
+    Outcome,
+    RecallDecision,
+    SummaryState,
+    TierUse,
+    TurnRecord,
+)
 from memory.entities import Message
 from memory.errors import (
     AmbiguousId,

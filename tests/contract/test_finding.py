@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memory.attachments import NewAttachment
 from memory.entities import Message, MessagePatch, MessageStatus, NewSession, Session, SessionPatch
 from memory.errors import QueryUnclear, SavedSearchNotFound
-from memory.organising.entities import MarksPatch
+from memory.organising import MarksPatch
 from memory.search.entities import (
     All,
     AnyOf,

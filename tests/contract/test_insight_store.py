@@ -5,7 +5,7 @@ from datetime import UTC, timedelta, timezone
 from memory.entities import NewMessage, NewSession
 from memory.insights import Timed
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory, UseKind
-from memory.organising.entities import MarksPatch
+from memory.organising import MarksPatch
 from memory.storage.store import Store
 from models.messages import Role
 from tests.contract.reading import read, shelved

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.context.decisions import Outcome, RecallDecision
-from memory.context.entities import NewSummary
+from memory.context.entities import NewSummary, Outcome, RecallDecision
 from memory.entities import (
     MemoryMode,
     MessagePatch,
@@ -20,11 +19,11 @@ from memory.entities import (
 )
 from memory.errors import ParcelUnreadable, SessionNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
-from memory.organising.entities import ProjectPatch
-from memory.room_moves import RoomSealer
+from memory.organising import ProjectPatch
 from memory.skills.entities import UsedSkill
 from memory.storage.room import open_off_record, open_room
 from memory.storage.store import Store
+from memory.transfer import RoomSealer
 from memory.vault.keys import RoomKey
 from models.messages import Role
 from tests.fakes.clock import FakeClock

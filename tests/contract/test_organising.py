@@ -6,7 +6,7 @@ import pytest
 
 from memory.entities import CategorySource, MemoryMode, MessageStatus, SessionPatch
 from memory.errors import CannotMerge, SessionNotFound
-from memory.organising.entities import MarksPatch
+from memory.organising import MarksPatch
 from memory.storage.store import Store
 from tests.contract.talk import assistant, begin, talk, texts, user
 

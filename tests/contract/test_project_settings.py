@@ -16,7 +16,7 @@ from memory.memories.entities import (
     MemoryTier,
     NewMemory,
 )
-from memory.organising.entities import MarksPatch, ProjectPatch, ProjectSettings
+from memory.organising import MarksPatch, ProjectPatch, ProjectSettings
 from memory.personas import NewPersona
 from memory.storage.store import Store
 from models.messages import Role

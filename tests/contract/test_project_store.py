@@ -12,7 +12,7 @@ from memory.memories.entities import (
     MemoryTier,
     NewMemory,
 )
-from memory.organising.entities import MarksPatch
+from memory.organising import MarksPatch
 from memory.storage.store import Store
 from models.messages import Role
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import pytest
 
-from memory.context.budget import Limits
+from memory.context.entities import Limits
 from memory.context.library import LibraryContext
 from memory.context.recalling import ContextRecall
 from memory.context.stateless import StatelessContext, StatelessRequest

@@ -15,7 +15,7 @@ import pytest_asyncio
 
 from atlas_desktop.paths import Paths
 from memory.entities import RoomKind
-from memory.vault.passphrase import KdfParams
+from memory.vault.keys import KdfParams
 from memory.vault.vault import Vault
 from models.host import ModelHost
 from models.tuning.kernels import KernelsNote

@@ -4,10 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory.summaries.evidence import Evidence
-from memory.summaries.passages import SourceMessage
+from memory.summaries.evidence import Evidence, Rule, flaws, longest
+from memory.summaries.planning import SourceMessage
 from memory.summaries.summarise import Summariser
-from memory.summaries.summary_validation import Rule, flaws, longest
 from models.host import ModelHost
 from models.messages import Role
 

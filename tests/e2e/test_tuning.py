@@ -19,8 +19,7 @@ from models.errors import ModelLoadFailed, WorkerCrashed
 from models.library.files import fingerprint
 from models.tuning.bench import Bench
 from models.tuning.kernels import Kernels, KernelsNote, can_hide_amx
-from models.tuning.plan import LAYOUTS, MAX_LOSS, Layout, Outcome, Round, RunSettings, TuningPlan
-from models.tuning.results import TunedStore
+from models.tuning.plan import LAYOUTS, MAX_LOSS, Layout, Outcome, Round, RunSettings, TunedStore, TuningPlan
 from tests.conftest import CHAT_MODEL
 from tests.e2e.conftest import Program
 

@@ -10,10 +10,9 @@ from models.errors import (
     BadGrammar,
     PromptTooLong,
 )
-from models.host import ModelHost
+from models.host import ModelHost, samples
 from models.llamacpp.jobs import MOMENT_S
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, Role, StopReason, TokenDelta
-from models.tokens import samples
 from models.worker import protocol
 from models.worker.client import HostSpec
 
@@ -189,7 +188,7 @@ async def test_tiktoken_counts_exactly_like_llama_cpp(host: ModelHost) -> None:
 async def test_where_tiktoken_disagrees_llama_cpp_counts(
     spec: HostSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.tokens._PATTERNS", {"smollm": r"\S+|\s+"})
+    monkeypatch.setattr("models.host._PATTERNS", {"smollm": r"\S+|\s+"})
     host = ModelHost(spec)
     assert await host.encoding() is None
     texts = ["Count 12 apples.", "漢字 😀"]

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from memory.context.budget import Limits
-from memory.context.entities import CompactedHistory, NewSummary, TokenAllowance
+from memory.context.entities import CompactedHistory, Limits, NewSummary, TokenAllowance
 from memory.entities import Message
 from memory.storage.store import Store
 from memory.summaries.planning import active_summaries

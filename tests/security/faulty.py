@@ -22,7 +22,7 @@ from memory.errors import MemoryFault, VaultMissing, WrongPassphrase
 from memory.storage.room import open_room
 from memory.storage.store import Store
 from memory.vault.keys import RoomKey
-from memory.vault.vaults import Keys
+from memory.vault.vault import Keys
 from models.messages import Role
 from tests.security.scenarios.forgetting import tables_with
 from tests.security.scenarios.importing import LENGTH, SESSIONS, Importing

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from atlas_desktop.services.events import Accepted, Replied
-from atlas_desktop.services.loaded_model import Model
+from atlas_desktop.services.models import Model
 from atlas_desktop.services.room import RoomFactory, RoomServices
 from atlas_desktop.services.turns import TurnOptions
 from atlas_desktop.settings.file import parse

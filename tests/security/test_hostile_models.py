@@ -13,9 +13,8 @@ import pytest
 from atlas_desktop.error_table import explain
 from models.errors import ModelsError, WorkerCrashed
 from models.library.catalog import Catalog
-from models.library.discovery import discover
 from models.library.gguf import read_header
-from models.library.installed import ModelLibrary
+from models.library.installed import ModelLibrary, discover
 from models.worker.client import HostSpec, Supervisor
 from tests.e2e.conftest import spec  # noqa: F401 - a fixture
 from tests.security.figures import Figures

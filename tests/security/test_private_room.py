@@ -14,9 +14,8 @@ from atlas_desktop.__main__ import build_parser
 from atlas_desktop.cli.context import Context
 from atlas_desktop.paths import Paths
 from memory.entities import RoomKind
-from memory.vault.passphrase import KdfParams
-from memory.vault.vault import Vault
-from memory.vault.vaults import Vaults
+from memory.vault.keys import KdfParams
+from memory.vault.vault import Vault, Vaults
 from tests.security.scanner import scan, text_needles
 
 PASSPHRASE = "correct horse battery staple"

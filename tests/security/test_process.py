@@ -11,11 +11,11 @@ import pytest
 
 from atlas_desktop.__main__ import build_parser
 from atlas_desktop.paths import Paths
-from atlas_desktop.process.hardening import remove_private_temporary_folder, use_private_temporary_folder
-from atlas_desktop.tui.crash_reports import report_of
+from atlas_desktop.process import remove_private_temporary_folder, use_private_temporary_folder
+from atlas_desktop.tui.base import report_of
 from memory.entities import RoomKind
 from memory.errors import MemoryFault
-from memory.vault.passphrase import KdfParams
+from memory.vault.keys import KdfParams
 from memory.vault.vault import Vault
 from models.worker.client import environment
 
@@ -28,7 +28,7 @@ CHEAP = KdfParams(memory_kib=64 * 1024, iterations=1, lanes=1)
 @pytest.mark.parametrize(
     "how",
     [
-        "from atlas_desktop.process.hardening import harden; harden()",
+        "from atlas_desktop.process import harden; harden()",
         "from models.confinement import begin_child; begin_child()",
     ],
     ids=["application", "child"],

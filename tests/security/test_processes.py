@@ -15,7 +15,7 @@ import pytest
 
 from atlas_desktop.errors import AlreadyRunning
 from atlas_desktop.paths import Paths
-from atlas_desktop.process.instance import InstanceLock
+from atlas_desktop.process import InstanceLock
 from memory.entities import NewMessage, NewSession
 from memory.errors import StorageBusy
 from memory.vault.keys import RoomKey
@@ -211,7 +211,7 @@ import os, resource, signal, sys
 sys.path.insert(0, sys.argv[1])
 resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
 if sys.argv[2] == "application":
-    from atlas_desktop.process.hardening import harden
+    from atlas_desktop.process import harden
     harden()
 if sys.argv[2] == "child":
     from models.confinement import begin_child

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from memory.organising.entities import MarksPatch
+from memory.organising import MarksPatch
 from memory.search.entities import MessageHit, Order, Query, SessionHit
 from memory.search.language import parse
 from memory.storage.room import open_off_record

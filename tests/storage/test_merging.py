@@ -8,7 +8,7 @@ from memory.attachments import NewAttachment
 from memory.context.entities import NewEpoch, NewSummary, TierUse, TurnRecord
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryPatch, MemorySource, NewMemory, UseKind
-from memory.organising.entities import MarksPatch
+from memory.organising import MarksPatch
 from memory.storage.room import open_room
 from memory.storage.store import Store
 from memory.transfer import TravellingMessage, TravellingSession

@@ -3,7 +3,7 @@
 from memory.entities import CategorySource, NewMessage, NewSession, RoomKind, Target
 from memory.insights import Timed
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, MemoryTier, NewMemory
-from memory.organising.entities import MarksPatch
+from memory.organising import MarksPatch
 from memory.storage.connection import Connection
 from memory.storage.room import open_room
 from memory.storage.salvage import salvage

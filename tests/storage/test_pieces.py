@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from memory.search.terms import is_unspaced, pieces
 from memory.storage import verification
 from memory.storage.connection import Connection, open_memory
+from memory.storage.evidence import know_vocabularies, posting
 from memory.storage.migrations import migrate
-from memory.storage.queries.evidence import know_vocabularies, posting
 from tests.fakes.clock import FakeClock
 
 

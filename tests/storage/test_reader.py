@@ -10,8 +10,7 @@ from memory.entities import NewMessage, NewSession
 from memory.errors import RoomClosed, StorageFull
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection, open_file
-from memory.storage.database import Database
-from memory.storage.reader import Reader
+from memory.storage.database import Database, Reader
 from memory.storage.vectors import VectorStore
 from memory.vectors.entities import Embedded
 from models.messages import Role

@@ -8,10 +8,9 @@ from sqlcipher3.dbapi2 import IntegrityError
 from memory.context.entities import NewSummary
 from memory.entities import MessagePatch, MessageStatus, NewMessage
 from memory.errors import RoomDamaged, StorageFull, UpgradeFailed
-from memory.storage.connection import Connection, create_file, open_file, open_memory, probe
+from memory.storage.connection import Connection, create_file, open_file, open_memory, pack_tokens, probe
 from memory.storage.migrations import ALL, LATEST, m0011_vectors_in_rows, migrate, version_of
-from memory.storage.upgrade import copy_of, give_back
-from memory.storage.values import pack_tokens
+from memory.storage.room import copy_of, give_back
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.storage.conftest import Place, database_of
@@ -112,11 +111,11 @@ async def test_a_checked_copy_is_at_hand_until_the_upgrade_is_done(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("memory.storage.upgrade.migrations.migrate", lose)
+        patch.setattr("memory.storage.room.migrations.migrate", lose)
         with pytest.raises(UpgradeFailed):
             await place.open()
         assert probe(place.path, place.key) == ALL[-2].VERSION
-        patch.setattr("memory.storage.upgrade.migrations.migrate", lose_and_die)
+        patch.setattr("memory.storage.room.migrations.migrate", lose_and_die)
         with pytest.raises(KeyboardInterrupt):
             await place.open()
     assert probe(place.path, place.key) == LATEST
@@ -141,7 +140,7 @@ async def test_without_space_for_the_copy_nothing_is_changed(
     def full(*_: object) -> None:
         raise StorageFull("no space")
 
-    monkeypatch.setattr("memory.storage.upgrade.connection.create_file", full)
+    monkeypatch.setattr("memory.storage.room.connection.create_file", full)
     with pytest.raises(StorageFull):
         await place.open()
     assert probe(place.path, place.key) == ALL[-2].VERSION

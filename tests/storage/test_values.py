@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from memory.clock import micros, moment
 from memory.errors import BadQuery
-from memory.storage.search.sql import expression, only_words
-from memory.storage.values import new_id, pack_tokens, storable, unpack_tokens
+from memory.storage.connection import new_id, pack_tokens, storable, unpack_tokens
+from memory.storage.search.plan import expression, only_words
 from memory.storage.words import Term, beginnings, plain_query, terms
 
 MOMENTS = st.datetimes(

@@ -11,8 +11,7 @@ from typing import cast
 
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.desk import AppContext
-from atlas_desktop.services.loaded_model import Model
-from atlas_desktop.services.models import ModelService
+from atlas_desktop.services.models import Model, ModelService
 from atlas_desktop.services.vault import Created, VaultService
 from atlas_desktop.settings.file import SettingsFile
 from atlas_desktop.tui.app import AtlasApp
@@ -21,8 +20,7 @@ from memory.clock import Clock, SystemClock
 from memory.entities import MessageStatus, NewMessage, NewSession, RoomKind, Session, TitleSource
 from memory.errors import KeyringUnavailable, WrongPassphrase, WrongRecoveryKey
 from memory.storage.store import Store
-from memory.vault.keys import RoomKey
-from memory.vault.passphrase import Strength
+from memory.vault.keys import RoomKey, Strength
 from models.errors import DownloadCancelled, ModelsError, NoModel
 from models.library.files import Cancelled, Progress, Report
 from models.messages import ModelInfo, Role

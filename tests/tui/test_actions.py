@@ -12,18 +12,17 @@ from atlas_desktop.tui.base import reading_s
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.documents.screen import DocumentsScreen
-from atlas_desktop.tui.help import HelpScreen
+from atlas_desktop.tui.help import HelpScreen, fitness
 from atlas_desktop.tui.history.screen import HistoryScreen
 from atlas_desktop.tui.insights.screen import InsightsScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
 from atlas_desktop.tui.models.screen import ModelsScreen
 from atlas_desktop.tui.notes.screen import NotesScreen
-from atlas_desktop.tui.palette import fit
 from atlas_desktop.tui.projects.screen import ProjectScreen
 from atlas_desktop.tui.settings.dialogs import ThemeScreen
 from atlas_desktop.tui.settings.screen import SettingsScreen
 from atlas_desktop.tui.tasks.screen import TasksScreen
-from atlas_desktop.tui.widgets.keyline import Key, KeyLine, fitting
+from atlas_desktop.tui.widgets import Key, KeyLine, fitting
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import assert_until, on, settle, shown, type_text
 
@@ -184,12 +183,12 @@ async def test_a_page_key_before_the_palette_is_laid_out_does_nothing(make: Make
 
 def test_the_palette_puts_what_is_named_so_before_what_only_mentions_it() -> None:
     def best(typed: str) -> str:
-        return max(ACTIONS, key=lambda action: fit(action, typed.split())).name
+        return max(ACTIONS, key=lambda action: fitness(action, typed.split())).name
 
     assert best("theme") == "Theme"
     assert best("quit") == "Quit"
     assert best("move priv") == "Move to the private room"
-    assert not any(fit(action, ["zzyzx"]) for action in ACTIONS)
+    assert not any(fitness(action, ["zzyzx"]) for action in ACTIONS)
 
 
 async def test_the_palette_offers_only_what_can_be_done(make: Make) -> None:

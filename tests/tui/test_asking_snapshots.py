@@ -4,8 +4,8 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.dialogs.choices import PickScreen
 from atlas_desktop.tui.dialogs.forms import PathScreen
+from atlas_desktop.tui.dialogs.questions import PickScreen
 from atlas_desktop.tui.settings.dialogs import KeyScreen, ThemeScreen
 from atlas_desktop.tui.setup.unlock import PassphraseScreen
 from memory.attachments import NewAttachment

@@ -7,10 +7,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, OptionList
 
-from atlas_desktop.tui.chat.branches import BranchScreen
-from atlas_desktop.tui.exporting import ExportDialog
-from atlas_desktop.tui.importing import ImportDialog
-from atlas_desktop.tui.provenance.inspector import InspectorScreen, SummaryScreen
+from atlas_desktop.tui.chat.messages import BranchScreen
+from atlas_desktop.tui.provenance.screen import InspectorScreen, SummaryScreen
+from atlas_desktop.tui.transfer import ExportDialog, ImportDialog
 from memory.entities import Session
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore

@@ -10,10 +10,10 @@ from rich.segment import Segments
 from textual.drivers.linux_driver import LinuxDriver
 from textual.pilot import Pilot
 
+from atlas_desktop.tui.base import report_of, write_report
 from atlas_desktop.tui.chat.message import ErrorNote
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.crash_recovery import MOST, FailureScreen
-from atlas_desktop.tui.crash_reports import report_of, write_report
 from atlas_desktop.tui.setup.unlock import UnlockScreen
 from atlas_desktop.tui.terminal import forgiving
 from memory.errors import RoomDamaged, StorageFull

@@ -10,7 +10,7 @@ from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from atlas_desktop.tui.history.screen import HistoryScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
-from atlas_desktop.tui.setup.recovery import RecoveryScreen
+from atlas_desktop.tui.setup.welcome import RecoveryScreen
 from memory.attachments import NewAttachment
 from memory.entities import RoomKind
 from memory.memories.entities import FINDABLE, MemoryFilter, MemoryKind, MemoryOrigin, MemoryState, NewMemory

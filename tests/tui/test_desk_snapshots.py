@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from atlas_desktop.services.notes.notebook import read_note
-from atlas_desktop.tui.chat.earlier_prompts import EarlierPromptsScreen
+from atlas_desktop.tui.chat.composer import EarlierPromptsScreen
 from atlas_desktop.tui.finder.screen import FinderScreen
 from atlas_desktop.tui.forgetting import ReceiptsScreen
 from atlas_desktop.tui.paths import PathPicker

@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from atlas_desktop.tui.documents.dialogs import AddScreen, WatchScreen
+from atlas_desktop.tui.documents.actions import AddScreen, WatchScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.documents.screen import DocumentsScreen
 from memory.attachments import NewAttachment

@@ -8,10 +8,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, TextArea
 
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.dialogs.choices import PickScreen
 from atlas_desktop.tui.dialogs.forms import TextEditScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.documents.dialogs import AddScreen, WatchScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen, PickScreen
+from atlas_desktop.tui.documents.actions import AddScreen, WatchScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.documents.screen import DocumentsScreen
 from atlas_desktop.tui.paths import PathPicker

@@ -7,8 +7,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, Select
 
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.exporting import ExportDialog
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
+from atlas_desktop.tui.transfer import ExportDialog
 from memory.entities import RoomKind
 from tests.contract.talk import begin
 from tests.tui.desk import LOFOTEN, PASSPHRASE, TIDES, Stage, talk

@@ -10,8 +10,7 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.models.onboarding import Offer
 from atlas_desktop.tui.setup.first_model import ModelScreen
-from atlas_desktop.tui.setup.recovery import RecoveryScreen
-from atlas_desktop.tui.setup.welcome import CLAIM, WelcomeScreen
+from atlas_desktop.tui.setup.welcome import CLAIM, RecoveryScreen, WelcomeScreen
 from memory.errors import StorageFull
 from memory.vault.keys import RoomKey
 from models.errors import DownloadFailed

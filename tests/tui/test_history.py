@@ -7,12 +7,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.exporting import ExportDialog
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.history.screen import HistoryScreen
 from atlas_desktop.tui.setup.unlock import PassphraseScreen
+from atlas_desktop.tui.transfer import ExportDialog
 from memory.entities import RoomKind
-from memory.organising.entities import MarksPatch
+from memory.organising import MarksPatch
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, PASSPHRASE, Stage, history, talk

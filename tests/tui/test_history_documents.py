@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.dialogs.choices import PickScreen
+from atlas_desktop.tui.dialogs.questions import PickScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.history.screen import HistoryScreen
 from atlas_desktop.tui.notes.screen import NotesScreen

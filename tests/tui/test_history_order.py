@@ -1,9 +1,8 @@
 """Conversations put in order from the history: tags, marks, projects, saved searches, merging."""
 
-from atlas_desktop.tui.dialogs.choices import PickScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.history.filters import SavedScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen, PickScreen
+from atlas_desktop.tui.history.actions import SavedScreen
 from atlas_desktop.tui.history.screen import HistoryScreen
 from tests.tui.driving import assert_until, on, settle, shown, type_text
 from tests.tui.test_history import SIZE, Make, furnished, opened, titles

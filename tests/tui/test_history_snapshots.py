@@ -4,8 +4,8 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.dialogs.choices import PickScreen
-from memory.organising.entities import MarksPatch
+from atlas_desktop.tui.dialogs.questions import PickScreen
+from memory.organising import MarksPatch
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, on, settle, shown, type_text

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Checkbox, Input, Select, Static
 
-from atlas_desktop.tui.importing import ImportDialog
+from atlas_desktop.tui.transfer import ImportDialog
 from memory.entities import MemoryMode
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until, on, say, settle, shown

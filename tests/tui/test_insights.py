@@ -8,9 +8,8 @@ from textual_plotext.plot import Plot
 
 from atlas_desktop.services.insights import Insights
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.insights.plots import draw
+from atlas_desktop.tui.insights.charts import TABS, amounts, calendar, draw, level, months_between, told
 from atlas_desktop.tui.insights.screen import InsightsScreen
-from atlas_desktop.tui.insights.texts import TABS, amounts, calendar, level, months_between, told
 from memory.entities import RoomKind
 from memory.insights import DayCount, Growth, Speed, Stored, Topic, Totals, Used
 from tests.fakes.clock import FakeClock

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from atlas_desktop.tui.chat.personas import PersonasScreen, TemplatesScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, NamedTextScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.history.filters import ProjectsScreen, SavedScreen
-from atlas_desktop.tui.personas import PersonasScreen, TemplatesScreen
-from memory.organising.entities import MarksPatch
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
+from atlas_desktop.tui.history.actions import ProjectsScreen, SavedScreen
+from memory.organising import MarksPatch
 from memory.personas import NewPersona, NewTemplate
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, TIDES, Stage, stage, talk

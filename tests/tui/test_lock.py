@@ -16,7 +16,7 @@ from atlas_desktop.tui import shutdown
 from atlas_desktop.tui.app import CLEARED, AtlasApp
 from atlas_desktop.tui.chat import conversation
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen, Curtain
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen, Curtain
 from atlas_desktop.tui.setup.unlock import UnlockScreen
 from atlas_desktop.tui.shutdown import IdleMonitor
 from memory.entities import UNBEGUN, RoomKind

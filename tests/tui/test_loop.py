@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.chat.virtual_transcript import PAGE
+from atlas_desktop.tui.chat.transcript import PAGE
 from atlas_desktop.tui.history.screen import HistoryScreen
 from memory.entities import NewMessage, NewSession, Session
 from models.messages import Role

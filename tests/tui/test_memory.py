@@ -10,7 +10,7 @@ from textual.widgets import OptionList, TextArea
 
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.memories.entries import Entry, details, row
 from atlas_desktop.tui.memories.screen import MemoryScreen
 from memory.context.entities import NewSummary

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from atlas_desktop.tui.memories.actions import MemoryActions, allowed
 from atlas_desktop.tui.memories.entries import FADING, INBOX, Entry
+from atlas_desktop.tui.memories.screen import MemoryActions, allowed
 from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemoryPatch, MemoryState, MemoryTier
 
 NOW = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)

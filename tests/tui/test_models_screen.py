@@ -11,16 +11,14 @@ from typing import Any
 from textual.widgets import OptionList
 
 from atlas_desktop.errors import size
-from atlas_desktop.services.loaded_model import Model
-from atlas_desktop.services.models import ModelService
+from atlas_desktop.services.models import Model, ModelService
 from atlas_desktop.settings.schema import Settings
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.models.screen import ModelsScreen
 from models.errors import DownloadCancelled, DownloadFailed
-from models.library.catalog import CatalogEntry, load_catalog
+from models.library.catalog import CatalogEntry, Machine, load_catalog
 from models.library.files import Cancelled, Progress, Report, never, silent
-from models.library.hardware import Machine
 from models.library.installed import InstalledModel, ModelLibrary
 from tests.tui.desk import NamedModel, Stage, talk
 from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text

@@ -15,7 +15,7 @@ from atlas_desktop.tui.notes.adding import (
     quotation,
     written,
 )
-from atlas_desktop.tui.notes.preview import with_links
+from atlas_desktop.tui.notes.editor import with_links
 from memory.notes.entities import LinkKind, LinkTarget, NoteLink
 from memory.notes.markup import folded, read_markup
 

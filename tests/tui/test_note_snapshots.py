@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from atlas_desktop.services.notes.notebook import read_note
-from atlas_desktop.tui.notes.dialogs import AddToNoteScreen, VersionsScreen
+from atlas_desktop.tui.notes.adding import AddToNoteScreen, VersionsScreen
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, stage, talk

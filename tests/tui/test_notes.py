@@ -8,10 +8,10 @@ from textual.widgets import Input, OptionList
 
 from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
-from atlas_desktop.tui.notes.dialogs import AddToNoteScreen, TitleScreen, VersionsScreen
+from atlas_desktop.tui.notes.adding import AddToNoteScreen, TitleScreen, VersionsScreen
 from atlas_desktop.tui.notes.screen import NotesScreen
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.tui.importing import ImportDialog
 from atlas_desktop.tui.paths import PathPicker, places
+from atlas_desktop.tui.transfer import ImportDialog
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
 

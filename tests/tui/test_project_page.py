@@ -5,16 +5,15 @@ from collections.abc import Callable
 from textual.pilot import Pilot
 
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.dialogs.choices import PickScreen
 from atlas_desktop.tui.dialogs.forms import TextEditScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen, PickScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
-from atlas_desktop.tui.history.filters import ProjectsScreen
+from atlas_desktop.tui.history.actions import ProjectsScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
 from atlas_desktop.tui.projects.screen import ProjectScreen
 from memory.entities import MemoryMode
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryState, MemoryTier, NewMemory
-from memory.organising.entities import MarksPatch, ProjectPatch
+from memory.organising import MarksPatch, ProjectPatch
 from memory.personas import NewPersona
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.projects.screen import ProjectScreen
 from memory.entities import MemoryMode
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryState, MemoryTier, NewMemory
-from memory.organising.entities import MarksPatch, ProjectPatch
+from memory.organising import MarksPatch, ProjectPatch
 from memory.personas import NewPersona
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, TIDES, Stage, stage, talk

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.history.filters import ProjectsScreen
-from memory.organising.entities import ProjectPatch
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
+from atlas_desktop.tui.history.actions import ProjectsScreen
+from memory.organising import ProjectPatch
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, talk

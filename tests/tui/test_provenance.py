@@ -5,10 +5,8 @@ from collections.abc import Callable
 from textual.pilot import Pilot
 
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.provenance.inspector import LongText
-from atlas_desktop.tui.provenance.screen import LinkRow, WhyScreen
-from memory.context.decisions import Outcome, RecallDecision
-from memory.context.entities import TierUse, TurnRecord
+from atlas_desktop.tui.provenance.screen import LinkRow, LongText, WhyScreen
+from memory.context.entities import Outcome, RecallDecision, TierUse, TurnRecord
 from memory.entities import Session
 from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySource, NewMemory, UseKind
 from tests.fakes.clock import FakeClock

@@ -7,8 +7,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.dialogs.choices import PickScreen
-from atlas_desktop.tui.dialogs.messages import ErrorScreen
+from atlas_desktop.tui.dialogs.questions import ErrorScreen, PickScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from memory.documents.entities import FileFacts, NewDocument, ParsedText
 from tests.fakes.clock import FakeClock

@@ -17,7 +17,7 @@ from atlas_desktop.services.documents.scanning import (
     SkipReason,
     scan,
 )
-from atlas_desktop.tui.documents.dialogs import LISTED, Branch, Leaf, ScanTree, branch_of, leaves_of
+from atlas_desktop.tui.documents.actions import LISTED, Branch, Leaf, ScanTree, branch_of, leaves_of
 from memory.documents.entities import FileFacts
 
 

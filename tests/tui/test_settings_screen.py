@@ -6,7 +6,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.dialogs.choices import ChoiceScreen
+from atlas_desktop.tui.dialogs.questions import ChoiceScreen
 from atlas_desktop.tui.settings.dialogs import KeyScreen
 from atlas_desktop.tui.settings.screen import SettingsScreen
 from tests.tui.desk import Stage
@@ -29,7 +29,7 @@ async def find(pilot: Pilot[None], words: str) -> None:
 
 
 async def test_every_setting_and_every_action_is_there(make: Make) -> None:
-    from atlas_desktop.settings.descriptions import describe
+    from atlas_desktop.settings.file import describe
     from atlas_desktop.tui.actions import ACTIONS
     from atlas_desktop.tui.settings.screen import rows, sections
 

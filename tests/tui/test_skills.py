@@ -8,10 +8,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
-from atlas_desktop.services.skills.library import SkillService
-from atlas_desktop.tui.dialogs.choices import PickScreen
+from atlas_desktop.services.skills import SkillService
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen, PickScreen
 from memory.entities import NewMessage, NewSession
 from memory.skills.entities import (
     NewSkill,

@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from atlas_desktop.paths import Paths
-from atlas_desktop.tui.dialogs.messages import RenameScreen
-from atlas_desktop.tui.setup.recovery import RecoveryScreen
-from atlas_desktop.tui.widgets.change_bar import TakeBack
+from atlas_desktop.tui.dialogs.questions import RenameScreen
+from atlas_desktop.tui.setup.welcome import RecoveryScreen
+from atlas_desktop.tui.widgets import TakeBack
 from models.errors import WorkerCrashed
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore

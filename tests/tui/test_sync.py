@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from atlas_desktop.tui.sync.code import CodeScreen, picture
-from atlas_desktop.tui.sync.screen import SyncScreen
+from atlas_desktop.tui.sync.screen import CodeScreen, SyncScreen, picture
 from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession
-from memory.sync import keys
+from memory.sync import folder as keys
 from memory.sync.exchange import Exchange
 from memory.sync.folder import SyncFolder
 from models.messages import Role

@@ -6,7 +6,7 @@ from textual.pilot import Pilot
 
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.tasks.screen import StepScreen, TasksScreen
 from memory.tasks.entities import NewTask, TaskState

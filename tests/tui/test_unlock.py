@@ -6,7 +6,7 @@ from collections.abc import Callable
 from textual.widgets import Input
 
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.dialogs.messages import ErrorScreen
+from atlas_desktop.tui.dialogs.questions import ErrorScreen
 from atlas_desktop.tui.setup.unlock import UnlockScreen
 from memory.errors import FutureSchema
 from tests.tui.desk import PASSPHRASE, RECOVERY_KEY, FakeVault, Stage, talk

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.documents.screen import DocumentsScreen
+from atlas_desktop.tui.help import ActionCommands
 from atlas_desktop.tui.history.screen import HistoryScreen
 from atlas_desktop.tui.insights.screen import InsightsScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
 from atlas_desktop.tui.notes.screen import NotesScreen
-from atlas_desktop.tui.palette import ActionCommands
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import on, settle, shown, type_text
 

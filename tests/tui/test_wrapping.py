@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas_desktop.tui.documents import reader
-from atlas_desktop.tui.documents.reader import matches, next_match
-from atlas_desktop.tui.documents.text_view import Rows, cells_of, wrapped
+from atlas_desktop.tui.documents.reader import Rows, cells_of, matches, next_match, wrapped
 
 SIGNS = st.sampled_from("ab \n\té漢—e\u0301-")
 TEXTS = st.text(SIGNS, max_size=200)

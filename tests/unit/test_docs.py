@@ -70,7 +70,7 @@ def test_every_dependency_has_its_reason() -> None:
 
 
 def test_the_environment_variables_named_in_docs_exist() -> None:
-    from atlas_desktop.settings.descriptions import describe
+    from atlas_desktop.settings.file import describe
 
     known = {info.env for info in describe()} | {
         "ATLAS_HOME",

@@ -20,17 +20,15 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.summaries import first_words, tidy
 from memory.attachments import Attachment, by_words
 from memory.context import engine
-from memory.context.documents import whole_block
+from memory.context.library import whole_block
 from memory.context.recalling import asks
 from memory.learning.entities import Heard
 from memory.learning.memory_writer import claim
 from memory.learning.reader import read, understand
 from memory.recall.words import asks_advice, named, states_preference, surveys, without_names
-from memory.summaries.evidence import Evidence, names, numbers
-from memory.summaries.extractive import content_words
-from memory.summaries.importance import importance
-from memory.summaries.passages import sentences
-from memory.summaries.summary_validation import Rule, flaws
+from memory.summaries.evidence import Evidence, Rule, flaws, importance, names, numbers
+from memory.summaries.planning import sentences
+from memory.summaries.summarise import content_words
 from memory.vectors.entities import passages
 from models.messages import Role
 from tests.unit.expressions import expressions, seconds, use
@@ -49,6 +47,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.tui.chat.markdown": {
         "_MARKERS": ("[1", "[1, ", "[1,1", "[1]", "1"),
         "_NUMBERS": ("1", "1 ", "a"),
+        "_SPACE": ("A ", "\nA"),
     },
     "memory.attachments": {
         "_WORD": (" a", "\na"),
@@ -57,7 +56,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.clients": {
         "NAME": ("a", "a.", "-"),
     },
-    "memory.context.documents": {
+    "memory.context.library": {
         "_FENCES": ("`", "a"),
     },
     "memory.context.engine": {
@@ -67,10 +66,10 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_WORD": ("1 ", "1\n"),
         "_ONLY_ASKS": ("\uff1f", "a?"),
     },
-    "memory.memories.consolidation": {
+    "memory.memories.upkeep": {
         "_SENTENCE": (" !", " \n"),
     },
-    "memory.memories.wording": {
+    "memory.memories.entities": {
         "_WORD": (" a", "a."),
     },
     "memory.learning.extraction": {
@@ -94,10 +93,8 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.learning.entities": {
         "_DENIES": ("o.", "p "),
     },
-    "memory.learning.patterns": {
-        "_PIECE": ("<", "A<"),
-    },
     "memory.learning.statement_filter": {
+        "_PIECE": ("<", "A<"),
         "_FENCE": ("\n", "\t"),
         "_INLINE_FENCE": ("`", "``` "),
         "_CITED_LINE": ("\n", "> "),
@@ -119,12 +116,8 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_TOKEN": ("1_", ".A"),
         "_GERMAN_NOUN": ("cp", "keit"),
         "_NOT_A_NAME_END": ("mn", "ment"),
-    },
-    "memory.summaries.summary_validation": {
         "_SPEECH": ("\n", "* "),
-        "_SENTENCE_END": (" \u3002", "\n?"),
-    },
-    "memory.summaries.importance": {
+        "_CHECKED_SENTENCE_END": (" \u3002", "\n?"),
         "_TITLE": ("A\u201e", "a\u201e"),
         "_QUESTION": ("\uff1f ", "A\uff1f"),
         "_CODE": ("`", "``` "),
@@ -132,7 +125,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.summaries.languages": {
         "_WORD": ("a_", "_A"),
     },
-    "memory.summaries.passages": {
+    "memory.summaries.planning": {
         "_FENCE": ("``` a ", "~~~ a "),
         "_LINE_MARKS": ("  ", "\n "),
         "_RULE": ("+\n", "\n"),
@@ -143,7 +136,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_LABELLED": (" :", "\n"),
         "_WRAPPED": ("a\n", "\n", "a"),
     },
-    "memory.organising.suggestions": {
+    "memory.organising": {
         "_WORD": ("a_", "_"),
     },
     "memory.notes.names": {
@@ -166,16 +159,14 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_PARAGRAPH": ("\n", "\n ", "\n1", "\n#"),
         "_MARK": (" ", "- ", "- [ ", "1", "#"),
     },
-    "memory.skills.drafting": {
+    "memory.skills.choosing": {
         "_WORD": ("a", "a ", "_"),
         "_FENCED": ("``", "~", "\n", "`"),
         "_SENTENCE_END": (". ", " ", ".", "!\n"),
-    },
-    "memory.skills.choosing": {
         "_WHY": ("why", "por qu", "w"),
         "_WANTS": ("what a ", "i am a ", "how the a", "my ", "was a ", "wie e", "mi a ", ". then ", "i a"),
     },
-    "memory.skills.markdown": {
+    "memory.skills.entities": {
         "_NAME": ("a", "a-", "a--"),
         "_OTHER": ("-", "a-", "é"),
         "_FRONT": ("---\n", "---\na\n", "---\n ", "---\n-"),
@@ -222,21 +213,21 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.storage.queries.erasure_check": {
         "_ID": ("19", "a1"),
     },
-    "memory.storage.queries.transfer": {
+    "memory.storage.transfer": {
         "_OWN_ID": ("\n", "0"),
     },
     "memory.storage.salvage": {
         "_ID": ("\n", " "),
         "_PARCEL_KEY": ("parcel_key", "\n"),
     },
-    "memory.storage.values": {
+    "memory.storage.connection": {
         "_NO_LINE": ("\x1b", "a\n"),
         "_ID": ("\n9", "\n"),
     },
     "memory.storage.words": {
         "_PIECE": ('"', "a"),
     },
-    "memory.vault.recovery": {
+    "memory.vault.keys": {
         "_SEPARATORS": (".1", "A\u2010"),
         "_ALPHABET": ("\n", "2"),
     },
@@ -254,7 +245,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.cli.insights": {
         "_SPAN": ("1A", "\n"),
     },
-    "atlas_desktop.cli.organising": {
+    "atlas_desktop.cli.sessions": {
         "_FULL_ID": ("\n", "0"),
     },
     "atlas_desktop.services.cleaning": {
@@ -341,7 +332,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.importing.lmstudio": {
         "_STEP": ("\n", "1"),
     },
-    "atlas_desktop.importing.json_reading": {
+    "atlas_desktop.importing.sources": {
         "_IN_STRING": ("a", "\\\\"),
         "_SIGN": ("a", "{"),
         "_NEXT": ('"\\', 'A"'),
@@ -371,9 +362,6 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "atlas_desktop.tui.chat.composer": {
         "_COMMAND": ("\n", "/-"),
-    },
-    "atlas_desktop.tui.chat.streaming_markdown": {
-        "_SPACE": ("A ", "\nA"),
     },
     "memory.documents.chunking": {
         "_BLANK": ("\n ", "\n\n", " "),
@@ -418,11 +406,9 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "memory.tasks.lexicon": {
         "_WORD": ("a-", "a'", "a_"),
-    },
-    "memory.tasks.values": {
         "_NUMBER": ("1", "1.", "1:", "a1", "1-"),
         "_AFTER": ("a", " a", "-a"),
-        "_WORD": ("a-", "a", "a_"),
+        "_COMPOUND": ("a-", "a", "a_"),
     },
     "memory.tasks.facts": {
         "_SPLIT": (",", ", ", " and", " and "),
@@ -445,25 +431,26 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_SPACES_AT_END": (" ", " a", "\t\u00a0"),
         "_SURROGATES": ("a",),
     },
-    "atlas_desktop.parsing.docx": {
+    "atlas_desktop.parsing.office": {
         "_HEADING": ("heading ", "1"),
     },
-    "atlas_desktop.parsing.epub": {
+    "atlas_desktop.parsing.html": {
         "_ENTITY": ("&a", "&"),
         "_HEADING": ("<", "<a", "<a:h"),
+        "_SPACES": (" ", " a"),
     },
     "atlas_desktop.parsing.formats": {
         "_CONTROL": ("\x01", "a"),
         "_ENTRY": ("PK\x03\x04", "PK"),
         "_MARKUP": ("<html", "<"),
     },
-    "atlas_desktop.parsing.html": {
-        "_SPACES": (" ", " a"),
-    },
-    "atlas_desktop.parsing.markdown": {
+    "atlas_desktop.parsing.plain": {
         "_FIELD": ("title: ", "title:\n", " "),
         "_FRONT": ("---\n", "\n--"),
         "_STRUCTURE": (" ", "=", "> ", "\n="),
+        "_DECLARED": ("charset", "charset ", "encoding="),
+        "_CREATED": ("{\\creatim", "{"),
+        "_FACT": ("{\\title ", "{"),
     },
     "atlas_desktop.parsing.pdf": {
         "_BROKEN_WORD": ("a", "a\ufffe"),
@@ -471,17 +458,10 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_NO_TITLE": ("a.", "microsoft a -"),
         "_WORD": ("a", "a1"),
     },
-    "atlas_desktop.parsing.plain": {
-        "_DECLARED": ("charset", "charset ", "encoding="),
-    },
-    "atlas_desktop.parsing.rtf": {
-        "_CREATED": ("{\\creatim", "{"),
-        "_FACT": ("{\\title ", "{"),
-    },
-    "atlas_desktop.tui.documents.text_view": {
+    "atlas_desktop.tui.documents.reader": {
         "_PLAIN": ("a", "\u4e00"),
     },
-    "memory.documents.question": {
+    "memory.documents.ranking": {
         "_INSTRUCTS": ("please ", "your a ", "round ", "then a "),
         "_SENTENCE": ("a", ".", "a. ", ":a"),
         "_TOKEN": ("a", "a_"),
@@ -508,16 +488,16 @@ ENOUGH_S = 0.25
 
 INSIDE = {
     "memory.documents.citations:_Source.find": "a quotation of at most 600 characters",
-    "atlas_desktop.parsing.epub:_xhtml": "the declared entities of a page",
-    "atlas_desktop.parsing.markdown:structure": "read in the test of parsers",
+    "atlas_desktop.parsing.html:_xhtml": "the declared entities of a page",
+    "atlas_desktop.parsing.plain:structure": "read in the test of parsers",
     "atlas_desktop.parsing.pdf:_placed": "the title of a bookmark",
     "atlas_desktop.services.documents.scanning:_FOREIGN_BRACKETS": "a pattern, which is one line",
     "atlas_desktop.services.documents.scanning:_WILDCARD": "a pattern, which is one line",
     "atlas_desktop.tui.documents.reader:matches": "what the user looks for, which is quoted",
-    "atlas_desktop.tui.documents.text_view:_breaking": "a fixed expression for the width of the screen",
-    "memory.documents.question:subject": "a question",
+    "atlas_desktop.tui.documents.reader:_breaking": "a fixed expression for the width of the screen",
+    "memory.documents.ranking:subject": "a question",
     "memory.recall.question:sentences": "a question",
-    "memory.memories.consolidation:content": "memories, which are short",
+    "memory.memories.upkeep:content": "memories, which are short",
     "memory.learning.reader:held": "statements",
     "memory.learning.entities:normal": "read",
     "memory.notes.markup:_blocks": "the ends of lines",
@@ -528,10 +508,10 @@ INSIDE = {
     "memory.learning.reader:open_question": "read",
     "memory.learning.reader:_first": "read",
     "memory.learning.reader:_joint": "read",
-    "memory.learning.patterns:_phrase": "read",
-    "memory.learning.patterns:reading": "read",
-    "memory.learning.patterns:_leading": "read",
-    "memory.learning.patterns:_date": "read",
+    "memory.learning.statement_filter:_phrase": "read",
+    "memory.learning.statement_filter:reading": "read",
+    "memory.learning.statement_filter:_leading": "read",
+    "memory.learning.statement_filter:_date": "read",
     "memory.learning.reader:_vague": "read",
     "memory.learning.reader:_spoken_of": "read",
     "memory.learning.reader:_resolved": "read",
@@ -539,9 +519,9 @@ INSIDE = {
     "memory.summaries.evidence:readings": "numbers",
     "memory.summaries.evidence:Evidence._joined": "evidence",
     "memory.summaries.evidence:Evidence.has_number": "evidence",
-    "memory.summaries.summary_validation:_folded": "flaws",
-    "memory.summaries.summary_validation:loops": "flaws",
-    "memory.summaries.importance:Phrases._any": "importance",
+    "memory.summaries.evidence:_folded": "flaws",
+    "memory.summaries.evidence:loops": "flaws",
+    "memory.summaries.evidence:Phrases._any": "importance",
     "memory.recall.words:named": "question",
     "memory.recall.words:without_names": "question",
     "memory.search.terms:normal": "a condition of a query",
@@ -551,12 +531,12 @@ INSIDE = {
     "atlas_desktop.exporting.redaction:_is_phone": "a number",
     "atlas_desktop.exporting.redaction:iban": "a number",
     "atlas_desktop.exporting.redaction:pattern_of": "redaction",
-    "atlas_desktop.importing.json_reading:_like": "test_bombs.py goes through it",
+    "atlas_desktop.importing.sources:_like": "test_bombs.py goes through it",
     "atlas_desktop.services.attachments:typed_path": "a path",
     "atlas_desktop.services.attachments:pasted_file": "a path",
     "atlas_desktop.services.summaries:tidy": "tidy",
     "atlas_desktop.tui.history.rows:_wanted": "words that were found",
-    "atlas_desktop.tui.history.filters:_place": "a query",
+    "atlas_desktop.tui.history.actions:_place": "a query",
     "models.library.catalog:clean_id": "the name of a model's file",
 }
 """Expressions that functions make: the scan below that goes through them, or what they are given."""

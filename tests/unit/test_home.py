@@ -13,9 +13,9 @@ import pytest
 
 from atlas_desktop.__main__ import main
 from atlas_desktop.paths import Danger, Paths, UnsafeHome
-from atlas_desktop.process.instance import InstanceLock
-from memory.vault.counter import counter_path
+from atlas_desktop.process import InstanceLock
 from memory.vault.keyslots import CopyState
+from memory.vault.status import counter_path
 from tests.unit.vault.conftest import PASSPHRASE
 from tests.upkeep.conftest import Home, example, made, place
 
@@ -29,7 +29,7 @@ Atlas = Callable[..., tuple[int, Any]]
 @pytest.fixture
 def atlas(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Atlas:
     """Runs a command in this process; returns its status and what it printed as JSON."""
-    monkeypatch.setattr("atlas_desktop.process.hardening.harden", lambda: None)
+    monkeypatch.setattr("atlas_desktop.process.harden", lambda: None)
 
     def run(home: Paths, *words: str) -> tuple[int, Any]:
         given = [*words, "--json", "--home", str(home.home)]

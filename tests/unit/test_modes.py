@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from atlas_desktop.phrases import rooms as phrases
+from atlas_desktop import phrases as phrases
 from memory.entities import MemoryMode, RoomKind
 
 STORED = (MemoryMode.NORMAL, MemoryMode.READS, MemoryMode.BLANK)

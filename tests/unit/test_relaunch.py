@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.process.relaunch import command
+from atlas_desktop.process import command
 
 HOME = Path("/somewhere/home")
 

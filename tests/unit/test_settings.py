@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas_desktop.settings.descriptions import describe
 from atlas_desktop.settings.file import (
     SettingsError,
     SettingsFile,
     UnknownSetting,
+    describe,
     from_environment,
     parse,
     read_value,

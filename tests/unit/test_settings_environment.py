@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.settings.descriptions import SettingInfo, describe
-from atlas_desktop.settings.file import SettingsError, SettingsFile, unknown_variables
+from atlas_desktop.settings.file import SettingInfo, SettingsError, SettingsFile, describe, unknown_variables
 
 INFOS = {info.key: info for info in describe()}
 

@@ -3,7 +3,7 @@
 import pytest
 from textual.color import Color
 
-from atlas_desktop.settings.descriptions import describe
+from atlas_desktop.settings.file import describe
 from atlas_desktop.settings.schema import UiSettings
 from atlas_desktop.tui.appearance import THEMES
 

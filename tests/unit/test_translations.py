@@ -10,10 +10,9 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.catalog import Message as Entry
 
-from atlas_desktop import locale
+from atlas_desktop import locale, phrases
 from atlas_desktop.locale import N_, _, ngettext, plural
-from atlas_desktop.phrases import forgetting
-from atlas_desktop.settings.descriptions import describe
+from atlas_desktop.settings.file import describe
 from docs.translations import LANGUAGES, ROOT, catalogue, missing, mo_bytes, po_bytes, po_path, updated
 from memory.storage.queries.text_matches import _PLACES
 
@@ -30,11 +29,11 @@ SAID_BY_SERVICES = [
     ROOT / "atlas_desktop" / folder / f"{name}.py"
     for folder, names in {
         "": "error_table errors",
-        "settings": "descriptions file",
-        "services": "doctor events lending memories personas tuning turns",
-        "exporting": "formats targets",
+        "settings": "file",
+        "services": "doctor events forgetting_in_rooms memories personas tuning turns",
+        "exporting": "formats service",
         "importing": "chatgpt claude entities importer jan lines lmstudio markdown "
-        "memories openwebui json_reading sources tree",
+        "memories openwebui sources tree",
     }.items()
     for name in names.split()
 ]
@@ -48,7 +47,7 @@ NAMES_IN_SERVICES = {
     "Expected",
     "Object missing",
 }
-NAMES_IN_SERVICES |= {"About the person:", "How to answer:"}
+NAMES_IN_SERVICES |= {"it is not said what to forget", "About the person:", "How to answer:"}
 # Names of duties in the log of jobs, what a model is told, and parts of other programs' conversations.
 NAMES_IN_SERVICES |= {"promote memories", "collect faded memories", "consolidate memories"}
 NAMES_IN_SERVICES |= {". Only answer OK, the rest follows.\n\n", ", the last one. Answer now.\n\n"}
@@ -73,7 +72,7 @@ NAMES = {
 }
 # A value of JSON, a command to type, and names of duties in the log of jobs.
 # Patterns of file names.
-NAMES["dialogs.py"] = {"*.md, papers/**"}
+NAMES["actions.py"] |= {"*.md, papers/**"}
 NAMES["models.py"] = NAMES.get("models.py", set()) | {"atlas models tune --undo "}
 NAMES["jobs.py"] = {
     "digests of important sessions",
@@ -146,7 +145,7 @@ def test_no_text_of_a_service_escapes_translation(path: Path) -> None:
 
 def test_all_that_can_be_forgotten_has_a_name() -> None:
     names = {name.replace(" ", "_") for name, _table, _column in _PLACES if name}
-    assert names <= set(forgetting._PLACE_COUNTS)
+    assert names <= set(phrases._PLACE_COUNTS)
 
 
 def test_every_setting_has_a_name_and_a_description() -> None:

@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.services.backup import BackupService
-from atlas_desktop.services.repairs import RepairService
+from atlas_desktop.services.backup import BackupService, RepairService
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.storage.files import SqlRoomFiles
 from memory.storage.room import open_room
 from memory.storage.store import Store
 from memory.vault.keys import RoomKey
-from memory.vault.vault import Vault
-from memory.vault.vaults import Keys, Vaults
+from memory.vault.vault import Keys, Vault, Vaults
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.unit.vault.conftest import CHEAP, PASSPHRASE, FakeKeyring

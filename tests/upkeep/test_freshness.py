@@ -7,8 +7,8 @@ import pytest
 
 from memory.entities import Freshness, NewMessage, NewSession, RoomKind
 from memory.storage import database as databases
-from memory.vault.counter import CommitCounter, counter_path, noticed_at
 from memory.vault.keys import RoomKey
+from memory.vault.status import CommitCounter, counter_path, noticed_at
 from models.messages import Role
 from tests.security.crash import kill
 from tests.security.scenarios.chatting import Chatting

@@ -11,8 +11,8 @@ from atlas_desktop.services.backup import Loss, Unlock, by_room
 from memory.entities import Freshness, RoomKind
 from memory.errors import FutureSchema, RoomMissing, VaultMissing, WrongBackupPassphrase
 from memory.storage import connection
-from memory.vault import exchange, files
-from memory.vault.exchange import AtomicRoomSwap
+from memory.vault import files, upkeep
+from memory.vault.upkeep import AtomicRoomSwap
 from tests.contract.reading import MODEL, asked_about, read, shelved
 from tests.unit.vault.conftest import PASSPHRASE
 from tests.upkeep.conftest import Home
@@ -148,7 +148,7 @@ STEPS: list[tuple[Any, str]] = [
     (Path, "replace"),
     (shutil, "rmtree"),
     (files, "_overwrite"),
-    (exchange, "sync_folder"),
+    (upkeep, "sync_folder"),
     (files, "sync_folder"),
 ]
 

@@ -1,28 +1,46 @@
-"""The documents of one room: added, watched, found again, summarised, removed."""
+"""The documents of one room: added, watched, made of conversations, found again, summarised, removed."""
 
 import asyncio
+import hashlib
 import os
 import stat
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from atlas_desktop.error_table import refusal_text
 from atlas_desktop.errors import DocumentRefused, Refusal, Skipped
+from atlas_desktop.locale import N_, _, formats
 from atlas_desktop.parsing.client import DocumentParser
 from atlas_desktop.parsing.formats import is_current, is_readable
-from atlas_desktop.phrases.documents import scan_reason
+from atlas_desktop.phrases import scan_reason
 from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.context import EpochService
-from atlas_desktop.services.documents.files import facts_of, read_file
-from atlas_desktop.services.documents.reading import Incoming, read_all
-from atlas_desktop.services.documents.reconciling import HashedFile, KnownDocument, Plan, compare, plan
-from atlas_desktop.services.documents.scanning import FolderRules, FolderScan, ScannedFile, scan
+from atlas_desktop.services.documents.reading import (
+    FileContent,
+    Incoming,
+    facts_of,
+    parsed,
+    read_all,
+    read_file,
+)
+from atlas_desktop.services.documents.scanning import (
+    FolderRules,
+    FolderScan,
+    HashedFile,
+    KnownDocument,
+    Plan,
+    ScannedFile,
+    compare,
+    plan,
+    scan,
+)
 from atlas_desktop.services.documents.search import ChunkEmbedder, DocumentSearchService
-from atlas_desktop.services.documents.summaries import DocumentSummaries
 from atlas_desktop.services.documents.watching import FolderFollower
-from atlas_desktop.services.documents.writing import ConversationDocuments
+from atlas_desktop.services.events import Replied
+from memory.context.entities import SummaryState
 from memory.documents.entities import (
     Document,
     DocumentError,
@@ -35,9 +53,186 @@ from memory.documents.entities import (
     OnMissing,
     WatchedFolder,
 )
-from memory.errors import DocumentNotFound
+from memory.documents.summarising import DocumentSummariser
+from memory.entities import Message, Session
+from memory.errors import DocumentEmpty, DocumentHasFile, DocumentNotFound, NothingToWrite
 from memory.jobs.foreground_gate import Power
+from memory.jobs.queue import Job, Priority
+from memory.learning.learner import heard_in
+from memory.learning.reader import read
+from memory.memories.entities import MemoryKind
+from memory.storage.documents import DocumentStore
 from memory.storage.store import Store
+from memory.summaries.summarise import Summariser
+from models.errors import ModelsError
+from models.messages import Role
+
+_SECTIONS = (
+    (N_("Decisions"), (MemoryKind.DECISION,)),
+    (N_("Facts"), (MemoryKind.FACT, MemoryKind.PREFERENCE, MemoryKind.EVENT)),
+    (N_("How-to"), (MemoryKind.PROCEDURE,)),
+    (N_("Open questions"), (MemoryKind.QUESTION,)),
+)
+_NAME = "document.md"
+
+
+class ConversationDocuments:
+    """The documents of one room that were written in Atlas."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def from_session(self, session_id: str, parser: DocumentParser) -> Document:
+        """Stores a document with what a conversation decided, stated, showed as code and left open.
+
+        Each item links to the message that it comes from. Raises `SessionNotFound`, `NothingToWrite` if the
+        conversation has none of these.
+        """
+        session = await self._store.get_session(session_id)
+        branch = await self._store.branch(session.id)
+        summaries = await self._store.context.summaries(session.id)
+        text = written(session, branch, [one.text for one in summaries if one.state is SummaryState.CURRENT])
+        return await self._stored(text, session.project, None, parser)
+
+    async def edit(self, document_id: str, text: str, parser: DocumentParser) -> Document:
+        """Replaces the text of a document. Raises `DocumentNotFound`, `DocumentHasFile`."""
+        known = await self._store.documents.get(document_id)
+        if known.path:
+            raise DocumentHasFile(known.id)
+        return await self._stored(text, known.project, known.id, parser)
+
+    async def _stored(
+        self, text: str, project: str | None, document_id: str | None, parser: DocumentParser
+    ) -> Document:
+        data = clean(text).encode()
+        facts = FileFacts("", len(data), 0)
+        content = FileContent(data, facts, hashlib.sha256(data).hexdigest())
+        incoming = Incoming("", Path(_NAME), document=document_id, project=project)
+        new = await parsed(incoming, content, parser)
+        (stored,) = await self._store.documents.put([new])
+        return await self._store.documents.get(stored)
+
+
+def written(session: Session, branch: Sequence[Message], summaries: Sequence[str]) -> str:
+    """Returns the document of a conversation as Markdown. Raises `NothingToWrite`."""
+    found: dict[MemoryKind, list[str]] = {}
+    code: list[str] = []
+    for at, message in enumerate(branch):
+        link = f"([{_('message {number}', number=at + 1)}](atlas://message/{message.id}))"
+        code += [f"{link}\n\n{block}" for block in _code(message.content)]
+        if message.role is Role.USER and message.content:
+            before = branch[at - 1] if at else None
+            for one in read(heard_in(message, before)):
+                if not one.only_ends:
+                    found.setdefault(one.kind, []).append(f"- {clean_line(one.text)} {link}")
+    parts = [
+        f"## {_(title)}\n\n" + "\n".join(lines)
+        for title, kinds in _SECTIONS
+        if (lines := list(dict.fromkeys(line for kind in kinds for line in found.get(kind, ()))))
+    ]
+    if code:
+        parts.append(f"## {_('Code')}\n\n" + "\n\n".join(code))
+    if not parts and not summaries:
+        raise NothingToWrite(session.id)
+    if summaries:
+        parts.insert(0, f"## {_('Summary')}\n\n" + "\n\n".join(summaries))
+    day = formats().date(session.created_at)
+    origin = _("From the conversation of {day}.", day=day)
+    top = f"# {session.title or _('Untitled')}\n\n[{origin}](atlas://session/{session.id})"
+    return "\n\n".join([top, *parts]) + "\n"
+
+
+def _code(text: str) -> Iterator[str]:
+    """Yields the code blocks of a message, with their fences."""
+    from markdown_it import MarkdownIt
+
+    lines = text.splitlines()
+    for token in MarkdownIt("commonmark", {"html": False}).parse(text):
+        if token.type == "fence" and token.map is not None and token.content.strip():
+            yield "\n".join(lines[token.map[0] : token.map[1]]).rstrip()
+
+
+KIND = "summarise_documents"
+ALL = "all"
+MANY = 20
+"""Of more new documents than this, the model summarises only those that the user turns to: it takes seconds
+for each, and the others get a summary of their own sentences at once."""
+SHORT = 2_000
+"""Characters. A shorter document is summarised by its own sentences, unless the user asks for more."""
+
+
+class DocumentSummaries:
+    """The summaries of one room's documents. `summariser` is called for each use, because the model can
+    change."""
+
+    def __init__(
+        self, store: DocumentStore, summariser: Callable[[], Summariser], background: BackgroundService
+    ) -> None:
+        self._store = store
+        self._summariser = summariser
+        self._background = background
+        background.register(KIND, self._work)
+        background.register_hook(self.after_reply)
+
+    async def queue(self) -> None:
+        """Queues the summaries that are missing or out of date."""
+        await self._background.add(KIND, ALL, priority=Priority.LOW + 1)
+
+    async def after_reply(self, replied: Replied) -> None:
+        """Queues a model's summaries of the documents that a conversation is about."""
+        if replied.cited is not None:
+            for document in await self._store.bound(replied.session.id):
+                await self._improve(document)
+
+    async def _improve(self, document: Document) -> None:
+        """Queues a model's summary of a document that has one without a model so far."""
+        if document.summary is None or (document.summary.fallback and document.summary.model is None):
+            await self._background.add(KIND, document.id, payload={"document": document.id})
+
+    async def summary(self, document_id: str, *, refresh: bool = False) -> DocumentSummary:
+        """Returns the summary of a document; makes it if there is none, or with `refresh`.
+
+        Without a working model it is made of the document's own sentences. Raises `DocumentNotFound`,
+        `DocumentEmpty`.
+        """
+        document = await self._store.get(document_id)
+        if document.summary is not None and not refresh:
+            return document.summary
+        if refresh:
+            await self._store.drop_summary_parts(document_id, but=())
+        made = await self._made(document_id, self._summariser())
+        if made is None:
+            raise DocumentEmpty(document_id)
+        return made
+
+    async def _made(
+        self, document_id: str, writer: Summariser, *, ask: bool = True
+    ) -> DocumentSummary | None:
+        summariser = DocumentSummariser(self._store, writer, self._background.gate.checkpoint)
+        try:
+            return await summariser.summarise(document_id, ask=ask)
+        except ModelsError:
+            return await summariser.summarise(document_id, ask=False)
+
+    async def _work(self, job: Job) -> None:
+        # One writer for all: it stops asking a model whose answers keep failing.
+        writer = self._summariser()
+        if (wanted := job.payload.get("document")) is not None:
+            await self._try(wanted, writer, ask=True)
+            return
+        done: set[str] = set()
+        while waiting := [one for one in await self._store.unsummarised() if one[0] not in done]:
+            few = len(waiting) <= MANY and not done
+            for document_id, characters in waiting:
+                done.add(document_id)
+                await self._try(document_id, writer, ask=few and characters > SHORT)
+
+    async def _try(self, document_id: str, writer: Summariser, *, ask: bool) -> None:
+        try:
+            await self._made(document_id, writer, ask=ask)
+        except DocumentNotFound:
+            # It was removed meanwhile.
+            return
 
 
 def absolute(path: str | Path) -> Path:

@@ -1,10 +1,12 @@
-"""Search in the documents of one room, with the index of vectors that it uses."""
+"""Search in the documents of one room, and what a reply cites of them."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.recall import QueryEmbedder
-from memory.documents.entities import DocumentHit, DocumentQuery
+from memory.documents.citations import Passage, SourceKind, cite
+from memory.documents.entities import CitedReply, DocumentHit, DocumentQuery, StoredCitation, StoredPassage
 from memory.documents.search import DocumentSearch
 from memory.jobs.queue import Job, Priority
 from memory.storage.documents import DocumentStore
@@ -97,3 +99,44 @@ class ChunkEmbedder:
             )
             await self._background.gate.checkpoint()
         await self._store.vectors.drop_others(model)
+
+
+async def cited_reply(text: str, passages: Sequence[StoredPassage]) -> CitedReply:
+    """Returns the citations of a reply, each checked letter by letter, and what no passage supports."""
+    given = [
+        Passage(
+            marker=one.marker,
+            kind=SourceKind.DOCUMENT,
+            document=one.document,
+            title=one.title,
+            page=one.page,
+            lines=one.lines,
+            begin=one.begin,
+            end=one.end,
+            text=one.text,
+            heading=one.heading,
+            header=one.header,
+        )
+        for one in passages
+    ]
+    by_marker = {one.marker: one for one in passages}
+    found = await asyncio.to_thread(cite, text, given)
+    return CitedReply(
+        tuple(
+            StoredCitation(
+                marker=one.marker,
+                document=one.document,
+                title=by_marker[one.marker].title,
+                page=one.page,
+                lines=one.lines or by_marker[one.marker].lines,
+                begin=one.begin,
+                end=one.end,
+                quote=one.quote,
+                verified=one.verified,
+                sha256=by_marker[one.marker].sha256,
+                kind=by_marker[one.marker].kind,
+            )
+            for one in found.citations
+        ),
+        found.unsupported,
+    )

@@ -18,7 +18,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 from watchdog.observers.polling import PollingObserverVFS
 
-from atlas_desktop.services.documents.files import facts_of
+from atlas_desktop.services.documents.reading import facts_of
 from atlas_desktop.services.documents.scanning import IGNORE_FILES
 from memory.documents.entities import FileFacts
 from memory.jobs.foreground_gate import Power

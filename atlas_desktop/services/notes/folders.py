@@ -21,9 +21,9 @@ from atlas_desktop.errors import DocumentRefused, Refusal, Skipped
 from atlas_desktop.locale import _
 from atlas_desktop.parsing.plain import decoded
 from atlas_desktop.parsing.protocol import Unreadable
-from atlas_desktop.phrases.documents import scan_reason
-from atlas_desktop.services.documents.files import FileContent, read_file
+from atlas_desktop.phrases import scan_reason
 from atlas_desktop.services.documents.library import absolute, is_folder
+from atlas_desktop.services.documents.reading import FileContent, read_file
 from atlas_desktop.services.documents.scanning import FolderRules, ScannedFile, scan
 from atlas_desktop.services.documents.watching import FolderFollower
 from atlas_desktop.services.notes.notebook import NoteService, cleaned, read_note

@@ -13,6 +13,7 @@ from memory.errors import BriefMissing, TaskInState
 from memory.jobs.queue import Job, Priority
 from memory.storage.store import Store
 from memory.tasks.briefs import LONGEST
+from memory.tasks.contexts import encode
 from memory.tasks.entities import (
     MOST_ROUNDS,
     EventKind,
@@ -24,7 +25,6 @@ from memory.tasks.entities import (
     TaskState,
     Team,
 )
-from memory.tasks.schemas import encode
 from memory.tasks.supervising import Approve, Assign, Continue, Escalate, decide, planned
 
 KIND = "task"

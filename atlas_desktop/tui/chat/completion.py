@@ -19,7 +19,7 @@ from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import SLASH, Action
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.tui.documents.texts import title_text
+from atlas_desktop.tui.documents.rows import title_text
 from atlas_desktop.tui.paths import places
 from memory.entities import RoomKind
 from memory.notes.entities import LinkKind

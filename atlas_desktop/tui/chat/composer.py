@@ -1,4 +1,4 @@
-"""Sends the typed text as a message, runs it as a command, or replaces an earlier message with it."""
+"""Sends what is typed as a message, runs it as a command, or finds what was sent before."""
 
 import os
 import re
@@ -6,19 +6,31 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from textual.app import SuspendNotSupported
+from textual.app import ComposeResult, SuspendNotSupported
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, OptionList, Static
 
 from atlas_desktop.error_table import explain
 from atlas_desktop.locale import _
-from atlas_desktop.services.cleaning import clean
+from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import Action, typed
+from atlas_desktop.tui.calendar import short
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.tui.chat.editor import NoEditor, edited, editor_of
+from atlas_desktop.tui.dialogs.questions import SearchedListScreen
 from atlas_desktop.tui.keymap import how_to
+from atlas_desktop.tui.terminal import NoEditor, edited, editor_of
+from atlas_desktop.tui.widgets import CleanInput
+from memory.clock import LocalZone
 from memory.entities import Message, RoomKind
+from memory.errors import QueryUnclear, RoomClosed
+from memory.search.entities import All, Condition, Order, Query, SaidBy, Words
+from memory.search.language import parse
+from models.messages import Role
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
 
 
@@ -189,7 +201,6 @@ class ComposerController:
 
     async def _recall_from_others(self) -> None:
         """Recalls what was sent in other conversations of the room: nothing was sent in this one yet."""
-        from atlas_desktop.tui.chat.earlier_prompts import sent_before
 
         shown, prompt = self._view.current, self._view.prompt
         sent = await sent_before(self._view.room)
@@ -230,7 +241,6 @@ class ComposerController:
         self._app.attempt(self._choose_earlier(), group="prompts", exclusive=True)
 
     async def _choose_earlier(self) -> None:
-        from atlas_desktop.tui.chat.earlier_prompts import EarlierPromptsScreen
 
         text = await self._app.push_screen_wait(EarlierPromptsScreen(self._app, self._view.room))
         if text:
@@ -296,3 +306,79 @@ class ComposerController:
 
 def _together(*texts: str) -> str:
     return "\n\n".join(filter(str.strip, texts))
+
+
+MOST = 100
+_LONGEST = 300
+
+
+async def sent_before(
+    room: "RoomServices", where: Condition | None = None, *, limit: int = MOST
+) -> list[Message]:
+    """Returns messages of the user that match, each text once, latest first."""
+    mine = SaidBy(Role.USER)
+    parts = where.parts if isinstance(where, All) else () if where is None else (where,)
+    page = await room.store.find.messages(
+        Query(All((*parts, mine)) if parts else mine), limit=limit, order=Order.RECENT
+    )
+    found: dict[str, Message] = {}
+    for hit in page.hits:
+        if text := hit.message.content.strip():
+            found.setdefault(text, hit.message)
+    return list(found.values())
+
+
+class EarlierPromptsScreen(SearchedListScreen):
+    """Dismissed with the text that is chosen, or None."""
+
+    def __init__(self, app: "BaseApp", room: "RoomServices") -> None:
+        super().__init__()
+        self.atlas = app
+        self._room = room
+        self._found: list[Message] = []
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = _("Earlier messages of yours")
+            box.border_subtitle = _("Enter puts it into the prompt · Esc cancels")
+            yield CleanInput(placeholder=_("Type to search"), id="find")
+            yield self._list
+            yield Static(_("No matches."), classes="none", markup=False)
+
+    def seek(self, typed: str) -> None:
+        self.atlas.attempt(partial(self._search, typed), group="prompts-search", exclusive=True)
+
+    async def _search(self, words: str) -> None:
+        try:
+            where = parse(words, self.atlas.now().astimezone(LocalZone()), typing=True).where
+        except QueryUnclear:
+            # Half a condition: what is typed is looked for as it is.
+            where = Words(" ".join(words.replace(":", " ").split()))
+        try:
+            found = await sent_before(self._room, where)
+        except RoomClosed:
+            # The window closes together with the room.
+            return
+        if not self._list.is_attached:
+            return
+        self._found = found
+        now = self.atlas.now()
+        self.fill(
+            [
+                Content.assemble(
+                    (f"{short(one.created_at, now)}  ", "$quiet"), clean_line(one.content[:_LONGEST])
+                )
+                for one in found
+            ]
+        )
+        self.query_one(".none", Static).display = not found
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        at = self._list.highlighted
+        if at is not None:
+            self.dismiss(self._found[at].content)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.dismiss(self._found[event.option_index].content)

@@ -156,7 +156,7 @@ class Drafts:
     async def keep_all(self) -> None:
         """Stores everything that has changed.
 
-        After trying all drafts, it raises what `memory.storage.drafts.DraftStore` raises. Drafts that could
+        After trying all drafts, it raises what `memory.storage.store.DraftStore` raises. Drafts that could
         not be stored are tried again next time.
         """
         if self._soon is not None:

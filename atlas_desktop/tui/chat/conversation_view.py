@@ -9,8 +9,8 @@ from atlas_desktop.tui.chat.message import Remark
 from memory.entities import MemoryMode, Message, RoomKind
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.branches import Branch
     from atlas_desktop.services.room import RoomServices
+    from atlas_desktop.services.sessions import Branch
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.chat.prompt import Prompt
     from atlas_desktop.tui.chat.transcript import Transcript

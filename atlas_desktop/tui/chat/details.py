@@ -13,7 +13,7 @@ from atlas_desktop.locale import N_, _, formats, ngettext
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.tui.documents.texts import title_text
+from atlas_desktop.tui.documents.rows import title_text
 from atlas_desktop.tui.keymap import Keymap, how_to
 from memory.errors import RoomClosed
 from models.errors import ModelsError
@@ -41,7 +41,7 @@ class ContextController:
         self._app.attempt(self._show_context, group="context", exclusive=True)
 
     async def _show_context(self) -> None:
-        from atlas_desktop.tui.provenance.inspector import InspectorScreen
+        from atlas_desktop.tui.provenance.screen import InspectorScreen
 
         room, session_id = self._view.room, self._view.current.id
         assert session_id is not None
@@ -249,7 +249,7 @@ class DetailsController:
 
     async def _details_of(self, room: "RoomServices", session_id: str) -> Details:
         from atlas_desktop.services.context import tier_name
-        from memory.context.decisions import Outcome
+        from memory.context.entities import Outcome
         from memory.memories.entities import MemoryFilter
 
         learned = await room.knowledge.select(MemoryFilter(session=session_id), limit=_LEARNED)

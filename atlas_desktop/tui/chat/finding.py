@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from atlas_desktop.locale import _, number
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.tui.widgets.inputs import CleanInput
+from atlas_desktop.tui.widgets import CleanInput
 from memory.errors import RoomClosed, SessionNotFound
 from models.messages import Role
 

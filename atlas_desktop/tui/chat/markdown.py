@@ -1,21 +1,24 @@
-"""Markdown from a model, rendered without anything harmful."""
+"""Markdown from a model: rendered without anything harmful, also while it streams."""
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
+from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
-from textual.content import Content
-from textual.geometry import Size
+from textual.content import Content, Span
+from textual.geometry import Region, Size
 from textual.highlight import HighlightTheme, highlight
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.style import Style
+from textual.visual import Visual
 from textual.widget import Widget
 from textual.widgets import Markdown
 from textual.widgets.markdown import MarkdownFence
@@ -333,3 +336,433 @@ class SafeMarkdown(Markdown):
     @citations.setter
     def citations(self, citations: Sequence[StoredCitation]) -> None:
         self._citing.citations = citations
+
+
+BULLETS = ("• ", "▪ ", "‣ ", "⭑ ", "◦ ")
+QUOTE = "▌ "
+CODE, RULE, TABLE = "code", "rule", "table"
+_HEADINGS_WITH_A_LINE_ABOVE = ("h4", "h5", "h6")
+_INLINE = {"em_open": ".em", "strong_open": ".strong", "s_open": ".s"}
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Text to wrap, or a code block with its `language`.
+
+    `kind` is empty for plain text, `h1` to `h6`, `code`, `rule` or `table`. `first` precedes the first line
+    and `rest` the others: pairs of a text and its style (`bullet` or `quote`).
+    """
+
+    content: Content
+    kind: str = ""
+    first: tuple[tuple[str, str], ...] = ()
+    rest: tuple[tuple[str, str], ...] = ()
+    language: str = ""
+
+
+@dataclass(slots=True)
+class Numbers:
+    """The numbering of an ordered list. A list that is read item by item continues the same numbering."""
+
+    next: int
+    width: int
+
+    def take(self) -> str:
+        text = f"{self.next}. ".rjust(self.width)
+        self.next += 1
+        return text
+
+
+@dataclass(slots=True)
+class _Edge:
+    """The text to the left of the rows of a list item or a quotation."""
+
+    mark: str
+    style: str
+    outer: "_Edge | None"
+    used: bool = False
+
+    def take(self) -> tuple[tuple[str, str], ...]:
+        text = " " * len(self.mark) if self.used and self.style == "bullet" else self.mark
+        self.used = True
+        return (*_take(self.outer), (text, self.style))
+
+
+def _take(edge: _Edge | None) -> tuple[tuple[str, str], ...]:
+    return () if edge is None else edge.take()
+
+
+def rows_of(
+    tokens: Sequence["Token"], lines: Sequence[str], *, top: bool = True, numbers: Numbers | None = None
+) -> list[Row]:
+    """Returns the rows of whole blocks, each with the empty line below it. `lines` are those that were
+    parsed.
+
+    `top` says whether nothing is above; `numbers` is the numbering of a list that continues from above.
+    Tables are shown as source text, because the width of their columns is known only at their end.
+    """
+    reader = _Reader(lines, numbers)
+    reader.blocks(tokens, None, top=top)
+    return reader.rows
+
+
+class _Reader:
+    def __init__(self, lines: Sequence[str], numbers: Numbers | None) -> None:
+        self.rows: list[Row] = []
+        self._lines = lines
+        self._numbers = numbers
+
+    def _add(self, content: Content, edge: _Edge | None, kind: str = "", language: str = "") -> None:
+        first = _take(edge)
+        self.rows.append(Row(content, kind, first, _take(edge), language))
+
+    def blocks(
+        self,
+        tokens: Sequence["Token"],
+        edge: _Edge | None,
+        *,
+        top: bool,
+        bullets: int = 0,
+        close: bool = False,
+    ) -> None:
+        """Reads blocks; `bullets` is the number of bullet lists they are in.
+
+        `close` leaves out the empty line below paragraphs.
+        """
+        at = 0
+        while at < len(tokens):
+            token = tokens[at]
+            end = end_of(tokens, at)
+            inner = tokens[at + 1 : end]
+            gap = True
+            match token.type:
+                case "paragraph_open":
+                    self._add(inline(inner[0]), edge)
+                    gap = not close
+                case "heading_open":
+                    if token.tag in _HEADINGS_WITH_A_LINE_ABOVE and self._wants_line(top=top):
+                        self._add(Content(), edge)
+                    self._add(inline(inner[0]), edge, token.tag)
+                case "bullet_list_open" | "ordered_list_open":
+                    self._list(token, inner, edge, bullets)
+                    gap = edge is None or edge.style != "bullet"
+                case "blockquote_open":
+                    self.blocks(inner, _Edge(QUOTE, "quote", edge), top=False, bullets=bullets, close=True)
+                case "fence" | "code_block":
+                    self._add(Content(token.content.rstrip()), edge, CODE, language_of(token.info))
+                case "hr":
+                    self._add(Content(), edge)
+                    self._add(Content(), edge, RULE)
+                case "table_open" if token.map is not None:
+                    for line in self._lines[slice(*token.map)]:
+                        self._add(Content(line.rstrip("\n")), edge, TABLE)
+            if gap:
+                self._add(Content(), edge)
+            at = end + 1
+
+    def _wants_line(self, *, top: bool) -> bool:
+        if not self.rows:
+            return top
+        return bool(self.rows[-1].content) or self.rows[-1].kind == RULE
+
+    def _list(self, token: "Token", inner: Sequence["Token"], edge: _Edge | None, bullets: int) -> None:
+        ordered = token.type == "ordered_list_open"
+        numbers, self._numbers = self._numbers, None
+        if ordered and numbers is None:
+            numbers = numbers_of(inner)
+        at = 0
+        while at < len(inner):
+            end = end_of(inner, at)
+            mark = numbers.take() if ordered and numbers is not None else BULLETS[bullets % len(BULLETS)]
+            inside = bullets + (not ordered)
+            item = _Edge(mark, "bullet", edge)
+            self.blocks(inner[at + 1 : end], item, top=False, bullets=inside, close=True)
+            at = end + 1
+
+
+def numbers_of(items: Sequence["Token"]) -> Numbers:
+    """Returns the numbering of a list; `items` are the tokens between its first and last. Numbers end
+    aligned."""
+    level = items[0].level if items else 0
+    opened = [token for token in items if token.type == "list_item_open" and token.level == level]
+    start = int(opened[0].info) if opened and opened[0].info.isdecimal() else 1
+    return Numbers(start, width_of(start + len(opened) - 1))
+
+
+def width_of(number: int) -> int:
+    """Returns the cells of a list's widest number, with a space before it and the characters after it."""
+    return len(f"{number}. ") + 1
+
+
+def end_of(tokens: Sequence["Token"], at: int) -> int:
+    """Returns the index of the token that closes the block beginning at `at`."""
+    token = tokens[at]
+    if token.nesting <= 0:
+        return at
+    return next(
+        (i for i in range(at + 1, len(tokens)) if tokens[i].nesting < 0 and tokens[i].level == token.level),
+        len(tokens),
+    )
+
+
+def inline(token: "Token") -> Content:
+    """Returns the text of a paragraph or heading, styled by the names `.em`, `.strong`, `.s` and
+    `.code_inline`."""
+    parts: list[str] = []
+    spans: list[Span] = []
+    opened: list[tuple[str, int]] = []
+    at = 0
+    for child in token.children or ():
+        start = at
+        if child.type in _INLINE:
+            opened.append((_INLINE[child.type], at))
+            continue
+        if child.type.endswith("_close") and opened:
+            style, begin = opened.pop()
+            spans.append(Span(begin, at, style))
+            continue
+        if child.type == "hardbreak":
+            text = "\n"
+        elif child.type == "softbreak":
+            text = " "
+        elif child.type == "code_inline":
+            text = child.content
+            spans.append(Span(start, start + len(text), ".code_inline"))
+        else:
+            text = _SPACE.sub(" ", child.content)
+        parts.append(text)
+        at += len(text)
+    return Content("".join(parts), spans=spans)
+
+
+SPARE_LINES = 6
+"""Empty lines below the text. The screen is laid out and scrolled again only when they are used up."""
+STREAMED_HIGHLIGHT_LIMIT = 1_500
+"""Characters of a code block up to which it is coloured while it grows: every frame colours all of them."""
+
+
+class _Place(NamedTuple):
+    """Where a part of the reply begins: its line in the source, and its index in the painted strips."""
+
+    line: int
+    strip: int
+
+
+_START = _Place(0, 0)
+CODE_HEAD = "code_head"
+
+
+class Growing(Widget):
+    """Looks like `SafeMarkdown`, painted line by line; only tables are shown as source text."""
+
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES = {  # noqa: RUF012
+        "em", "strong", "s", "code_inline", "h1", "h2", "h3", "h4", "h5", "h6",
+        "code", "code_head", "bullet", "quote", "rule", "table",
+    }  # fmt: skip
+    DEFAULT_CSS = """
+    Growing {
+        padding: 0 1;
+        height: auto;
+        color: $foreground;
+        & > .em { text-style: italic; }
+        & > .strong { text-style: bold; }
+        & > .s { text-style: strike; }
+        &:dark > .code_inline { background: $warning 10%; color: $text-warning 95%; }
+        &:light > .code_inline { background: $error 5%; color: $text-error 95%; }
+        & > .h1 { color: $markdown-h1-color; text-style: $markdown-h1-text-style; }
+        & > .h2 { color: $markdown-h2-color; text-style: $markdown-h2-text-style; }
+        & > .h3 { color: $markdown-h3-color; text-style: $markdown-h3-text-style; }
+        & > .h4 { color: $markdown-h4-color; text-style: $markdown-h4-text-style; }
+        & > .h5 { color: $markdown-h5-color; text-style: $markdown-h5-text-style; }
+        & > .h6 { color: $markdown-h6-color; text-style: $markdown-h6-text-style; }
+        & > .code { color: rgb(210,210,210); background: $panel; }
+        & > .code_head { color: $quiet; background: $panel; }
+        & > .bullet { color: $text-primary; }
+        &:light > .bullet { color: $text-secondary; }
+        & > .quote { color: $border-blurred; }
+        & > .rule { color: $secondary; }
+        & > .table { color: $quiet; }
+    }
+    """
+
+    def __init__(self, text: str = "", lines: int = 0) -> None:
+        """`text` is the text so far, which may have been shown in `lines` lines."""
+        super().__init__()
+        self.auto_links = False
+        self.source = clean(text)
+        self._strips: list[Strip] = []
+        self._width = 0
+        self._room = lines + SPARE_LINES
+        self.styles.height = self._room
+        # Only the newest block can still change or, if it is a list, its newest item.
+        self._block = self._item = _START
+        self._numbers: Numbers | None = None
+
+    # --- input ------------------------------------------------------------------------------------
+
+    def grow(self, text: str) -> None:
+        """Appends text to the reply and repaints what changed."""
+        self.source += clean(text)
+        if self._width:
+            self._read()
+
+    def on_resize(self) -> None:
+        if self.content_size.width != self._width:
+            self._width = self.content_size.width
+            self._read_anew()
+            if len(self._strips) + SPARE_LINES < self._room:
+                # A wider window needs fewer lines. The view stays at the end of the widget, not of the text.
+                self._room = len(self._strips) + SPARE_LINES
+                self.styles.height = self._room
+
+    def notify_style_update(self) -> None:
+        """Repaints after the colours have changed."""
+        super().notify_style_update()
+        if self._width:
+            self._read_anew()
+
+    def _read_anew(self) -> None:
+        self._from(_START)
+        self._read()
+
+    def _from(self, block: "_Place") -> None:
+        self._block = self._item = block
+        self._numbers = None
+
+    def _read(self) -> None:
+        """Parses the source from the newest block or list item on; everything above is unchanged."""
+        begin = self._item
+        lines = self.source.splitlines(keepends=True)[begin.line :]
+        tokens = parser().parse("".join(lines))
+        if self._numbers is not None and not _goes_on(self._numbers, tokens):
+            self._from(self._block)
+            self._read()
+            return
+        numbers = None if self._numbers is None else replace(self._numbers)
+        strips = self._strips[: begin.strip]
+        rows = partial(rows_of, lines=lines)
+        # The meaning of a line can change until it ends: "2" becomes another item of the list above.
+        whole = len(lines) if self.source.endswith("\n") else len(lines) - 1
+        last = _last_block(tokens, whole)
+        if last:
+            strips += self._paint(rows(tokens[:last], top=not strips, numbers=numbers))
+            numbers = None
+            self._from(_Place(begin.line + _first_line(tokens[last]), len(strips)))
+        newest = tokens[last:]
+        if newest and newest[0].type == "ordered_list_open" and numbers is None:
+            numbers = numbers_of(newest[1 : end_of(newest, 0)])
+        if split := _last_item(newest, whole):
+            # The empty line below a list comes after its last item.
+            strips += self._paint(rows([*newest[:split], newest[-1]], top=not strips, numbers=numbers)[:-1])
+            self._item = _Place(begin.line + _first_line(newest[split]), len(strips))
+            self._numbers = None if numbers is None else replace(numbers)
+            newest = [newest[0], *newest[split:]]
+        strips += self._paint(rows(newest, top=not strips, numbers=numbers))
+        self._show(strips, begin.strip)
+
+    def _show(self, strips: list[Strip], unchanged: int) -> None:
+        """Repaints the lines that differ; triggers a layout if they do not all fit."""
+        old, self._strips = self._strips, strips
+        if len(strips) > self._room:
+            self._room = len(strips) + SPARE_LINES
+            self.styles.height = self._room
+            return
+        nothing = Strip([])
+        pairs = enumerate(zip_longest(old[unchanged:], strips[unchanged:], fillvalue=nothing), unchanged)
+        if differ := [at for at, (was, is_now) in pairs if was != is_now]:
+            self.refresh(Region(0, differ[0], self._width, differ[-1] - differ[0] + 1))
+
+    def on_click(self, event: events.Click) -> None:
+        if copies(event):
+            block = sum(map(is_head, self._strips[: event.y]))
+            found = [t.content for t in parser().parse(self.source) if t.type in ("fence", "code_block")]
+            self.post_message(CopyCode(found[block].rstrip()))
+
+    # --- rendering --------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        if y < len(self._strips):
+            return self._strips[y]
+        # Not `_width`: what is painted before the first resize event is not painted again.
+        return Strip.blank(self.content_size.width, self.rich_style)
+
+    def _paint(self, rows: Iterable[Row]) -> list[Strip]:
+        return [strip for row in rows for strip in self._lines_of(row)]
+
+    def _lines_of(self, row: Row) -> list[Strip]:
+        first, rest = self._marks(row.first), self._marks(row.rest)
+        # A quotation also keeps one cell free at its right.
+        quotes = sum(style == "quote" for _, style in row.first)
+        width = max(1, self._width - first.cell_length - quotes)
+        if row.kind == CODE:
+            painted = self._code(row, width)
+        elif row.kind == RULE:
+            painted = self._wrapped(Content("─" * width), RULE, width)
+        elif row.kind == TABLE:
+            painted = self._cut(Content(row.content.plain.expandtabs(TAB)), TABLE, width)
+        else:
+            painted = self._wrapped(row.content, row.kind, width)
+        lines = [Strip.join([rest if at else first, strip]) for at, strip in enumerate(painted)]
+        # Read once: each access combines the styles of all ancestors.
+        ground = self.rich_style
+        return [line.extend_cell_length(self._width, ground) for line in lines]
+
+    def _marks(self, marks: tuple[tuple[str, str], ...]) -> Strip:
+        return Strip([Segment(text, self.get_visual_style(style).rich_style) for text, style in marks])
+
+    def _style(self, kind: str) -> Style:
+        return self.get_visual_style(kind) if kind else self.visual_style
+
+    def _wrapped(self, content: Content, kind: str, width: int) -> list[Strip]:
+        style = self._style(kind)
+        return Visual.to_strips(self, content, width, None, style, apply_selection=False, pad=True)
+
+    def _cut(self, content: Content, kind: str, width: int) -> list[Strip]:
+        """Returns lines that are cut at the right instead of wrapped."""
+        style = self._style(kind)
+        widest = max(width, *(cell_len(line) for line in content.plain.split("\n")))
+        strips = Visual.to_strips(self, content, widest, None, style, apply_selection=False, pad=True)
+        return [strip.crop(0, width) for strip in strips]
+
+    def _code(self, row: Row, width: int) -> list[Strip]:
+        code = Content(row.content.plain.expandtabs(TAB))
+        if row.language and len(code.plain) <= STREAMED_HIGHLIGHT_LIMIT:
+            code = highlight(code.plain, language=row.language, theme=HighlightTheme)
+        edge = Strip([Segment(" ", self._style(CODE).rich_style)])
+        inner = max(1, width - 1)
+        head = self._cut(head_line(row.language, max(1, width - 2)), CODE_HEAD, inner)
+        return [Strip.join([edge, strip]) for strip in (*head, *self._cut(code, CODE, inner))]
+
+
+def _first_line(token: "Token") -> int:
+    return token.map[0] if token.map is not None else 0
+
+
+def _last_block(tokens: Sequence["Token"], whole: int) -> int:
+    """Returns the index of the last block that starts in one of the `whole` lines; 0 if there is only one."""
+    found = (at for at in range(len(tokens) - 1, 0, -1) if _opens(tokens[at], 0, whole))
+    return next(found, 0)
+
+
+def _last_item(block: Sequence["Token"], whole: int) -> int:
+    """Returns the index of the last such list item; 0 if it is the only one, or if `block` is not one
+    list."""
+    if not block or not block[0].type.endswith("_list_open") or any(t.level == 0 for t in block[1:-1]):
+        return 0
+    last = next((at for at in range(len(block) - 1, 0, -1) if _opens(block[at], 1, whole)), 0)
+    return last if last > 1 else 0
+
+
+def _opens(token: "Token", level: int, whole: int) -> bool:
+    return token.level == level and token.nesting >= 0 and token.map is not None and token.map[0] < whole
+
+
+def _goes_on(numbers: Numbers, tokens: Sequence["Token"]) -> bool:
+    """Whether `tokens` begin with more items of an ordered list, with numbers no wider than before."""
+    if not tokens or tokens[0].type != "ordered_list_open":
+        return False
+    more = sum(token.type == "list_item_open" and token.level == 1 for token in tokens[: end_of(tokens, 0)])
+    return width_of(numbers.next + more - 1) <= numbers.width

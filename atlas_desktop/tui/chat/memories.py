@@ -91,7 +91,7 @@ class MemoriesController:
 
     async def _forgotten(self, done: "tuple[ForgettingPlan, Receipt] | None") -> None:
         """Shows the conversation without what was forgotten, and the receipt."""
-        from atlas_desktop.phrases.forgetting import receipt_text
+        from atlas_desktop.phrases import receipt_text
 
         if done is None:
             return

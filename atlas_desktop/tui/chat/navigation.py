@@ -1,22 +1,25 @@
 """The screens that open over the conversation, and the return to what was chosen in them."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
+from atlas_desktop.locale import _
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.tui.documents.texts import AskAbout
-from atlas_desktop.tui.notes.visit import Visit
+from atlas_desktop.tui.documents.rows import AskAbout
+from atlas_desktop.tui.notes.adding import Visit
 from atlas_desktop.tui.provenance.sources import Chosen
 from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.memories.entities import Memory
 from memory.search.entities import SessionHit
 from memory.skills.entities import Skill
-from memory.tasks.entities import Task
+from memory.tasks.entities import NewTask, Task
 
 if TYPE_CHECKING:
     from atlas_desktop.services.finder import Found
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.chat.sessions import SessionsController
+    from atlas_desktop.tui.documents.screen import Result
 
 
 class NavigationController:
@@ -111,9 +114,8 @@ class NavigationController:
         self._app.push_screen(ReaderScreen(self._app, room, found.document.id, passage=passage), self._left)
 
     def _show_skill(self, skill: Skill) -> None:
-        from atlas_desktop.tui.memories.entries import SKILLS
+        from atlas_desktop.tui.memories.entries import SKILLS, SkillView
         from atlas_desktop.tui.memories.screen import MemoryScreen
-        from atlas_desktop.tui.memories.skills import SkillView
 
         screen = MemoryScreen(self._app, tab=SKILLS, marked=SkillView(skill).id)
         self._app.push_screen(screen, self.place_chosen)
@@ -125,13 +127,50 @@ class NavigationController:
 
     def export(self) -> None:
         """Opens the export of the conversation that is shown, or of the one marked in the list."""
-        from atlas_desktop.tui.exporting import ExportDialog
+        from atlas_desktop.tui.transfer import ExportDialog
 
         if (target := self._sessions.target) is not None:
             self._app.push_screen(ExportDialog([target]))
 
     def import_conversations(self, path: str = "") -> None:
         """Opens the import window; `path` fills in the file."""
-        from atlas_desktop.tui.importing import ImportDialog
+        from atlas_desktop.tui.transfer import ImportDialog
 
         self._app.push_screen(ImportDialog(path.strip()))
+
+
+class TasksController:
+    """Opens the board of tasks, and gives tasks in the room of the conversation that is shown."""
+
+    def __init__(
+        self, app: "BaseApp", view: ConversationView, *, left: "Callable[[Result | None], None]"
+    ) -> None:
+        """`left` does what the board was closed with."""
+        self._app = app
+        self._view = view
+        self._left = left
+
+    def show(self, words: str = "", *, marked: str = "") -> None:
+        """Opens the board; `words` are a brief to be carried out first."""
+        self._app.attempt(partial(self._show, words, marked), group="open", exclusive=True)
+
+    async def _show(self, words: str, marked: str) -> None:
+        from atlas_desktop.tui.tasks.screen import TasksScreen
+
+        room, shown = self._view.room, self._view.current
+        session = shown.session
+        project = shown.project if session is None else session.project
+        if words.strip():
+            new = NewTask(words, project=project, session=None if session is None else session.id)
+            task = await room.tasks.create(new)
+            marked = task.id
+            await room.tasks.start(task.id)
+            self._app.say(_("The task is carried on in the background."))
+        screen = TasksScreen(
+            self._app,
+            room,
+            marked=marked,
+            project=project,
+            session=None if session is None else session.id,
+        )
+        self._app.push_screen(screen, self._left)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.messages import MountedMessages
-from atlas_desktop.tui.notes.visit import Visit
+from atlas_desktop.tui.notes.adding import Visit
 from memory.entities import Message, RoomKind
 from memory.errors import RoomClosed
 

@@ -1,15 +1,20 @@
 """Instructions and personas for the model, and templates for the prompt."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.services.forgetting_in_rooms import personas_for, templates_for
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.dialogs.forms import NamedItemsScreen, NamedTextScreen
+from memory.personas import NewPersona, NewTemplate, Persona, Template
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
-    from memory.personas import Persona
+
 
 GROUP = "tools"
 
@@ -72,7 +77,7 @@ class PersonasController:
         self._app.attempt(self._persona(words), group=GROUP, exclusive=True)
 
     async def _persona(self, words: str) -> None:
-        from atlas_desktop.services.lending import persona_for
+        from atlas_desktop.services.forgetting_in_rooms import persona_for
 
         shown = self._view.current
         if shown.busy:
@@ -84,7 +89,6 @@ class PersonasController:
         if words:
             await self._be(shown, await persona_for(self._view.room, self._app.desk.open_rooms, words))
             return
-        from atlas_desktop.tui.personas import PersonasScreen
 
         screen = PersonasScreen(self._app, self._view.room, self._instructions)
         chosen = await self._app.push_screen_wait(screen)
@@ -108,15 +112,13 @@ class PersonasController:
         self._app.attempt(self._use_template(words), group=GROUP, exclusive=True)
 
     async def _use_template(self, words: str) -> None:
-        from atlas_desktop.services.lending import template_for
+        from atlas_desktop.services.forgetting_in_rooms import template_for
         from atlas_desktop.services.personas import filled, variables
         from atlas_desktop.tui.dialogs.forms import FieldsScreen
 
         if words:
             found = await template_for(self._view.room, self._app.desk.open_rooms, words)
         else:
-            from atlas_desktop.tui.personas import TemplatesScreen
-
             chosen = await self._app.push_screen_wait(TemplatesScreen(self._app, self._view.room))
             if chosen is None:
                 return
@@ -129,3 +131,86 @@ class PersonasController:
         if values is not None:
             self._view.prompt.insert(filled(found.text, values))
             self._view.prompt.focus()
+
+
+class PersonasScreen(NamedItemsScreen[Persona]):
+    """`now` contains the instructions of the conversation that is shown."""
+
+    heading = _("Personas")
+    hint = _(
+        "The model's role in this conversation. It applies from your next message on; /persona none ends it."
+    )
+    none = _("No personas yet. Press a to write one: a name and the model's role.")
+    stays = _("Conversations that use it keep its text.")
+
+    def __init__(self, app: "BaseApp", room: "RoomServices", now: str) -> None:
+        super().__init__(app, room)
+        self._now = now
+
+    async def things(self) -> Sequence[Persona]:
+        return await personas_for(self.room, self.atlas.desk.open_rooms)
+
+    def described(self, one: Persona) -> str:
+        text = one.system_prompt
+        return _("in use · {text}", text=text) if self.in_use(one) else text
+
+    def in_use(self, one: Persona) -> bool:
+        return one.system_prompt == self._now
+
+    async def edited(self, old: Persona | None) -> Persona | None:
+        name, text = ("", "") if old is None else (old.name, old.system_prompt)
+        title = _("New persona") if old is None else _("Edit persona")
+        given = await self.atlas.push_screen_wait(
+            NamedTextScreen(
+                title,
+                name,
+                text,
+                hint=_(
+                    "Instructions the model gets first. Conversations already using the persona keep the old "
+                    "text."
+                ),
+            )
+        )
+        if given is None:
+            return None
+        service = self.room.personas
+        name, text = given
+        if old is None:
+            return await service.add(NewPersona(name, text))
+        return await service.change(old.id, NewPersona(name, text, old.model, old.temperature))
+
+    async def removed(self, one: Persona) -> None:
+        await self.room.personas.remove(one.id)
+
+
+_BRACES = "{braces}"
+
+
+class TemplatesScreen(NamedItemsScreen[Template]):
+    heading = _("Prompt templates")
+    hint = _("Atlas asks for anything in {braces}, then puts the text into the prompt.", braces=_BRACES)
+    none = _(
+        "No templates yet. Press a to write one: “Write a letter to {whom} about {what}.”",
+        whom="{whom}",
+        what="{what}",
+    )
+
+    async def things(self) -> Sequence[Template]:
+        return await templates_for(self.room, self.atlas.desk.open_rooms)
+
+    def described(self, one: Template) -> str:
+        return one.text
+
+    async def edited(self, old: Template | None) -> Template | None:
+        name, text = ("", "") if old is None else (old.name, old.text)
+        title = _("New template") if old is None else _("Edit template")
+        hint = _("Atlas asks for anything in {braces} when you use it.", braces=_BRACES)
+        given = await self.atlas.push_screen_wait(NamedTextScreen(title, name, text, hint=hint))
+        if given is None:
+            return None
+        new = NewTemplate(*given)
+        service = self.room.personas
+        return await (service.add_template(new) if old is None else service.change_template(old.id, new))
+
+    async def removed(self, one: Template) -> None:
+        await self.room.personas.remove_template(one.id)

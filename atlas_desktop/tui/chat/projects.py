@@ -10,10 +10,9 @@ from atlas_desktop.tui.chat.conversation_view import ConversationView
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
-    from atlas_desktop.tui.chat.documents import DocumentsController
-    from atlas_desktop.tui.chat.navigation import NavigationController
+    from atlas_desktop.tui.chat.attachments import DocumentsController
+    from atlas_desktop.tui.chat.navigation import NavigationController, TasksController
     from atlas_desktop.tui.chat.sessions import SessionsController
-    from atlas_desktop.tui.chat.tasks import TasksController
     from atlas_desktop.tui.projects.screen import Opened
 
 
@@ -46,7 +45,7 @@ class ProjectsController:
 
     async def _choose(self, words: str) -> None:
         from atlas_desktop.services.projects import LONGEST, tidy_name
-        from atlas_desktop.tui.history.filters import ProjectsScreen, project_words
+        from atlas_desktop.tui.history.actions import ProjectsScreen, project_words
 
         room = self._view.room
         if words:
@@ -70,7 +69,7 @@ class ProjectsController:
     async def _put_into(self, room: "RoomServices", name: str) -> str:
         """Moves the conversation; returns what is to be said of the defaults of its new project."""
         from memory.errors import ProjectNotFound
-        from memory.organising.entities import MarksPatch
+        from memory.organising import MarksPatch
 
         shown = self._view.current
         if shown.session is not None:
@@ -90,7 +89,7 @@ class ProjectsController:
     async def _take_defaults(self, room: "RoomServices", fresh: Conversation) -> str:
         """Applies the defaults of its project to a conversation that has not begun, in place of those of the
         project before; what the user has changed since stays. Returns what is to be said of them."""
-        from atlas_desktop.phrases.projects import defaults_line
+        from atlas_desktop.phrases import defaults_line
 
         before = fresh.defaults
         if before is not None:
@@ -146,7 +145,7 @@ class ProjectsController:
         self._app.push_screen(ProjectScreen(self._app, room, project_id), partial(self._left, room))
 
     def _left(self, room: "RoomServices", opened: "Opened | None") -> None:
-        from atlas_desktop.tui.projects.rows import DOCUMENTS, NOTES, SESSIONS, TASKS
+        from atlas_desktop.tui.projects.screen import DOCUMENTS, NOTES, SESSIONS, TASKS
         from atlas_desktop.tui.provenance.sources import Chosen
 
         if opened is None:
@@ -168,7 +167,7 @@ class ProjectsController:
             self._app.attempt(self._navigation.show_memory(opened.id), group="open", exclusive=True)
 
     async def _begin(self, project: str) -> None:
-        from atlas_desktop.tui.history.filters import project_words
+        from atlas_desktop.tui.history.actions import project_words
         from memory.entities import RoomKind
 
         kind = self._view.room_kind

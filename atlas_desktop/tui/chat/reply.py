@@ -7,11 +7,10 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.services.attachments import DOCUMENTS
 from atlas_desktop.services.summaries import KIND as TITLE
 from atlas_desktop.tui.chat.attachments import AttachmentsController
-from atlas_desktop.tui.chat.citations import CitationReader
 from atlas_desktop.tui.chat.composer import ComposerController
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
-from atlas_desktop.tui.chat.message import ErrorNote, MessageBlock
+from atlas_desktop.tui.chat.message import CitationReader, ErrorNote, MessageBlock
 from atlas_desktop.tui.chat.messages import MessagesController
 from atlas_desktop.tui.chat.sessions import SessionsController
 from atlas_desktop.tui.chat.turns import JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from atlas_desktop import phrases as phrases
 from atlas_desktop.locale import _, ngettext
-from atlas_desktop.phrases import rooms as phrases
 from atlas_desktop.tui.actions import BY_ID, Action
 from atlas_desktop.tui.chat.composer import Act, ChangeGate
 from atlas_desktop.tui.chat.conversation import Conversation
@@ -13,7 +13,7 @@ from atlas_desktop.tui.chat.conversation_view import ConversationView, ShowConve
 from atlas_desktop.tui.chat.sessions import SessionsController
 from atlas_desktop.tui.chat.status import MEMORY, MODEL, ROOM
 from atlas_desktop.tui.overlays import Covering
-from atlas_desktop.tui.widgets.change_bar import UndoBar
+from atlas_desktop.tui.widgets import UndoBar
 from memory.entities import MemoryMode, RoomKind
 from memory.errors import MemoryFault
 
@@ -101,7 +101,7 @@ class RoomsController:
         if not change.asks:
             await self._say(change)
             return True
-        from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+        from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 
         question = ConfirmScreen(title, change.words, agree=_("OK"), refuse=_("Cancel"))
         agreed: bool = await self._app.push_screen_wait(question)
@@ -292,7 +292,7 @@ class RoomsController:
         can_run: Callable[[Action, tuple[str, ...]], bool],
         run: Callable[[Action, tuple[str, ...]], Coroutine[Any, Any, None]],
     ) -> None:
-        from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
+        from atlas_desktop.tui.dialogs.questions import Choice, PickScreen
 
         if part == MODEL:
             await run(BY_ID["models.show"], ())

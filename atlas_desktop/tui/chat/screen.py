@@ -13,7 +13,7 @@ from atlas_desktop.errors import Explained
 from atlas_desktop.services.run_to_completion import unbroken
 from atlas_desktop.tui.actions import ACTIONS, Action, Where, bindings
 from atlas_desktop.tui.base import ConversationScreen
-from atlas_desktop.tui.chat.attachments import AttachmentsController, Chips
+from atlas_desktop.tui.chat.attachments import AttachmentsController, Chips, DocumentsController
 from atlas_desktop.tui.chat.availability import (
     ChatState,
     disabled_reason,
@@ -21,43 +21,38 @@ from atlas_desktop.tui.chat.availability import (
     refused_command,
     refused_key,
 )
-from atlas_desktop.tui.chat.citations import CitationLinks, CitationReader
 from atlas_desktop.tui.chat.completion import CompletionController, CompletionMenu
 from atlas_desktop.tui.chat.composer import ComposerController
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.details import ContextController, DetailsController, DetailsPane
-from atlas_desktop.tui.chat.documents import DocumentsController
 from atlas_desktop.tui.chat.finding import FindBar, FindingController
 from atlas_desktop.tui.chat.markdown import CopyCode
 from atlas_desktop.tui.chat.memories import MemoriesController
-from atlas_desktop.tui.chat.message import ErrorNote
+from atlas_desktop.tui.chat.message import CitationLinks, CitationReader, ErrorNote
 from atlas_desktop.tui.chat.messages import MessagesController, MountedMessages
-from atlas_desktop.tui.chat.navigation import NavigationController
+from atlas_desktop.tui.chat.navigation import NavigationController, TasksController
 from atlas_desktop.tui.chat.notes import NotesController
 from atlas_desktop.tui.chat.personas import PersonasController
 from atlas_desktop.tui.chat.projects import ProjectsController
 from atlas_desktop.tui.chat.prompt import Prompt
 from atlas_desktop.tui.chat.reply import ReplyController
 from atlas_desktop.tui.chat.rooms import RoomsController
-from atlas_desktop.tui.chat.sessions import EmptyPage, SessionsController
-from atlas_desktop.tui.chat.sidebar import Sidebar
+from atlas_desktop.tui.chat.sessions import EmptyPage, SessionsController, Sidebar
 from atlas_desktop.tui.chat.status import HeadLine, StatusController, StatusLine
-from atlas_desktop.tui.chat.tasks import TasksController
 from atlas_desktop.tui.chat.transcript import Transcript
 from atlas_desktop.tui.chat.turns import Compacted, JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
 from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.textual_workarounds import Ground
-from atlas_desktop.tui.widgets.change_bar import UndoBar
-from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.tui.widgets import KeyLine, UndoBar
 from memory.entities import Message, RoomKind
 from memory.errors import RoomClosed
 from memory.skills.entities import Verdict
 from models.messages import Role
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.branches import Branch
     from atlas_desktop.services.finder import Found
+    from atlas_desktop.services.sessions import Branch
     from atlas_desktop.tui.base import BaseApp
     from memory.vault.keys import RoomKey
 

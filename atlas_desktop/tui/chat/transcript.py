@@ -1,29 +1,456 @@
-"""The messages of a conversation, in a transcript that keeps only some of them mounted.
+"""The messages of a conversation, in a list that mounts only those near the view."""
 
-Messages near the view are widgets. Others are read when they are scrolled to, and removed when they are far
-away.
-"""
-
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
 from textual.geometry import Size
 from textual.layout import DockArrangeResult
+from textual.scrollbar import ScrollBar
 from textual.widget import Widget
+from textual.widgets import Static
 
 from atlas_desktop.errors import Explained
+from atlas_desktop.locale import ngettext, plural
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.chat.markdown import UNSCROLLED
 from atlas_desktop.tui.chat.message import ErrorNote, MessageBlock
-from atlas_desktop.tui.chat.virtual_transcript import PAGE, Load, VirtualTranscript, nothing
-from atlas_desktop.tui.textual_workarounds import Ground
+from atlas_desktop.tui.textual_workarounds import Ground, arrange_anew, forget_what_is_gone
 from memory.documents.entities import CitedReply
 from memory.entities import Message
 from memory.skills.entities import UsedSkill
 from models.messages import Role
+
+PAGE = 20
+"""Messages that are mounted when a conversation has been opened, and that are read at a time."""
+STEP = 2
+LIGHT = 400
+"""Characters of messages that are mounted together: more take longer to lay out than a key may wait."""
+BREATH_S = 0.01
+LOADING = "loading"
+MOST = 40
+"""The maximum of mounted messages, except for a reply that is streaming and what follows it."""
+AHEAD = 2
+"""Screen heights above and below the view that are mounted before they are scrolled to."""
+
+Load = Callable[[str, int], Awaitable[Sequence[Message]]]
+"""Reads the given number of messages that end with the one of the given id, oldest first."""
+
+
+async def nothing(_last: str, _number: int) -> Sequence[Message]:
+    """A `Load` that reads nothing."""
+    return ()
+
+
+@dataclass(slots=True)
+class Window:
+    """The mounted part of a branch. `ids` are those of the whole branch; `first` to `end` (exclusive) are
+    mounted."""
+
+    ids: list[str] = field(default_factory=list)
+    first: int = 0
+    end: int = 0
+
+    @property
+    def older(self) -> int:
+        """Messages above the window."""
+        return self.first
+
+    @property
+    def newer(self) -> int:
+        """Messages below the window."""
+        return len(self.ids) - self.end
+
+    def at(self, message_id: str) -> int | None:
+        """Returns the index of a message in the branch, searching from the newest; None if it is not
+        there."""
+        for place in range(len(self.ids) - 1, -1, -1):
+            if self.ids[place] == message_id:
+                return place
+        return None
+
+    def show(self, ids: Sequence[str], mounted: Sequence[str]) -> None:
+        """Starts over at the end of `ids`.
+
+        If `ids` do not end with the `mounted` messages (something was said meanwhile), these are moved to the
+        end.
+        """
+        self.ids = list(ids)
+        if mounted and self.ids[-len(mounted) :] != list(mounted):
+            known = set(mounted)
+            self.ids = [*(one for one in self.ids if one not in known), *mounted]
+        self.end = len(self.ids)
+        self.first = self.end - len(mounted)
+
+    def add(self, message_id: str) -> None:
+        """Adds a message that is mounted below all others."""
+        self.ids.append(message_id)
+        self.end = len(self.ids)
+
+    def cut_after(self, place: int) -> None:
+        """Removes everything below a place."""
+        del self.ids[place + 1 :]
+        self.end = min(self.end, len(self.ids))
+        self.first = min(self.first, self.end)
+
+    def replace(self, old: str, new: str) -> None:
+        """Puts another variant in place of a message."""
+        place = self.at(old)
+        if place is not None:
+            self.ids[place] = new
+
+    def around(self, place: int, before: int, after: int) -> tuple[int, int]:
+        """Returns the range to mount (end exclusive) that shows a place."""
+        return max(0, place - before), min(len(self.ids), place + after + 1)
+
+
+class Beyond(Static):
+    """Shows how many messages are above or below; hidden if there are none."""
+
+    DEFAULT_CSS = """
+    Beyond { height: 1; width: 100%; max-width: 100; text-align: center; color: $quiet; }
+    """
+
+    def __init__(self, forms: tuple[str, str]) -> None:
+        """`forms` is the text for one message and for several."""
+        super().__init__(markup=False)
+        self._forms = forms
+
+    def on_mount(self) -> None:
+        self.display = False
+
+    def count(self, number: int) -> None:
+        self.display = number > 0
+        self.update(Content(ngettext(*self._forms, number)))
+
+
+class VirtualTranscript(VerticalScroll):
+    """Mounts and removes messages. While it has the focus, one of them is selected."""
+
+    selected: str | None = None
+
+    def __init__(self, now: Callable[[], datetime], *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._now = now
+        self._window = Window()
+        self._load: Load = nothing
+        self._loading = False
+        self._places: dict[str, tuple[int, int]] = {}
+        self._known: list[Message] = []
+        self._cited: Mapping[str, CitedReply] = {}
+        self._skills: Mapping[str, tuple[UsedSkill, ...]] = {}
+        self._changing = asyncio.Lock()
+        self._asked_for = 0
+        self._layout = asyncio.Event()
+        self._arranged: int | None = None
+        self._top = Beyond(plural("↑ 1 older message", "↑ {count} older messages"))
+        self._bottom = Beyond(plural("↓ 1 newer message", "↓ {count} newer messages"))
+
+    @property
+    def _messages(self) -> Vertical:
+        return self.query_one("#messages", Vertical)
+
+    @property
+    def blocks(self) -> list[MessageBlock]:
+        """The mounted messages, in their order."""
+        return [child for child in self._messages.children if isinstance(child, MessageBlock)]
+
+    @property
+    def at_the_newest(self) -> bool:
+        """Whether the newest message is mounted."""
+        return self._window.newer == 0
+
+    def find(self, message_id: str) -> MessageBlock | None:
+        """The block of a message, if it is mounted."""
+        return next((block for block in reversed(self.blocks) if block.message.id == message_id), None)
+
+    async def _replace(self, messages: Sequence[Message]) -> None:
+        with self.app.batch_update():
+            await self._messages.remove_children(self._messages.children[1:])
+            await self._messages.mount(*self._made(messages))
+            self._count()
+        forget_what_is_gone()
+
+    def _made(self, messages: Sequence[Message]) -> list[MessageBlock]:
+        now = self._now()
+        return [
+            MessageBlock(m, now, self._places.get(m.id), self._cited.get(m.id), self._skills.get(m.id, ()))
+            for m in messages
+        ]
+
+    def _count(self) -> None:
+        self._top.count(self._window.older)
+        self._bottom.count(self._window.newer)
+
+    # --- the selected message ------------------------------------------------------------------------
+
+    @property
+    def selected_block(self) -> MessageBlock | None:
+        return None if self.selected is None else self.find(self.selected)
+
+    def on_focus(self) -> None:
+        if self.selected_block is None:
+            seen = [block for block in self.blocks if self.region.overlaps(block.region)]
+            found = seen or self.blocks
+            self._select(found[-1].message.id if found else None, marked=True)
+        else:
+            self._select(self.selected, marked=True)
+
+    def on_blur(self) -> None:
+        for block in self.blocks:
+            block.select(selected=False)
+
+    def on_click(self, event: events.Click) -> None:
+        widget: object = event.widget
+        while isinstance(widget, Widget) and widget is not self:
+            if isinstance(widget, MessageBlock):
+                self._select(widget.message.id)
+                return
+            widget = widget.parent
+
+    def select_step(self, step: int) -> None:
+        """Selects the message `step` further and scrolls to it."""
+        blocks = self.blocks
+        if not blocks:
+            return
+        at = next((i for i, b in enumerate(blocks) if b.message.id == self.selected), len(blocks) - 1)
+        to = min(max(at + step, 0), len(blocks) - 1)
+        self.release_anchor()
+        self._select(blocks[to].message.id)
+        tall = blocks[to].size.height > self.size.height
+        blocks[to].scroll_visible(top=tall, animate=False)
+        self._fill()
+
+    def select_end(self, *, newest: bool) -> None:
+        """Selects the newest or the oldest of the mounted messages."""
+        blocks = self.blocks
+        if blocks:
+            self._select(blocks[-1 if newest else 0].message.id)
+            self.select_step(0)
+
+    def _select(self, message_id: str | None, *, marked: bool | None = None) -> None:
+        """Selects a message, and marks it while the transcript has the focus.
+
+        `marked` replaces `has_focus`, which is not set yet when the focus event arrives.
+        """
+        self.selected = message_id
+        shown = self.has_focus if marked is None else marked
+        for block in self.blocks:
+            block.select(selected=shown and block.message.id == message_id)
+        self.screen.refresh_bindings()
+
+    # --- loading while scrolling ------------------------------------------------------------------
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if old_value != new_value and (self._wants_older or self._wants_newer):
+            self._fill()
+
+    def turn_page(self, way: int) -> None:
+        """Scrolls a page up (-1) or down (1), in two halves.
+
+        The lines that come into view are created and laid out at once; those of a whole page take longer than
+        a key may wait.
+        """
+        height = self.scrollable_content_region.height
+        self.scroll_relative(y=way * (height // 2), animate=False)
+        rest = way * (height - height // 2)
+        self.call_after_refresh(lambda: self.scroll_relative(y=rest, animate=False))
+
+    @property
+    def _ahead(self) -> float:
+        """Lines above and below the view that should be mounted.
+
+        With the maximum number of messages mounted, all short, there are fewer: otherwise one side would be
+        removed for the other again and again.
+        """
+        wanted = AHEAD * self.size.height
+        return min(wanted, self.max_scroll_y / 3) if len(self.blocks) >= MOST else wanted
+
+    @property
+    def _wants_older(self) -> bool:
+        return self._window.older > 0 and self.scroll_y < self._ahead
+
+    @property
+    def _wants_newer(self) -> bool:
+        below = self.max_scroll_y - self.scroll_y
+        return self._window.newer > 0 and below < self._ahead
+
+    def _fill(self) -> None:
+        """Mounts messages near the view, in the background."""
+        if not self._loading and (self._known or self._wants_older or self._wants_newer):
+            self._loading = True
+            self.run_worker(self._filled(), group=LOADING)
+
+    async def _filled(self) -> None:
+        """Mounts a few messages at a time, because each takes a while to lay out."""
+        try:
+            while self._is_there:
+                async with self._changing:
+                    if not await self._step():
+                        return
+                # Lets keys be handled between two steps.
+                await asyncio.sleep(BREATH_S)
+        finally:
+            self._loading = False
+
+    async def _step(self) -> bool:
+        """Mounts a few of the wanted messages; returns False if there are none."""
+        window = self._window
+        if self._known or self._wants_older:
+            if not self._known:
+                found = await self._load(window.ids[window.first - 1], PAGE)
+                self._known = [m for m in found if m.role is not Role.SYSTEM]
+            if not self._known:
+                return False
+            number = light(self._known)
+            page = self._known[-number:]
+            del self._known[-number:]
+            await self._mount_above(page)
+            return True
+        if self._wants_newer:
+            end = min(window.end + STEP, len(window.ids))
+            await self._mount_below(await self._load(window.ids[end - 1], end - window.end))
+            return True
+        return False
+
+    @asynccontextmanager
+    async def _halted(self) -> AsyncIterator[None]:
+        """Stops mounting in the background meanwhile, and discards messages that were read but not mounted.
+
+        A mount under way stops waiting for a layout: the screen, which does the layout, may itself be waiting
+        for what is shown here.
+        """
+        self._asked_for += 1
+        self._layout.set()
+        try:
+            await self._changing.acquire()
+        finally:
+            self._asked_for -= 1
+        try:
+            self._known = []
+            yield
+        finally:
+            self._changing.release()
+        self._fill()
+
+    @property
+    def _is_there(self) -> bool:
+        """False while the screen is being removed."""
+        return self.is_running and self._top.is_running and self._top.is_attached
+
+    async def _mount_above(self, page: Sequence[Message]) -> None:
+        at_the_end = self.scroll_y >= self.max_scroll_y and self.at_the_newest
+        if not at_the_end:
+            self.release_anchor()
+        with nullcontext() if at_the_end else self._steady():
+            # Nothing is painted until everything can be laid out.
+            with self.app.batch_update():
+                mounting = self._messages.mount(*self._made(page), after=self._top)
+                self._window.first -= len(page)
+                await mounting
+                if not self._is_there:
+                    return
+                self._count()
+            await self._laid_out()
+        if not at_the_end:
+            await self._trim(above=False)
+
+    async def _mount_below(self, page: Sequence[Message]) -> None:
+        mounting = self._messages.mount(*self._made(page))
+        self._window.end += len(page)
+        await mounting
+        if not self._is_there:
+            return
+        self._count()
+        await self._laid_out()
+        await self._trim(above=True)
+
+    async def _trim(self, *, above: bool, following: bool = False) -> None:
+        """Removes the messages farthest above, or below, when too many are mounted.
+
+        `following` says that the view goes to the end anyway.
+        """
+        blocks = self.blocks
+        extra = len(blocks) - MOST
+        if extra <= 0 or (not above and blocks[-1].streaming):
+            return
+        children = list(self._messages.children)
+        if not above:
+            self.release_anchor()
+            gone = children[children.index(blocks[-extra]) :]
+            self._window.end -= extra
+            await self._messages.remove_children(gone)
+            forget_what_is_gone()
+            self._count()
+            # The scroll position is computed from the end: the old height would keep the view at the top, and
+            # the whole conversation would be read without any scrolling.
+            await self._laid_out()
+            return
+        # The messages read above no longer connect to those that stay.
+        self._known = []
+        gone = children[1 : children.index(blocks[extra])]
+        following = following or (self.scroll_y >= self.max_scroll_y and self.at_the_newest)
+        self._window.first += extra
+        with nullcontext() if following else self._steady():
+            with self.app.batch_update():
+                await self._messages.remove_children(gone)
+                self._count()
+            forget_what_is_gone()
+            if not following:
+                await self._laid_out()
+
+    @contextmanager
+    def _steady(self) -> Iterator[None]:
+        """Keeps what is visible in place while messages above the view are mounted or removed."""
+        self._arranged = self.virtual_size.height
+        try:
+            yield
+        finally:
+            self._arranged = None
+
+    def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:  # noqa: FBT001, FBT002
+        """Arranges the content and scrolls down by as many lines as it has grown.
+
+        This happens as soon as the new height is known, as for an anchored view, so that nothing is laid out
+        or painted in the wrong place.
+        """
+        if self._arranged is not None:
+            arrange_anew(self)
+        found = super().arrange(size, optimal)
+        if self._arranged is not None and (more := found.total_region.bottom - self._arranged):
+            self._arranged += more
+            self.set_reactive(Widget.scroll_y, self.scroll_y + more)
+            self.set_reactive(Widget.scroll_target_y, self.scroll_target_y + more)
+            self.vertical_scrollbar.set_reactive(ScrollBar.position, self.scroll_y)
+        return found
+
+    async def _laid_out(self) -> None:
+        # The screen signals the layout: waiting for it in the screen's own task would never end.
+        if self._asked_for or asyncio.current_task() is self.screen.task:
+            return
+        self._layout = laid_out = asyncio.Event()
+        if self.call_after_refresh(laid_out.set):
+            await laid_out.wait()
+
+
+def light(messages: Sequence[Message]) -> int:
+    """Returns how many of the last messages are light enough to be mounted together."""
+    characters = 0
+    for number, message in enumerate(reversed(messages[-STEP:])):
+        characters += len(message.content)
+        if number and characters > LIGHT:
+            return number
+    return min(STEP, len(messages))
+
 
 LEAST_ROWS = 3
 """Rows that a message takes at least: its author, a line, an empty one."""

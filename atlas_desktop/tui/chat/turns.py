@@ -240,7 +240,7 @@ class Turns:
         self, room: "RoomServices", conversation: Conversation, options: "TurnOptions"
     ) -> "TurnOptions":
         """Applies the temperature of the conversation's persona, if any."""
-        from atlas_desktop.services.lending import temperature_for
+        from atlas_desktop.services.forgetting_in_rooms import temperature_for
 
         system = conversation.session.system_prompt if conversation.session else conversation.system
         heat = await temperature_for(room, self._desk.open_rooms, system)

@@ -19,23 +19,26 @@ from atlas_desktop.tui.base import View
 from atlas_desktop.tui.documents.actions import DocumentActions
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.documents.rows import (
+    AskAbout,
+    AttachHere,
     Details,
     Library,
     Link,
     Row,
     RowLook,
+    UseHere,
     details_of,
+    place_text,
     read_library,
     row_text,
     rows_of,
+    title_text,
 )
-from atlas_desktop.tui.documents.texts import AskAbout, AttachHere, UseHere, place_text, title_text
 from atlas_desktop.tui.notes.adding import add_to_note, of_document
 from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.sources import Chosen
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets.inputs import CleanInput
-from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.tui.widgets import CleanInput, KeyLine
 from memory.attachments import NewAttachment
 from memory.documents.entities import Document, DocumentHit, DocumentQuery
 from memory.errors import RoomClosed

@@ -1,30 +1,447 @@
-"""Changes conversations in the history browser: the marked one, or all that are selected."""
+"""Filters of the history browser, and changes of the marked conversations."""
 
-from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+import re
+import shlex
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.cells import cell_len
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.widget import Widget
+
+from atlas_desktop.error_table import unclear
 from atlas_desktop.locale import N_, _, ngettext, number, plural
-from atlas_desktop.phrases.rooms import losing_documents
+from atlas_desktop.phrases import losing_documents, said_of_opening_up
 from atlas_desktop.services.bulk import Bulk, Done
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.history.filters import (
-    REFUSED,
-    TYPED,
-    chosen_project,
-    chosen_suggestion,
-    chosen_tags,
-    suggested_for,
-)
+from atlas_desktop.services.organising import LONGEST_TAG, tidy
+from atlas_desktop.services.projects import LONGEST, tidy_name
+from atlas_desktop.services.search import FindingService
+from atlas_desktop.tui.calendar import long
+from atlas_desktop.tui.dialogs.forms import FieldsScreen, NamedItemsScreen, NamedLineScreen
+from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen
 from atlas_desktop.tui.history.rows import title_of
 from memory.entities import RoomKind
-from memory.organising.entities import MarksPatch
+from memory.errors import QueryUnclear
+from memory.organising import MarksPatch, Project
+from memory.search.entities import ItemKind, SavedSearch
 
 if TYPE_CHECKING:
+    from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.history.list import HistoryList
-    from atlas_desktop.tui.widgets.change_bar import Undo
+    from atlas_desktop.tui.widgets import Undo
     from memory.search.entities import SessionHit
+
+
+_CHIP_TEXTS = {
+    "starred": N_("Starred"),
+    "important": N_("Important"),
+    "pinned": N_("Pinned"),
+    "archived": N_("Archived"),
+    "week": N_("Week"),
+    "code": N_("Code"),
+    "documents": N_("Docs"),
+    "notes": N_("Notes"),
+    "bin": N_("Bin"),
+    "more": N_("More"),
+}
+
+
+TYPED, GIVEN, REFUSED = "", "+", "-"
+"""`GIVEN` and `REFUSED` begin the id of a choice that is a suggested tag."""
+_MOST_SUGGESTED = 8
+_NONE, _NEW = "", "+"
+_NAMED = "="
+"""Begins the id of a choice that is a project, because a project may have any name."""
+
+
+async def suggested_for(app: "BaseApp", hits: "Sequence[SessionHit]") -> dict[str, set[str]]:
+    """Returns the conversations for each suggested tag, the most likely tag first."""
+    found: dict[str, set[str]] = {}
+    scores: dict[str, float] = {}
+    for hit in hits:
+        for one in await app.desk.at(hit.session.room).organising.suggestions(hit.session.id):
+            found.setdefault(one.tag, set()).add(one.session_id)
+            scores[one.tag] = scores.get(one.tag, 0.0) + one.score
+    return {tag: found[tag] for tag in sorted(found, key=lambda tag: (-scores[tag], tag))[:_MOST_SUGGESTED]}
+
+
+async def chosen_suggestion(app: "BaseApp", suggested: Mapping[str, Collection[str]]) -> str | None:
+    """Returns `TYPED` to type tags, `GIVEN` or `REFUSED` followed by a tag, or None."""
+    choices = [Choice(TYPED, _("Type tags…"))]
+    for tag, sessions in suggested.items():
+        name = clean_line(tag)
+        detail = ngettext(
+            "Suggested from similar conversations",
+            "Suggested for {count} of them from similar conversations",
+            len(sessions),
+        )
+        choices.append(Choice(GIVEN + tag, _("Add #{tag}", tag=name), detail))
+        choices.append(Choice(REFUSED + tag, _("Never suggest #{tag} here", tag=name)))
+    chosen: str | None = await app.push_screen_wait(PickScreen(_("Tag"), choices))
+    return chosen
+
+
+async def chosen_tags(app: "BaseApp", hits: "Sequence[SessionHit]") -> MarksPatch | None:
+    """Returns the tags to add and to remove."""
+    now = sorted({clean_line(tag) for hit in hits for tag in hit.session.tags})
+    hint = _("Current tags: {tags}. To remove a tag, put - before it.", tags=", ".join(now) or _("none yet"))
+    name = _("Tags")
+    given = await app.push_screen_wait(FieldsScreen(_("Tag"), [name], hint=hint))
+    words = split(given[name]) if given else []
+    if not words:
+        return None
+    patch = MarksPatch(
+        add_tags=tuple(word for word in words if not word.startswith("-")),
+        remove_tags=tuple(word[1:] for word in words if len(word) > 1 and word.startswith("-")),
+    )
+    try:
+        return tidy(patch)
+    except ValueError:
+        app.say(_("Tags can have 1 to {longest} characters. No changes were made.", longest=LONGEST_TAG))
+        return None
+
+
+def split(words: str) -> list[str]:
+    """Splits tags at spaces and commas; quotes keep words together."""
+    try:
+        return [one.strip(",") for one in shlex.split(words) if one.strip(",")]
+    except ValueError:
+        return words.split()
+
+
+async def projects_of(app: "BaseApp", *, archived: bool | None = False) -> "list[Project]":
+    """Returns the projects of all open rooms, each name once."""
+    found: dict[str, Project] = {}
+    for room in app.desk.open_rooms:
+        for one in await room.projects.list(archived=archived):
+            found.setdefault(one.name.casefold(), one)
+    return sorted(found.values(), key=lambda one: one.name.casefold())
+
+
+async def chosen_project(app: "BaseApp") -> str | None:
+    """Returns the name of a project, "" for no project, or None for no change."""
+    choices = [
+        Choice(_NAMED + one.name, one.name, ngettext("1 conversation", "{count} conversations", one.sessions))
+        for one in await projects_of(app)
+    ]
+    choices += [
+        Choice(_NEW, _("New project…"), _("Create one and use it")),
+        Choice(_NONE, _("No project"), _("Remove it from its project")),
+    ]
+    chosen = await app.push_screen_wait(PickScreen(_("Move to a project"), choices))
+    if chosen != _NEW:
+        return chosen if chosen is None else chosen.removeprefix(_NAMED)
+    return await new_project_name(app, _("New project"))
+
+
+async def new_project_name(app: "BaseApp", title: str, *, now: str = "") -> str | None:
+    """Asks for a name."""
+    name = _("Name")
+    given = await app.push_screen_wait(FieldsScreen(title, [name], hint=clean_line(now)))
+    if not given:
+        return None
+    try:
+        return tidy_name(given[name])
+    except ValueError:
+        app.say(_("Enter 1 to {longest} characters.", longest=LONGEST))
+        return None
+
+
+async def chosen_filter(app: "BaseApp") -> str | None:
+    """Returns a condition to add to the query: a saved search, a tag or a project."""
+    from atlas_desktop.services.search import FindingService
+
+    choices = [
+        Choice(f"@{quoted(one.name)}", f"@{one.name}", _("saved search · {query}", query=one.query))
+        for one in await FindingService(app.desk).saved()
+    ]
+    tags: dict[str, int] = {}
+    for room in app.desk.open_rooms:
+        for tag in await room.organising.tags():
+            tags[tag.tag] = tags.get(tag.tag, 0) + tag.sessions
+    choices += [
+        Choice(f"tag:{quoted(tag)}", f"#{tag}", _("tag · {count}", count=number(uses)))
+        for tag, uses in sorted(tags.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
+    choices += [
+        Choice(f"project:{quoted(one.name)}", one.name, _("project · {count}", count=number(one.sessions)))
+        for one in await projects_of(app)
+    ]
+    choices += [
+        Choice(f"kind:{ItemKind.DOCUMENT}", _("Documents"), _("kind · nothing else")),
+        Choice(f"kind:{ItemKind.NOTE}", _("Notes"), _("kind · nothing else")),
+        Choice(f"kind:{ItemKind.MESSAGE}", _("Conversations"), _("kind · nothing else")),
+    ]
+    chosen: str | None = await app.push_screen_wait(PickScreen(_("Filters"), choices))
+    return chosen
+
+
+def quoted(name: str) -> str:
+    """Returns a name as a query needs it."""
+    bare = name.replace('"', " ")
+    return bare if bare and not any(char.isspace() or char in '()*"' for char in bare) else f'"{bare}"'
+
+
+QUICK = {
+    "starred": "is:starred",
+    "important": "is:important",
+    "pinned": "is:pinned",
+    "archived": "is:archived",
+    "week": "after:7d",
+    "code": "has:code",
+    "documents": f"kind:{ItemKind.DOCUMENT}",
+    "notes": f"kind:{ItemKind.NOTE}",
+}
+"""Quick filters and the conditions they add to a query, in the order of the keys 1 to 8."""
+BIN, MORE = "bin", "more"
+
+
+def toggled(text: str, term: str) -> str:
+    """Returns the query with a condition added, or without it if it is there."""
+    bare = _place(term).sub(" ", text)
+    without = " ".join(bare.split())
+    return without if holds(text, term) else f"{text.strip()} {term}".strip()
+
+
+def holds(text: str, term: str) -> bool:
+    """Whether the query contains a condition."""
+    return _place(term).search(text) is not None
+
+
+def _place(term: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\S){re.escape(term)}(?!\S)", re.IGNORECASE)
+
+
+_CHIP = 3
+"""Cells of a filter beside its word: its key, and spaces."""
+
+
+class FilterChips(Widget):
+    """Filters, in as many lines as they need; active ones also have a sign before them."""
+
+    DEFAULT_CSS = "FilterChips { height: auto; margin: 0 2; }"
+
+    @dataclass
+    class Pressed(Message):
+        name: str
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._on: frozenset[str] = frozenset()
+        self._keys = False
+
+    def tell(self, on: Collection[str], *, keys: bool) -> None:
+        """Shows which filters are active, and whether their keys work."""
+        if (frozenset(on), keys) != (self._on, self._keys):
+            self._on, self._keys = frozenset(on), keys
+            self.refresh()
+
+    def _words(self) -> list[tuple[str, str, str]]:
+        """Returns the name, key and label of each filter."""
+        quick = [(name, str(number), _(_CHIP_TEXTS[name])) for number, name in enumerate(QUICK, 1)]
+        return [*quick, (BIN, "b", _("Bin")), (MORE, "f", _("More"))]
+
+    def _lines(self, width: int) -> list[list[tuple[str, str, str]]]:
+        """Returns the filters as `_words` does, line by line."""
+        lines: list[list[tuple[str, str, str]]] = [[]]
+        left = width
+        for one in self._words():
+            cells = cell_len(one[2]) + _CHIP
+            if lines[-1] and cells > left:
+                lines.append([])
+                left = width
+            lines[-1].append(one)
+            left -= cells
+        return lines
+
+    def _gap(self, width: int) -> int:
+        """Returns the cells between two filters: one if all are in one line all the same."""
+        (line, *more) = self._lines(width)
+        cells = sum(cell_len(word) + _CHIP + 1 for _name, _key, word in line)
+        return int(not more and cells <= width)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
+        return len(self._lines(width))
+
+    def render(self) -> Content:
+        width = self.content_size.width
+        gap, lines = " " * self._gap(width), []
+        for line in self._lines(width):
+            parts: list[tuple[str, str] | str] = []
+            for name, key, word in line:
+                if name in self._on:
+                    parts.append((f"✓ {word} ", "bold $foreground on $panel"))
+                else:
+                    parts += [(f"{key if self._keys else '·'} ", "$primary"), (f"{word} ", "$quiet")]
+                parts.append(gap)
+            lines.append(Content.assemble(*parts))
+        return Content("\n").join(lines)
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        offset, width = event.get_content_offset(self), self.content_size.width
+        lines = self._lines(width)
+        if offset is None or offset.y >= len(lines):
+            return
+        place = 0
+        for name, _key, word in lines[offset.y]:
+            end = place + cell_len(word) + _CHIP
+            if place <= offset.x < end:
+                self.post_message(self.Pressed(name))
+                return
+            place = end + self._gap(width)
+
+
+class SavedScreen(NamedItemsScreen[SavedSearch]):
+    """`query` is the current query, which a new saved search starts with."""
+
+    heading = _("Saved searches")
+    hint = _("Use one with Enter or @name. Press a to save the current search.")
+    none = _("No saved searches yet. Press a to save the current search.")
+
+    def __init__(self, app: "BaseApp", room: "RoomServices", query: str) -> None:
+        super().__init__(app, room)
+        self._query = query
+        self._finding = FindingService(app.desk)
+
+    async def things(self) -> Sequence[SavedSearch]:
+        return await self._finding.saved()
+
+    def described(self, one: SavedSearch) -> str:
+        return one.query
+
+    async def edited(self, old: SavedSearch | None) -> SavedSearch | None:
+        title = _("Save search") if old is None else _("Edit saved search")
+        name, query = ("", self._query) if old is None else (old.name, old.query)
+        window = NamedLineScreen(
+            title, name, query, label=_("Search"), missing=_("A saved search needs a name and a query.")
+        )
+        given = await self.atlas.push_screen_wait(window)
+        if given is None:
+            return None
+        try:
+            made = await self._finding.save(given[0], given[1], self.room)
+        except QueryUnclear as fault:
+            self.atlas.say(unclear(fault))
+            return None
+        except ValueError:
+            self.atlas.say(_("A saved search needs a name and a query."))
+            return None
+        if old is not None and old.name != made.name:
+            await self._finding.remove(old.name)
+        return made
+
+    async def removed(self, one: SavedSearch) -> None:
+        await self._finding.remove(one.name)
+
+
+class ProjectsScreen(NamedItemsScreen[Project]):
+    """Lists the projects of one room; `now` is the name of the conversation's project.
+
+    Dismissed with the chosen project, or None; then `out` says whether to leave the current project, and
+    `page` is the project whose page to show.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("x", "archive", _("Archive")),
+        Binding("n", "leave_project", _("No project")),
+        Binding("o", "page", _("Page")),
+    ]
+    heading = _("Projects")
+    hint = _("Enter moves the current conversation to a project. Project memories are kept separate.")
+    none = _("No projects yet. Press a to create one.")
+    stays = _("Its conversations and memories stay, without a project.")
+
+    def __init__(self, app: "BaseApp", room: "RoomServices", now: str | None) -> None:
+        super().__init__(app, room)
+        self._now = now
+        self.out = False
+        self.page: Project | None = None
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one(".box", Vertical).border_subtitle = _(
+            "Enter use · o page · n none · a add · e rename · x archive · d remove"
+        )
+
+    async def things(self) -> Sequence[Project]:
+        """Returns the projects, those in use first."""
+        found = await self.room.projects.list()
+        return sorted(found, key=lambda one: (one.archived_at is not None, one.name.casefold()))
+
+    def described(self, one: Project) -> str:
+        facts = [
+            *([_("this conversation")] if self.in_use(one) else []),
+            *([_("archived")] if one.archived_at is not None else []),
+            *([_("keeps to itself")] if one.settings.isolated else []),
+            ngettext("1 conversation", "{count} conversations", one.sessions),
+            ngettext("1 memory", "{count} memories", one.memories),
+        ]
+        if one.used_at is not None:
+            facts.append(_("last used {when}", when=long(one.used_at, self.atlas.now())))
+        return " · ".join(facts)
+
+    def in_use(self, one: Project) -> bool:
+        return self._now == one.name
+
+    async def edited(self, old: Project | None) -> Project | None:
+        title = _("New project") if old is None else _("Rename project")
+        name = await new_project_name(self.atlas, title, now="" if old is None else old.name)
+        if name is None:
+            return None
+        if old is None:
+            return await self.room.projects.create(name)
+        changed = await self.room.projects.rename(old.id, name)
+        if self._now == old.name:
+            self._now = changed.name
+        await self._told()
+        return changed
+
+    def said_of_removal(self, one: Project) -> str:
+        opens = [said_of_opening_up()] if one.settings.isolated else []
+        return "\n".join([super().said_of_removal(one), *opens])
+
+    async def removed(self, one: Project) -> None:
+        await self.room.projects.delete(one.id)
+        await self._told()
+
+    def action_archive(self) -> None:
+        if (one := self.marked) is not None:
+            self._do(self._archive(one))
+
+    async def _archive(self, one: Project) -> None:
+        service = self.room.projects
+        await (service.archive(one.id) if one.archived_at is None else service.reopen(one.id))
+        await self._show(one.id)
+
+    def action_page(self) -> None:
+        self.page = self.marked
+        if self.page is not None:
+            self.dismiss(None)
+
+    def action_leave_project(self) -> None:
+        self.out = True
+        self.dismiss(None)
+
+    async def _told(self) -> None:
+        """Tells the chat screen that conversations have changed their project."""
+        if (chat := self.atlas.chat) is not None:
+            await chat.sessions_changed([])
+
+
+def project_words(name: str | None) -> str:
+    """Returns the notice that the conversation is in a project, or in none."""
+    return _("Now in the project “{name}”.", name=clean_line(name)) if name else _("No longer in a project.")
+
+
 _DONE_COUNTS = {
     "tags": plural("Tagged.", "{count} tagged."),
     "star": plural("Starred.", "{count} starred."),
@@ -235,7 +652,7 @@ class HistoryActions:
         if not all(receipt.verified for receipt in receipts):
             self._offer(_("Erased, but traces may remain. Run `atlas vault verify` to check."), None)
         elif left:
-            from atlas_desktop.phrases.forgetting import where
+            from atlas_desktop.phrases import where
 
             self._offer(_("Erased. The same text still exists in {where}.", where=where(left)), None)
         else:
@@ -311,7 +728,7 @@ class HistoryActions:
 
     def export(self) -> None:
         """Opens the window for exporting them."""
-        from atlas_desktop.tui.exporting import ExportDialog
+        from atlas_desktop.tui.transfer import ExportDialog
 
         self._app.push_screen(ExportDialog([hit.session.id for hit in self.chosen]))
 

@@ -26,7 +26,7 @@ from atlas_desktop.tui.history.rows import RowLook, document_line_of, group, lin
 from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.entities import Session
 from memory.errors import QueryUnclear, SavedSearchNotFound
-from memory.organising.entities import MarksPatch
+from memory.organising import MarksPatch
 from memory.search.entities import ItemKind, Order, Page, Query, SessionHit
 from memory.search.language import of_kind
 

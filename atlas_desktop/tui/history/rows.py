@@ -14,14 +14,14 @@ from atlas_desktop.locale import N_, _, formats, ngettext
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.sessions import number_of, without_number
 from atlas_desktop.tui.calendar import GROUPS, group_of, long, short
-from atlas_desktop.tui.documents.texts import place_text, short_path
+from atlas_desktop.tui.documents.rows import place_text, short_path
 from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.entities import Message, RoomKind, Session
 from memory.search.entities import SessionHit, Snippet
 from models.messages import Role
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.branches import BranchService
+    from atlas_desktop.services.sessions import BranchService
 _HISTORY_TEXTS = {
     "is_starred": N_("starred"),
     "is_important": N_("important"),

@@ -15,13 +15,13 @@ from atlas_desktop.services.search import FindingService
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.base import View
 from atlas_desktop.tui.documents.reader import ReaderScreen
-from atlas_desktop.tui.documents.texts import AskAbout
-from atlas_desktop.tui.history.actions import HistoryActions
-from atlas_desktop.tui.history.filters import (
+from atlas_desktop.tui.documents.rows import AskAbout
+from atlas_desktop.tui.history.actions import (
     BIN,
     MORE,
     QUICK,
     FilterChips,
+    HistoryActions,
     SavedScreen,
     chosen_filter,
     holds,
@@ -30,12 +30,10 @@ from atlas_desktop.tui.history.filters import (
 from atlas_desktop.tui.history.list import HistoryList, HistorySearch
 from atlas_desktop.tui.history.rows import around, document_preview, preview
 from atlas_desktop.tui.keymap import shown_keys
-from atlas_desktop.tui.notes.visit import Visit
+from atlas_desktop.tui.notes.adding import Visit
 from atlas_desktop.tui.provenance.sources import Chosen
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets.change_bar import ChangeBar, Undo
-from atlas_desktop.tui.widgets.inputs import CleanInput
-from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.tui.widgets import ChangeBar, CleanInput, KeyLine, Undo
 from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.errors import MessageNotFound, RoomClosed, SessionNotFound
 from memory.search.entities import ItemKind, Order, Page, SessionHit

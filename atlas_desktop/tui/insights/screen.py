@@ -15,11 +15,10 @@ from atlas_desktop.locale import N_, _
 from atlas_desktop.services.insights import Insights, insights
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.base import View
-from atlas_desktop.tui.insights.plots import Colour, draw
-from atlas_desktop.tui.insights.texts import ACTIVITY, TABS, amounts, calendar, in_lines, told
+from atlas_desktop.tui.insights.charts import ACTIVITY, TABS, Colour, amounts, calendar, draw, in_lines, told
 from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.tui.widgets import KeyLine
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp

@@ -11,8 +11,8 @@ from models.library.files import Cancelled, Report
 
 if TYPE_CHECKING:
     from atlas_desktop.services.models import ModelService
-    from models.library.discovery import FoundModel
-    from models.library.hardware import Recommendation
+    from models.library.catalog import Recommendation
+    from models.library.installed import FoundModel
 
 
 FIT_STYLES = {"fits": "$success", "may be slow": "$warning", "won't fit": "$error"}

@@ -16,16 +16,15 @@ from textual.widgets.option_list import Option
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import size
 from atlas_desktop.locale import N_, _, formats, ngettext
-from atlas_desktop.phrases.models import fit_text, stage_text
+from atlas_desktop.phrases import fit_text, stage_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import Where, bindings
-from atlas_desktop.tui.dialogs.choices import ChoiceScreen
 from atlas_desktop.tui.dialogs.forms import PathScreen
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import ChoiceScreen, ConfirmScreen
 from atlas_desktop.tui.models.onboarding import FIT_STYLES
 from atlas_desktop.tui.overlays import Covering, fit
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.tui.widgets import KeyLine
 from models.errors import ModelsError
 
 if TYPE_CHECKING:
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.models.jobs import ModelJobs
     from atlas_desktop.tui.models.switcher import ModelSwitcher
-    from models.library.discovery import FoundModel
     from models.library.files import Progress
+    from models.library.installed import FoundModel
 _FIT_TEXTS = {
     "fits": N_("Fits: needs about {needed} of memory and leaves enough for other programs."),
     "may be slow": N_(

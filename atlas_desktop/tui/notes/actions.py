@@ -12,15 +12,15 @@ from textual.content import Content
 from atlas_desktop.locale import N_, _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import short
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
-from atlas_desktop.tui.notes.dialogs import TitleScreen, VersionsScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
+from atlas_desktop.tui.notes.adding import TitleScreen, VersionsScreen
 from memory.entities import RoomKind
 from memory.notes.markup import folded
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
-    from atlas_desktop.tui.widgets.change_bar import TakeBack, Undo
+    from atlas_desktop.tui.widgets import TakeBack, Undo
     from memory.documents.entities import DocumentHit
     from memory.notes.entities import NoteEntry
 
@@ -282,7 +282,7 @@ class NoteActions:
         self._of_marked(self._file)
 
     async def _file(self, room: "RoomServices", note: "NoteEntry") -> None:
-        from atlas_desktop.tui.history.filters import ProjectsScreen
+        from atlas_desktop.tui.history.actions import ProjectsScreen
 
         screen = ProjectsScreen(self._app, room, note.project)
         chosen = await self._app.push_screen_wait(screen)

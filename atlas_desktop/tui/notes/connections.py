@@ -10,7 +10,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import N_, _
-from atlas_desktop.phrases.notes import reason_text
+from atlas_desktop.phrases import reason_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.notes.editor import KINDS
 from memory.notes.entities import LinkKind, LinkSuggestion

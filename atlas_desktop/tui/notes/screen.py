@@ -20,7 +20,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.base import View
 from atlas_desktop.tui.documents.reader import ReaderScreen
-from atlas_desktop.tui.documents.texts import AskAbout
+from atlas_desktop.tui.documents.rows import AskAbout
 from atlas_desktop.tui.notes.actions import (
     Hits,
     NoteActions,
@@ -33,7 +33,7 @@ from atlas_desktop.tui.notes.actions import (
     rows_of,
     text_words,
 )
-from atlas_desktop.tui.notes.adding import link_of_words
+from atlas_desktop.tui.notes.adding import Visit, link_of_words
 from atlas_desktop.tui.notes.connections import (
     Connection,
     ConnectionList,
@@ -41,16 +41,12 @@ from atlas_desktop.tui.notes.connections import (
     option,
     proposals_of,
 )
-from atlas_desktop.tui.notes.editor import LinkMenu, NoteEditor
-from atlas_desktop.tui.notes.preview import NotePreview
-from atlas_desktop.tui.notes.visit import Visit
+from atlas_desktop.tui.notes.editor import LinkMenu, NoteEditor, NotePreview
 from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.screen import WhyScreen
 from atlas_desktop.tui.provenance.sources import Chosen, reasons_of
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets.change_bar import TakeBack, Undo
-from atlas_desktop.tui.widgets.inputs import CleanInput
-from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.tui.widgets import CleanInput, KeyLine, TakeBack, Undo
 from memory.entities import RoomKind
 from memory.errors import NoteNotFound, RoomClosed
 from memory.notes.entities import LinkKind, LinkSuggestion, LinkTarget, Note, NoteEntry, NoteLink, Why
@@ -915,7 +911,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self.atlas.attempt(self._choose_tag, group="notes-change", exclusive=True)
 
     async def _choose_tag(self) -> None:
-        from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
+        from atlas_desktop.tui.dialogs.questions import Choice, PickScreen
 
         counts: dict[str, int] = {}
         for room in rooms_of(self.atlas):

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import N_, _
-from atlas_desktop.phrases.skills import used_skill_text
-from atlas_desktop.services.branches import numbers
+from atlas_desktop.phrases import used_skill_text
 from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.services.sessions import numbers
 from atlas_desktop.tui.calendar import short
 from memory.errors import SessionNotFound
 

@@ -14,17 +14,23 @@ from textual.widgets.option_list import Option
 from atlas_desktop.error_table import explain
 from atlas_desktop.locale import N_, _, formats, number
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.settings.descriptions import Effect, SettingInfo, describe
-from atlas_desktop.settings.file import KEYS, SettingsError, SettingsFile, read_value
+from atlas_desktop.settings.file import (
+    KEYS,
+    Effect,
+    SettingInfo,
+    SettingsError,
+    SettingsFile,
+    describe,
+    read_value,
+)
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import ACTIONS, Action, Where, bindings, key_words
-from atlas_desktop.tui.dialogs.choices import ChoiceScreen
 from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
+from atlas_desktop.tui.dialogs.questions import ChoiceScreen
 from atlas_desktop.tui.overlays import Covering, fit
 from atlas_desktop.tui.settings.dialogs import KeyScreen, ThemeScreen
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets.inputs import CleanInput
-from atlas_desktop.tui.widgets.keyline import KeyLine
+from atlas_desktop.tui.widgets import CleanInput, KeyLine
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp

@@ -11,17 +11,17 @@ from textual.widgets.option_list import Option
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained, size
 from atlas_desktop.locale import _
-from atlas_desktop.phrases.models import fit_text, stage_text
+from atlas_desktop.phrases import fit_text, stage_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.models.onboarding import FIT_STYLES, ModelOnboarding, Offer
-from atlas_desktop.tui.setup.recovery import Page
+from atlas_desktop.tui.setup.welcome import Page
 from models.errors import DownloadCancelled, ModelsError
 from models.library.files import Progress
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
-    from atlas_desktop.tui.model_folder_watcher import ModelFolderWatcher
+    from atlas_desktop.tui.models.jobs import ModelFolderWatcher
 
 _DRAW_S = 0.1
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import _
-from atlas_desktop.phrases.sync import report_text, short_status
 from memory.errors import (
     NotSynced,
     RoomClosed,
@@ -18,7 +17,7 @@ from memory.errors import (
 )
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.sync_watch import SyncFolderWatch
+    from atlas_desktop.services.sync import SyncFolderWatch
     from atlas_desktop.tui.base import BaseApp
     from memory.sync.entities import SyncReport
 
@@ -87,7 +86,7 @@ class SyncKeeper:
     async def _watch_folder(self) -> None:
         if self._watch is not None:
             return
-        from atlas_desktop.services.sync_watch import SyncFolderWatch
+        from atlas_desktop.services.sync import SyncFolderWatch
 
         loop = asyncio.get_running_loop()
         folder = Path((await self._app.desk.sync.status()).folder)
@@ -104,6 +103,8 @@ class SyncKeeper:
             self._watch = watch
 
     async def _sync(self, *, asked: bool) -> "SyncReport":
+        from atlas_desktop.phrases import report_text, short_status
+
         self._say(short_status(running=True, paused=False, pending=0, problem=False))
         problem = False
         try:
@@ -139,6 +140,8 @@ class SyncKeeper:
         self._told()
 
     async def _say_state(self, *, problem: bool) -> None:
+        from atlas_desktop.phrases import short_status
+
         with suppress(NotSynced, RoomClosed):
             status = await self._app.desk.sync.status()
             self._say(

@@ -31,9 +31,9 @@ from memory.documents.entities import (
     WatchedFolder,
 )
 from memory.errors import AmbiguousId, DocumentNotFound, FolderNotFound
-from memory.storage.connection import Connection
-from memory.storage.queries import epochs, erasure, erasure_check, full_text, projects, tasks
-from memory.storage.values import id_range, new_id, one_line, storable
+from memory.storage.connection import Connection, id_range, new_id, one_line, storable
+from memory.storage.queries import context as epochs
+from memory.storage.queries import erasure, erasure_check, full_text, projects, tasks
 
 _LISTED = "(SELECT value FROM json_each(?))"
 _DIGEST_KEY = "left_files_key"

@@ -1,31 +1,233 @@
-"""Erases sessions, messages and memories permanently, with everything that was made from them."""
-# ruff: noqa: S608  # the names put into SQL are all written in this module
+"""Erases sessions, messages and memories permanently, with everything that is based on them."""
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory.context.entities import Summary
 from memory.entities import Copy, Erased
 from memory.errors import MessageNotFound
-from memory.memories.entities import MemoryChange
-from memory.memories.wording import repeats, rests_on
+from memory.memories.entities import FINDABLE, MemoryChange, reading, repeats, rests_on
+from memory.storage import skills as skills
 from memory.storage.connection import Connection
 from memory.storage.queries import (
-    epochs,
+    context,
     erasure_check,
     full_text,
-    last_change,
-    lineage,
-    memory_changes,
+    memories,
     merging,
+    projects,
     sessions,
-    skills,
-    summaries,
     tasks,
 )
-from memory.summaries.passages import LEAST
+from memory.storage.queries.erasure_check import Entry
+from memory.summaries.planning import LEAST
+
+# ruff: noqa: S608  # the names put into SQL are all written in this module
+
+
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """Memories with a source among some messages: those erased with these, and those that only lose it."""
+
+    going: tuple[str, ...]
+    losing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Memories that are erased (`ids`), those that only lost a source, and how much was erased with them."""
+
+    ids: tuple[str, ...] = ()
+    losing: tuple[str, ...] = ()
+    versions: int = 0
+    vectors: int = 0
+    full_text: int = 0
+    entries: tuple[Entry, ...] = ()
+
+
+_RESTING = """
+    SELECT r.memory_id, r.quote, m.content FROM memory_sources AS r
+    JOIN messages AS m ON m.id = r.message_id AND m.session_id = r.session_id
+    WHERE r.memory_id IN (
+        SELECT memory_id FROM memory_sources WHERE message_id IN (SELECT value FROM json_each(:ids))
+    ) AND (r.message_id IN (SELECT value FROM json_each(:ids))) = :gone
+"""
+
+
+def resting_on(conn: Connection, message_ids: Collection[str]) -> Resting:
+    """Divides the memories that have one of these messages, which must still exist, as a source.
+
+    What the user wrote outside any session stays, and so does what other sources say too.
+    """
+    ids = json.dumps(list(message_ids))
+    gone, left = _words(conn, ids, gone=True), _words(conn, ids, gone=False)
+    own = {
+        row[0]
+        for row in conn.execute(
+            "SELECT id FROM memories WHERE own_words = 1 AND id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(gone)),),
+        )
+    }
+    going = [one for one in gone if one not in own and _rests(conn, one, gone[one], left.get(one, []))]
+    return Resting(tuple(going), tuple(one for one in gone if one not in set(going)))
+
+
+def _words(conn: Connection, ids: str, *, gone: bool) -> dict[str, list[str]]:
+    """Returns, by memory, the text of its sources among the messages (or of its other ones)."""
+    found: dict[str, list[str]] = {}
+    for memory_id, quote, content in conn.execute(_RESTING, {"ids": ids, "gone": int(gone)}):
+        found.setdefault(memory_id, []).extend((quote, content))
+    return found
+
+
+def _rests(conn: Connection, memory_id: str, gone: list[str], left: list[str]) -> bool:
+    if not left:
+        return True
+    row = conn.execute("SELECT subject, text FROM memories WHERE id = ?", (memory_id,)).fetchone()
+    return rests_on(reading(*row), gone, left)
+
+
+def let_go(conn: Connection, message_ids: Collection[str]) -> Gone:
+    """Erases what is based on these messages, which must still exist: memories, earlier versions, quotes."""
+    resting = resting_on(conn, message_ids)
+    ids = json.dumps(list(message_ids))
+    going = with_merged(conn, resting.going)
+    losing = tuple(one for one in resting.losing if one not in set(going))
+    earlier = sum(_drop_versions(conn, one, ids) for one in losing)
+    conn.execute(
+        """
+        DELETE FROM memory_sources WHERE message_id IN (SELECT value FROM json_each(?1))
+            AND memory_id IN (SELECT value FROM json_each(?2))
+        """,
+        (ids, json.dumps(losing)),
+    )
+    gone = erase(conn, going)
+    memories.strip(conn, message_ids)
+    return replace(gone, losing=losing, versions=gone.versions + earlier)
+
+
+def _drop_versions(conn: Connection, memory_id: str, ids: str) -> int:
+    """Deletes earlier versions of a memory that are based on these messages; returns how many."""
+    said = [
+        [
+            text
+            for quote, content in conn.execute(
+                f"""
+                SELECT r.quote, m.content FROM memory_sources AS r
+                JOIN messages AS m ON m.id = r.message_id AND m.session_id = r.session_id
+                WHERE r.memory_id = ? AND r.message_id {inside} IN (SELECT value FROM json_each(?))
+                """,
+                (memory_id, ids),
+            )
+            for text in (quote, content)
+        ]
+        for inside in ("", "NOT")
+    ]
+    versions = conn.execute(
+        "SELECT version, subject, text FROM memory_versions WHERE memory_id = ?", (memory_id,)
+    ).fetchall()
+    resting = [version for version, *words in versions if rests_on(reading(*words), *said)]
+    conn.execute(
+        """
+        DELETE FROM memory_versions WHERE memory_id = ? AND version IN (SELECT value FROM json_each(?))
+        """,
+        (memory_id, json.dumps(resting)),
+    )
+    return len(resting)
+
+
+def with_parts(conn: Connection, memory_ids: Collection[str]) -> tuple[str, ...]:
+    """Returns the memories and those that they were merged from."""
+    rows = conn.execute(
+        """
+        WITH RECURSIVE whole (id) AS (
+            SELECT value FROM json_each(?)
+            UNION SELECT p.part_id FROM memory_parts AS p JOIN whole ON whole.id = p.memory_id
+        )
+        SELECT id FROM whole
+        """,
+        (json.dumps(list(memory_ids)),),
+    )
+    return tuple(row[0] for row in rows)
+
+
+def with_merged(conn: Connection, memory_ids: Collection[str]) -> tuple[str, ...]:
+    """Returns the memories and those merged from them that say something that only they said."""
+    going = list(dict.fromkeys(memory_ids))
+    while more := [one for one in _merged_from(conn, going) if one not in going]:
+        going += more
+    return tuple(going)
+
+
+def _merged_from(conn: Connection, going: Collection[str]) -> list[str]:
+    gone: dict[str, list[str]] = {}
+    left: dict[str, list[str]] = {}
+    for memory_id, part_id, subject, text in conn.execute(
+        """
+        SELECT p.memory_id, p.part_id, m.subject, m.text
+        FROM memory_parts AS p JOIN memories AS m ON m.id = p.part_id
+        WHERE p.memory_id IN (
+            SELECT memory_id FROM memory_parts WHERE part_id IN (SELECT value FROM json_each(?))
+        )
+        """,
+        (json.dumps(list(going)),),
+    ):
+        (gone if part_id in going else left).setdefault(memory_id, []).append(reading(subject, text))
+    return [one for one in gone if _rests(conn, one, gone[one], left.get(one, []))]
+
+
+def erase(conn: Connection, memory_ids: Collection[str]) -> Gone:
+    """Erases memories with their versions, uses, vectors, full text and part in the change log.
+
+    What they replaced or were merged from returns to the inbox. Prompts are not searched. Ids of no memory
+    are ignored.
+    """
+    rows = conn.execute(
+        "SELECT seq, id, subject, text, state FROM memories WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(memory_ids)),),
+    ).fetchall()
+    if not rows:
+        return Gone()
+    found = tuple(row[1] for row in rows)
+    ids = json.dumps(found)
+    versions = conn.execute(
+        "SELECT count(*) FROM memory_versions WHERE memory_id IN (SELECT value FROM json_each(?))", (ids,)
+    ).fetchone()[0]
+    vectors = conn.execute(
+        """
+        DELETE FROM vectors WHERE kind = 'memory' AND owner_id IN (SELECT value FROM json_each(?))
+        """,
+        (ids,),
+    ).rowcount
+    # A memory that was replaced by or merged into a forgotten one was not itself forgotten.
+    conn.execute(
+        """
+        UPDATE memories SET state = 'inbox', superseded_by = NULL
+        WHERE id NOT IN (SELECT value FROM json_each(?1)) AND (
+            state = 'superseded' AND superseded_by IN (SELECT value FROM json_each(?1))
+            OR state = 'archived' AND id IN (
+                SELECT part_id FROM memory_parts WHERE memory_id IN (SELECT value FROM json_each(?1))
+            )
+        )
+        """,
+        (ids,),
+    )
+    with full_text.purged(conn, "memories", len(found)):
+        conn.execute("DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+    memories.strip(conn, found)
+    memories.drop_names(conn, found)
+    return Gone(
+        ids=found,
+        versions=int(versions),
+        vectors=int(vectors),
+        full_text=sum(row[4] in FINDABLE for row in rows),
+        entries=tuple(Entry("memories", row[0], f"{row[2]} {row[3]}") for row in rows),
+    )
+
+
+# ruff: noqa: S608  # the names put into SQL are all written in this module
 
 
 def forget_titles(
@@ -168,7 +370,7 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
     # Titles and tags of the sessions merged into these reveal what was said.
     own += merging.merged_into(conn, own)
     merging.drop_note(conn, own)
-    last_change.drop(conn)
+    projects.drop(conn)
     names = json.dumps(own)
     said = conn.execute(
         f"SELECT seq, id, content, status FROM messages WHERE session_id IN {_LISTED}", (names,)
@@ -179,7 +381,7 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
         for name, table in _COUNTED.items()
     }
     messages = [row[1] for row in said]
-    known = lineage.let_go(conn, messages)
+    known = let_go(conn, messages)
     ids = [*own, *messages, *(row[0] for row in summed)]
     drafted = skills.forget_sources(conn, [*messages, *known.ids])
     drafted += tasks.forget_sources(conn, [*own, *messages, *known.ids])
@@ -187,7 +389,7 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
     counts["jobs"] += _drop_jobs(conn, [*ids, *known.ids], without=own)
     with full_text.purged(conn, "messages", len(messages)):
         conn.execute(f"DELETE FROM sessions WHERE id IN {_LISTED}", (names,))
-    recalled_in = epochs.forget_recalled(conn, [*ids, *known.ids, *known.losing], gone=[*ids, *known.ids])
+    recalled_in = context.forget_recalled(conn, [*ids, *known.ids, *known.losing], gone=[*ids, *known.ids])
     recalled_in = tuple(dict.fromkeys([*recalled_in, *(one for one in drafted if one not in own)]))
     entries = _entries("messages", [(row[0], row[1], row[2]) for row in said if row[3] != "streaming"])
     marks = erasure_check.Marks(ids, known.ids, entries + known.entries, own)
@@ -209,7 +411,7 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
 
 def forget_message(conn: Connection, message_id: str) -> list[Summary]:
     """Does `forget_messages` for one; returns the summaries that are now stale. Raises `MessageNotFound`."""
-    return [summaries.get(conn, one) for one in forget_messages(conn, [message_id]).stale]
+    return [context.get_summary(conn, one) for one in forget_messages(conn, [message_id]).stale]
 
 
 def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
@@ -224,10 +426,10 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
     missing = set(ids) - {row[1] for row in found}
     if missing:
         raise MessageNotFound(min(missing))
-    last_change.drop(conn)
+    projects.drop(conn)
     said = [(row[0], row[1], row[3]) for row in found if row[3] and row[4] != "streaming"]
     held_in = sorted({row[2] for row in found})
-    known = lineage.let_go(conn, ids)
+    known = let_go(conn, ids)
     untitled = forget_titles(conn, held_in, ids)
     with full_text.purged(conn, "messages", len(said)):
         conn.execute(
@@ -237,17 +439,17 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
             """,
             (json.dumps([row[0] for row in found]),),
         )
-    recalled_in = epochs.forget_recalled(conn, [*ids, *known.ids, *known.losing], gone=known.ids)
+    recalled_in = context.forget_recalled(conn, [*ids, *known.ids, *known.losing], gone=known.ids)
     used_in = skills.forget_sources(conn, [*ids, *known.ids]) + tasks.forget_sources(conn, [*ids, *known.ids])
     recalled_in = tuple(dict.fromkeys([*recalled_in, *used_in]))
-    aged = [one.id for one in epochs.age_summaries(conn, ids)]
+    aged = [one.id for one in context.age_summaries(conn, ids)]
     vectors = conn.execute(
         f"DELETE FROM vectors WHERE kind IN ('message', 'summary') AND owner_id IN {_LISTED}",
         (json.dumps([*ids, *aged]),),
     ).rowcount
     # A stale summary is empty until it is made again: a crash in between leaves nothing that was forgotten.
     conn.execute(f"UPDATE summaries SET text = '', topics = '[]' WHERE id IN {_LISTED}", (json.dumps(aged),))
-    ended = sum(epochs.drop(conn, one) for one in held_in)
+    ended = sum(context.drop(conn, one) for one in held_in)
     # A stored result may contain their text.
     results = conn.execute(
         f"DELETE FROM job_results WHERE session_id IN {_LISTED}", (json.dumps(held_in),)
@@ -278,13 +480,13 @@ def forget_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
 
     Includes what they were merged from and what was merged from them. Ids of no memory are ignored.
     """
-    return take_memories(conn, lineage.with_parts(conn, memory_ids))
+    return take_memories(conn, with_parts(conn, memory_ids))
 
 
 def take_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
     """Erases memories as `forget_memories` does, but moves those that they were merged from to the inbox."""
-    known = lineage.erase(conn, lineage.with_merged(conn, memory_ids))
-    recalled_in = epochs.forget_recalled(conn, known.ids, gone=known.ids)
+    known = erase(conn, with_merged(conn, memory_ids))
+    recalled_in = context.forget_recalled(conn, known.ids, gone=known.ids)
     used_in = skills.forget_sources(conn, known.ids) + tasks.forget_sources(conn, known.ids)
     recalled_in = tuple(dict.fromkeys([*recalled_in, *used_in]))
     jobs = _drop_jobs(conn, known.ids)
@@ -309,8 +511,8 @@ def undo_change(conn: Connection, ref: str, now: datetime) -> MemoryChange:
 
     Raises `ChangeNotFound`, `CannotUndo`.
     """
-    change, gone = memory_changes.undo(conn, ref, now)
-    epochs.forget_recalled(conn, gone, gone=gone)
+    change, gone = memories.undo(conn, ref, now)
+    context.forget_recalled(conn, gone, gone=gone)
     return change
 
 

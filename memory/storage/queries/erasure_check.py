@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from memory.context.entities import TOLD
 from memory.storage.connection import Connection
-from memory.storage.queries import epochs
+from memory.storage.queries import context
 from memory.storage.words import beginnings, pieces
 
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -55,7 +55,7 @@ def left(conn: Connection, marks: Marks) -> int:
     )
     found += _owned_by_sources(conn, marks)
     gone = {*marks.memories, *(marks.ids if marks.sessions else ())}
-    found += len(epochs.turns_naming(conn, gone))
+    found += len(context.turns_naming(conn, gone))
     if not marks.sessions:
         return found + _recalled_still(conn, set(marks.ids))
     found += count(
@@ -85,7 +85,7 @@ def _recalled_still(conn: Connection, ids: set[str]) -> int:
     """Returns the number of turns in which one of the ids was recalled and whose preface is not empty."""
     return sum(
         part.tier in TOLD and not ids.isdisjoint(part.ids) and _preface(conn, turn.reply_id)
-        for turn in epochs.turns_naming(conn, ids)
+        for turn in context.turns_naming(conn, ids)
         for part in turn.parts
     )
 

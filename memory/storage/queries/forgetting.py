@@ -15,20 +15,19 @@ from memory.errors import (
     SessionNotFound,
     TaskNotFound,
 )
-from memory.memories.wording import names, particulars, rests_on
-from memory.storage.connection import Connection
+from memory.memories.entities import names, particulars, rests_on
+from memory.storage.connection import Connection, id_range, storable
 from memory.storage.queries import (
+    context,
     documents,
-    epochs,
     erasure,
-    last_change,
-    lineage,
     memories,
+    projects,
     sessions,
     tasks,
     text_matches,
 )
-from memory.storage.values import id_range, storable
+from memory.storage.queries import erasure as lineage
 
 _LISTED = "(SELECT value FROM json_each(?))"
 
@@ -193,7 +192,7 @@ def _later_replies(
     """
     ids = json.dumps(list(message_ids))
     resting = lineage.resting_on(conn, message_ids).going
-    told = [turn.reply_id for turn in epochs.turns_naming(conn, [*message_ids, *memory_ids, *resting])]
+    told = [turn.reply_id for turn in context.turns_naming(conn, [*message_ids, *memory_ids, *resting])]
     rows = conn.execute(
         f"""
         WITH forgotten AS MATERIALIZED (
@@ -350,7 +349,7 @@ def forget(conn: Connection, target: Target) -> Affected:
         (*chosen.sessions, *(row[0] for row in held_in)),
         _excerpts(conn, "documents", "title", notes),
     )
-    last_change.drop(conn)
+    projects.drop(conn)
     same = [] if target.everything else erasure.copies_of(conn, chosen.sessions, chosen.messages)
     titled = erasure.own_titles(conn, affected.touched, chosen.messages)
     known = {row[0]: row[1] for row in conn.execute("SELECT id, text FROM memories")}

@@ -1,24 +1,371 @@
-"""Merges sessions and takes them apart again. Messages keep their ids, and all derived data moves with them.
-
-A message must be stored before its children, so appended messages are renumbered. While its number changes, a
-message has the status `streaming`: that removes it from the full-text indexes, and adds it again afterwards.
-"""
-# ruff: noqa: S608  # the names put into SQL come from the schema
+"""Merges sessions, takes them apart again, and begins new ones with a copy of a branch."""
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from memory.clock import micros
-from memory.errors import CannotMerge
-from memory.organising.entities import Merged
-from memory.storage.connection import Connection
-from memory.storage.queries import epochs, sessions
-from memory.storage.queries.statistics import TIMING
-from memory.storage.queries.table_ownership import tables
+from memory.context.entities import Epoch, Summary, SummaryState, TierUse, TurnRecord
+from memory.entities import Message, MessageStatus, TitleSource
+from memory.errors import CannotMerge, MessageNotFound
+from memory.organising import Merged
+from memory.storage.connection import Connection, new_id, one_line
+from memory.storage.insights import TIMING
+from memory.storage.queries import context, sessions
+from memory.storage.queries import sessions as messages
+
+# ruff: noqa: S608  # the names put into SQL are all written in this module
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is stored for the prompts of one session, each list in the order of storing."""
+
+    summaries: Sequence[Summary]
+    epochs: Sequence[Epoch]
+    turns: Sequence[TurnRecord]
+
+
+def copied(
+    kept: Kept, target: str, messages: Mapping[str, str], outside: Collection[str], new_id: Callable[[], str]
+) -> Kept:
+    """Returns copies for the session `target`, under new ids; texts and times stay.
+
+    `messages` maps the ids of the branch to those of its copies; `outside` are the source's other messages. A
+    summary is copied if all that it covers is. An epoch is copied if it begins in the branch and its head
+    contains nothing of the source that is not copied, so that the copy continues with exactly the prompt that
+    a model has read. A turn is copied with its reply.
+    """
+    taken = [one for one in kept.summaries if all(message_id in messages for message_id in one.covers)]
+    ids = dict(messages) | {one.id: new_id() for one in taken}
+    lost = {*outside, *(one.id for one in kept.summaries if one.id not in ids)}
+    summaries = [
+        replace(
+            one,
+            id=ids[one.id],
+            session_id=target,
+            covers=tuple(ids[message_id] for message_id in one.covers),
+            merged_into=ids.get(one.merged_into or ""),
+            state=_state(one, merged=one.merged_into in ids),
+        )
+        for one in taken
+    ]
+    epochs = [
+        replace(
+            one,
+            id=ids.setdefault(one.id, new_id()),
+            session_id=target,
+            start_id=ids[one.start_id],
+            parts=_parts(one.parts, ids),
+        )
+        for one in kept.epochs
+        if one.start_id in ids and lost.isdisjoint(held for part in one.parts for held in part.ids)
+    ]
+    turns = [
+        replace(
+            one,
+            reply_id=ids[one.reply_id],
+            session_id=target,
+            epoch_id=ids.get(one.epoch_id or ""),
+            parts=_parts(one.parts, ids),
+        )
+        for one in kept.turns
+        if one.reply_id in ids
+    ]
+    return Kept(summaries, epochs, turns)
+
+
+def _state(summary: Summary, *, merged: bool) -> SummaryState:
+    if summary.state is SummaryState.STALE:
+        return summary.state
+    return SummaryState.MERGED if merged else SummaryState.CURRENT
+
+
+def _parts(parts: Sequence[TierUse], ids: Mapping[str, str]) -> tuple[TierUse, ...]:
+    return tuple(replace(part, ids=tuple(ids.get(held, held) for held in part.ids)) for part in parts)
+
+
+def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now: datetime) -> str:
+    """Creates the fork and returns its id; without a title it has that of the other session.
+
+    Raises `SessionNotFound`, `MessageNotFound`.
+    """
+    sessions.require(conn, session_id)
+    branch = messages.branch(conn, session_id, leaf_id)
+    if not branch:
+        raise MessageNotFound(leaf_id)
+    target = new_id()
+    ids = {message.id: new_id() for message in branch}
+    _copy_session(conn, session_id, target, title, now)
+    for message in branch:
+        _copy_message(conn, message, target, ids)
+    sessions.set_columns(conn, target, {"head_id": ids[leaf_id]})
+    # Only the originals are learned from. The copies are sources too, in case an original is forgotten.
+    sessions.count_as_learned(conn, target)
+    _copy_sources(conn, target, ids)
+
+    kept = Kept(
+        context.summaries_of_session(conn, session_id),
+        context.epochs_of_session(conn, session_id),
+        context.turns_of_session(conn, session_id),
+    )
+    rows = conn.execute("SELECT id FROM messages WHERE session_id = ?", (session_id,))
+    outside = {str(row[0]) for row in rows}.difference(ids)
+    held = context.copy(conn, session_id, target)
+    taken = copied(kept, target, {**ids, **held}, outside, new_id)
+    # A narrow summary refers to the wider one, which is stored after it.
+    conn.execute("PRAGMA defer_foreign_keys = ON")
+    for summary in taken.summaries:
+        context.put_summary(conn, summary)
+    for epoch in taken.epochs:
+        context.put_epoch(conn, epoch)
+    for turn in taken.turns:
+        context.put_turn(conn, turn)
+    _copy_reading(conn, session_id, target, ids)
+    return target
+
+
+# What belongs to messages of documents that were read: table, column of the message, all other columns.
+_PLACE = 'begin, "end", page, first_line, last_line, sha256'
+_READING = (
+    ("passages", "message_id", f"document_id, marker, heading, header, text, {_PLACE}"),
+    ("citations", "reply_id", f"document_id, number, marker, quote, verified, {_PLACE}"),
+    ("unsupported", "reply_id", 'begin, "end"'),
+)
+
+
+def _copy_session(conn: Connection, source: str, target: str, title: str | None, now: datetime) -> None:
+    conn.execute(
+        """
+        INSERT INTO sessions
+            (id, project_id, title, title_source, memory_mode, system_prompt, model, important, category,
+             category_source, created_at, updated_at)
+        SELECT ?, project_id, ifnull(?, title), ifnull(?, title_source), memory_mode, system_prompt, model,
+            important, category, category_source, ?, ?
+        FROM sessions WHERE id = ?
+        """,
+        (
+            target,
+            None if title is None else one_line(title),
+            None if title is None else TitleSource.PERSON.value,
+            micros(now),
+            micros(now),
+            source,
+        ),
+    )
+    conn.execute(
+        "INSERT INTO session_tags (session_id, tag) SELECT ?, tag FROM session_tags WHERE session_id = ?",
+        (target, source),
+    )
+
+
+def _copy_message(conn: Connection, message: Message, target: str, ids: Mapping[str, str]) -> None:
+    status = message.status
+    if status is MessageStatus.STREAMING:  # nothing continues to write the copy
+        status = MessageStatus.PARTIAL if message.content else MessageStatus.FAILED
+    conn.execute(
+        """
+        INSERT INTO messages
+            (id, session_id, parent_id, role, speaker, content, created_at, status, stop_reason, important,
+             model, tokens, token_model, preface)
+        SELECT ?, ?, ?, role, speaker, content, created_at, ?, stop_reason, important,
+            model, tokens, token_model, preface
+        FROM messages WHERE id = ?
+        """,
+        (
+            ids[message.id],
+            target,
+            None if message.parent_id is None else ids[message.parent_id],
+            status.value,
+            message.id,
+        ),
+    )
+
+
+def _copy_reading(conn: Connection, source: str, target: str, ids: Mapping[str, str]) -> None:
+    """Copies the documents that the session is about, and the branch's passages and citations."""
+    conn.execute(
+        """
+        INSERT INTO session_documents (session_id, document_id, added_at)
+        SELECT ?, document_id, added_at FROM session_documents WHERE session_id = ?
+        """,
+        (target, source),
+    )
+    for table, owner, columns in _READING:
+        conn.execute(
+            f"""
+            INSERT INTO {table} (session_id, {owner}, {columns})
+            SELECT ?1, c.value, {columns} FROM json_each(?2) AS c
+            JOIN {table} AS t ON t.session_id = ?3 AND t.{owner} = c.key
+            """,
+            (target, json.dumps(dict(ids)), source),
+        )
+
+
+def _copy_sources(conn: Connection, target: str, ids: Mapping[str, str]) -> None:
+    """Adds the copies as sources of what was learned from the originals."""
+    conn.execute(
+        """
+        INSERT INTO memory_sources (memory_id, message_id, session_id, quote)
+        SELECT s.memory_id, c.value, ?, s.quote FROM json_each(?) AS c
+        JOIN memory_sources AS s ON s.message_id = c.key
+        """,
+        (target, json.dumps(dict(ids))),
+    )
+
+
+# ruff: noqa: S608  # the names put into SQL come from the schema
+
+
+class Lineage(StrEnum):
+    """What the rows of a table move with.
+
+    session: the session that they name; memory: the memory that they name; document: the document that they
+    name; project: the sessions of the project, by its name; room: nothing, they stay.
+    """
+
+    SESSION = "session"
+    MEMORY = "memory"
+    DOCUMENT = "document"
+    PROJECT = "project"
+    ROOM = "room"
+
+
+_NAMED = {
+    "sessions": Lineage.SESSION,
+    "memories": Lineage.MEMORY,
+    "documents": Lineage.DOCUMENT,
+    "projects": Lineage.PROJECT,
+    # The room's own records: schema, duties, what was shown last, and the parcels that wait in it.
+    "meta": Lineage.ROOM,
+    "schema_migrations": Lineage.ROOM,
+    "duties": Lineage.ROOM,
+    "left_open": Lineage.ROOM,
+    "moves": Lineage.ROOM,
+    # Available in this room, whatever session is shown.
+    "saved_searches": Lineage.ROOM,
+    # A folder is watched for the room that it was added to.
+    "document_folders": Lineage.ROOM,
+    # Folders that notes were imported from, and their other files, stay where they were imported.
+    "note_folders": Lineage.ROOM,
+    "note_files": Lineage.ROOM,
+    # Files that this room must not add again.
+    "left_files": Lineage.ROOM,
+    "personas": Lineage.ROOM,
+    # Skills stay in their room; their uses move with the sessions.
+    "skills": Lineage.ROOM,
+    "skill_versions": Lineage.ROOM,
+    "skill_sources": Lineage.ROOM,
+    "skill_vectors": Lineage.ROOM,
+    "rejected_drafts": Lineage.ROOM,
+    # A task sees its room only, and stays in it.
+    "tasks": Lineage.ROOM,
+    "task_steps": Lineage.ROOM,
+    "task_evidence": Lineage.ROOM,
+    "task_citations": Lineage.ROOM,
+    "task_guidance": Lineage.ROOM,
+    "task_events": Lineage.ROOM,
+    "templates": Lineage.ROOM,
+    # A client is one of this room alone: what moves to another is out of its reach.
+    "clients": Lineage.ROOM,
+    "client_sessions": Lineage.ROOM,
+    "client_accesses": Lineage.ROOM,
+    # The log of changes of a room that is synced: each room has its own.
+    "sync_state": Lineage.ROOM,
+    "sync_devices": Lineage.ROOM,
+    "sync_stamps": Lineage.ROOM,
+    "sync_waiting": Lineage.ROOM,
+    "sync_files": Lineage.ROOM,
+    "sync_blobs": Lineage.ROOM,
+    "sync_merged": Lineage.ROOM,
+    "sync_settings": Lineage.ROOM,
+    # A change is undone where it was made: it names memories and projects that stay.
+    "memory_changes": Lineage.ROOM,
+    # They say what was forgotten in this room.
+    "receipts": Lineage.ROOM,
+    "memory_change_ids": Lineage.ROOM,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """A foreign key. If `optional`, a row stays without the row that it refers to, and refers to none."""
+
+    columns: tuple[str, ...]
+    parent: str
+    parent_columns: tuple[str, ...]
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table. Rows are stored in the order of the column `order`, which the receiving room numbers again."""
+
+    name: str
+    columns: tuple[str, ...]
+    foreign: tuple[ForeignKey, ...]
+    lineage: Lineage | None
+    order: str | None
+
+
+def tables(conn: Connection) -> dict[str, Table]:
+    """Returns all ordinary tables by name. `lineage` is None if it is unknown what the rows belong to."""
+    names = conn.execute(
+        """
+        SELECT name FROM pragma_table_list
+        WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY name
+        """
+    ).fetchall()
+    return {name: _table(conn, name) for (name,) in names}
+
+
+def _table(conn: Connection, name: str) -> Table:
+    info = conn.execute(f'SELECT name, type, pk, "notnull" FROM pragma_table_info({name!r})').fetchall()
+    required = {column for column, _, key, notnull in info if notnull or key}
+    own = [column for column, kind, key, _ in info if key and kind == "INTEGER"]
+    keys = [column for column, _, key, _ in info if key]
+    return Table(
+        name,
+        tuple(row[0] for row in info),
+        _foreign(conn, name, required),
+        _lineage(name, {row[0] for row in info}),
+        own[0] if own == keys and len(own) == 1 else None,
+    )
+
+
+def _lineage(name: str, columns: set[str]) -> Lineage | None:
+    if name in _NAMED:
+        return _NAMED[name]
+    if "memory_id" in columns:
+        return Lineage.MEMORY
+    if "session_id" in columns:
+        return Lineage.SESSION
+    return Lineage.DOCUMENT if "document_id" in columns else None
+
+
+def _foreign(conn: Connection, name: str, required: set[str]) -> tuple[ForeignKey, ...]:
+    found: dict[int, list[tuple[str, str, str, str]]] = {}
+    for number, parent, column, parent_column, on_delete in conn.execute(
+        f'SELECT id, "table", "from", "to", on_delete FROM pragma_foreign_key_list({name!r}) ORDER BY id, seq'
+    ):
+        found.setdefault(number, []).append((parent, column, parent_column, on_delete))
+    return tuple(
+        ForeignKey(
+            tuple(column for _, column, _, _ in parts),
+            parts[0][0],
+            tuple(parent_column for _, _, parent_column, _ in parts),
+            optional=not required.intersection(column for _, column, _, _ in parts),
+        )
+        for parts in found.values()
+    )
+
+
+# ruff: noqa: S608  # the names put into SQL come from the schema
+
 
 _KEY = "merged:"
 
@@ -196,7 +543,7 @@ def _take_out(conn: Connection, session_id: str, source: str, note: MergeNote) -
     # A stored result may be based on messages of both sessions.
     conn.execute("DELETE FROM job_results WHERE session_id = ? AND kind <> ?", (source, TIMING))
     for one in (session_id, source):
-        epochs.drop(conn, one)
+        context.drop(conn, one)
 
 
 def _made_from_messages(conn: Connection) -> list[tuple[str, str]]:
@@ -309,7 +656,7 @@ def merge(conn: Connection, session_id: str, others: Sequence[str], now: datetim
     conn.execute("PRAGMA defer_foreign_keys = ON")
     moved = sum(_take_in(conn, session_id, one, now) for one in others)
     for one in (session_id, *others):
-        epochs.drop(conn, one)
+        context.drop(conn, one)
     return Merged(session_id, tuple(others), moved)
 
 

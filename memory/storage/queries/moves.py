@@ -16,14 +16,14 @@ from memory.documents.entities import ErasedDocuments
 from memory.entities import Erased, RoomKind
 from memory.errors import DocumentNotFound, SessionNotFound
 from memory.kinds import MovedKind
-from memory.room_moves import KEY_BYTES, Move
-from memory.storage import sync_capture
+from memory.storage import changes
 from memory.storage.connection import Connection
 from memory.storage.queries import documents, erasure
 from memory.storage.queries import projects as project_names
-from memory.storage.queries.epochs import pack_parts, unpack_parts
+from memory.storage.queries.context import pack_parts, unpack_parts
 from memory.storage.queries.forgetting import combined
-from memory.storage.queries.table_ownership import ForeignKey, Lineage, Table, tables
+from memory.storage.queries.merging import ForeignKey, Lineage, Table, tables
+from memory.transfer import KEY_BYTES, Move
 
 _KEY = "parcel_key"
 
@@ -109,7 +109,7 @@ def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
     candidates = _memories_of(conn, session_id) | kept
     memory = _memory_rows(conn, known, candidates)
     projects = _projects(conn, session, memory)
-    with sync_capture.leaving(conn):
+    with changes.leaving(conn):
         erased = erasure.erase_session(conn, session_id)
         if kept:
             erased = combined([erased, erasure.take_memories(conn, kept)])
@@ -141,7 +141,7 @@ def pack_document(conn: Connection, document_id: str) -> tuple[Parcel, ErasedDoc
     (document,) = rows["documents"]
     folder = document["folder_id"]
     rows["projects"] = _projects(conn, rows)
-    with sync_capture.leaving(conn):
+    with changes.leaving(conn):
         erased = documents.erase(conn, [document_id], for_good=True)
     _cut_what_points_out(rows, known)
     # A document that is taken back is in its folder again.
@@ -254,7 +254,7 @@ def _taken_along(conn: Connection, known: dict[str, Table], projects: Iterable[R
             for table, column in users
         )
         if not used:
-            with sync_capture.leaving(conn):
+            with changes.leaving(conn):
                 conn.execute("DELETE FROM projects WHERE id = ?", (project["id"],))
         found.append({**project, "instructions": "", "model": None} if used else project)
     return found

@@ -25,9 +25,8 @@ from memory.notes.entities import (
     WrittenLink,
 )
 from memory.notes.markup import folded, path_name, resolved_path, snippet
-from memory.storage.connection import Connection
+from memory.storage.connection import Connection, id_range, new_id, one_line, storable
 from memory.storage.queries import documents, projects
-from memory.storage.values import id_range, new_id, one_line, storable
 
 MEDIA_TYPE = "text/markdown"
 PARSER = "note 1"

@@ -4,8 +4,9 @@
 import json
 from collections.abc import Callable, Collection, Mapping
 
+from memory.storage import skills as skills
 from memory.storage.connection import Connection
-from memory.storage.queries import documents, epochs, erasure, skills
+from memory.storage.queries import context, documents, erasure
 from memory.sync.tables import EMPTIED
 
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -45,7 +46,7 @@ def _erase_skills(conn: Connection, _table: str, ids: Collection[str]) -> None:
 
 def _erase_parts(conn: Connection, table: str, ids: Collection[str]) -> None:
     """Erases what prompts contain: attachments, summaries."""
-    epochs.forget_recalled(conn, ids, gone=ids)
+    context.forget_recalled(conn, ids, gone=ids)
     conn.execute(f"DELETE FROM vectors WHERE owner_id IN {_LISTED}", (json.dumps(list(ids)),))
     _delete(conn, table, ids)
 

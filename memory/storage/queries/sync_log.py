@@ -10,10 +10,9 @@ from typing import Any
 import msgspec
 
 from memory.clock import micros, moment
+from memory.storage.changes import BORN, FORGOTTEN, GONE, key_of
 from memory.storage.connection import Connection
-from memory.storage.sync_capture import BORN, FORGOTTEN, GONE, key_of
-from memory.sync.entities import Device, Mark, Outgoing, OwnFile, SyncState
-from memory.sync.records import LONG_VALUE, Change, KeySet
+from memory.sync.entities import LONG_VALUE, Change, Device, KeySet, Mark, Outgoing, OwnFile, SyncState
 from memory.sync.tables import ALL, BY_NAME, SyncedTable
 
 _DEVICE = (

@@ -14,15 +14,24 @@ from typing import Any
 
 from sqlcipher3.dbapi2 import IntegrityError
 
+from memory.storage.changes import BORN, FORGOTTEN, GONE, key_of, silent
 from memory.storage.connection import Connection
 from memory.storage.queries import documents as document_rows
 from memory.storage.queries import erasure, full_text, merging, sync_log
 from memory.storage.queries.sync_erase import erase_forgotten
-from memory.storage.sync_capture import BORN, FORGOTTEN, GONE, key_of, silent
-from memory.sync.clock import Stamp
-from memory.sync.merging import Marks, Merged, RowChange, merge
-from memory.sync.records import Change
-from memory.sync.tables import ALL, BY_NAME, EMPTIED, PLACES, Reference, SyncedTable
+from memory.sync.entities import Change, Stamp
+from memory.sync.tables import (
+    ALL,
+    BY_NAME,
+    EMPTIED,
+    PLACES,
+    Marks,
+    Merged,
+    Reference,
+    RowChange,
+    SyncedTable,
+    merge,
+)
 
 _LATER = "zz"
 """The table that a change needs if this program does not know its table or one of its columns."""

@@ -8,10 +8,9 @@ from typing import Any
 
 from memory.clock import micros, moment
 from memory.errors import AmbiguousId, ProjectNotFound, TaskNotFound
-from memory.storage.connection import Connection
-from memory.storage.queries import epochs, erasure_check, full_text
+from memory.storage.connection import Connection, id_range, new_id, storable
+from memory.storage.queries import context, erasure_check, full_text
 from memory.storage.queries.projects import project_id
-from memory.storage.values import id_range, new_id, storable
 from memory.tasks.entities import (
     ENDED,
     Asked,
@@ -511,8 +510,8 @@ def erase(conn: Connection, task_ids: Collection[str]) -> tuple[str, ...]:
     if not reports_:
         return ()
     listed = json.dumps(reports_)
-    epochs.drop_prefaces_of(conn, reports_)
-    touched = epochs.forget_recalled(conn, reports_, gone=reports_)
+    context.drop_prefaces_of(conn, reports_)
+    touched = context.forget_recalled(conn, reports_, gone=reports_)
     (count,) = conn.execute(
         f"SELECT count(*) FROM chunks WHERE document_id IN {_LISTED}", (listed,)
     ).fetchone()

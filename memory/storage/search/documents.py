@@ -26,15 +26,25 @@ from memory.search.entities import (
     Words,
 )
 from memory.search.language import wanted_words
-from memory.search.snippets import merged, snippet
-from memory.search.terms import LETTERS_A_PIECE, is_unspaced
-from memory.storage.connection import Connection
+from memory.search.terms import LETTERS_A_PIECE, is_unspaced, merged, snippet
+from memory.storage.connection import Connection, storable
 from memory.storage.queries import documents
 from memory.storage.search.gathering import rarities
-from memory.storage.search.match_locator import Lens, occurrences
-from memory.storage.search.plan import Sought, scores, surface_of
-from memory.storage.search.sql import FALSE, TRUE, Sql, expression, is_named, joined, only_words, when
-from memory.storage.values import storable
+from memory.storage.search.plan import (
+    FALSE,
+    TRUE,
+    Lens,
+    Sought,
+    Sql,
+    expression,
+    is_named,
+    joined,
+    occurrences,
+    only_words,
+    scores,
+    surface_of,
+    when,
+)
 
 EXAMINED = 3_000
 """Matching chunks that are grouped by document, those stored last."""

@@ -13,19 +13,22 @@ from itertools import islice
 from memory.entities import Message, RoomKind, Session
 from memory.search.entities import All, Condition, MessageHit, Order, Page, Query, Snippet, Words
 from memory.search.language import wanted_words
-from memory.search.snippets import snippet
-from memory.search.terms import is_unspaced
+from memory.search.terms import is_unspaced, snippet
 from memory.storage.connection import Connection
 from memory.storage.queries import sessions
-from memory.storage.queries.messages import COLUMNS, message_of
-from memory.storage.search.match_locator import Lens
+from memory.storage.queries.sessions import COLUMNS, message_of
 from memory.storage.search.plan import (
+    TRUE,
+    Compiler,
+    Lens,
     Parts,
     Sought,
+    Sql,
     Stream,
     Surface,
     Typed,
     conjunction,
+    only_texts,
     parts_of,
     plain,
     plainly,
@@ -37,7 +40,6 @@ from memory.storage.search.plan import (
     surfaces,
     told_by_surface,
 )
-from memory.storage.search.sql import TRUE, Compiler, Sql, only_texts
 
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 # ruff: noqa: S608  # the names put into SQL are all written in this package

@@ -21,14 +21,22 @@ from memory.search.entities import (
     Words,
 )
 from memory.search.language import wanted_words
-from memory.search.snippets import merged
+from memory.search.terms import merged
 from memory.storage.connection import Connection
 from memory.storage.queries import sessions
 from memory.storage.search import gathering
 from memory.storage.search.gathering import Gathered, Gatherer, Row
-from memory.storage.search.match_locator import Lens, occurrences
-from memory.storage.search.plan import conjunction, is_frequent, parts_of, session_conjunction
-from memory.storage.search.sql import FALSE, Compiler, Sql
+from memory.storage.search.plan import (
+    FALSE,
+    Compiler,
+    Lens,
+    Sql,
+    conjunction,
+    is_frequent,
+    occurrences,
+    parts_of,
+    session_conjunction,
+)
 
 WINDOW = 600
 """Newest matching messages from which sessions are derived before sessions are searched one by one."""

@@ -19,14 +19,12 @@ from memory.search.entities import (
     SessionHit,
 )
 from memory.search.language import conditions, of_kind
-from memory.storage.connection import Connection, fold
+from memory.storage.connection import Connection, fold, new_id, storable
 from memory.storage.database import Database
-from memory.storage.queries.evidence import know_vocabularies
+from memory.storage.evidence import know_vocabularies
 from memory.storage.search import documents, gathering
-from memory.storage.search.match_locator import Lens
-from memory.storage.search.plan import is_short
+from memory.storage.search.plan import Lens, is_short
 from memory.storage.search.sessions import SessionSearch
-from memory.storage.values import new_id, storable
 
 
 def saved_searches(conn: Connection) -> list[SavedSearch]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from atlas_desktop.services.loaded_model import Model
+from atlas_desktop.services.models import Model
 from atlas_desktop.services.room import RoomFactory, RoomServices
 from atlas_desktop.settings.schema import Settings
 from memory.clock import SystemClock

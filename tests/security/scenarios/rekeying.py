@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from memory.entities import RoomKind
-from memory.vault.exchange import AtomicRoomSwap
+from memory.vault.upkeep import AtomicRoomSwap
 from tests.security.crash import Said, Say, Scenario
 from tests.storage.conftest import Place
 from tests.unit.vault.conftest import PASSPHRASE

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from memory.entities import RoomKind
 from memory.errors import WrongPassphrase
-from memory.vault.passphrase import KdfParams
-from memory.vault.vault import Vault
-from memory.vault.vaults import Keys, Vaults
+from memory.vault.keys import KdfParams
+from memory.vault.vault import Keys, Vault, Vaults
 from tests.security.crash import Said, Say, Scenario
 from tests.storage.conftest import Place
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession, Target
 from memory.storage.store import Store
-from memory.sync import keys
+from memory.sync import folder
 from memory.sync.exchange import Exchange
 from memory.sync.folder import SyncFolder
 from models.messages import Role
@@ -40,9 +40,9 @@ class Syncing(Scenario):
             return ""
         store = await self.place.open(create=True)
         self.other = InMemoryStore(SystemClock())
-        stream = keys.new_keys()
+        stream = folder.new_keys()
         for name, one in (("one", store), ("other", self.other)):
-            pairs = keys.signing_pair(), keys.sealing_pair()
+            pairs = folder.signing_pair(), folder.sealing_pair()
             place = self.folder.make_place()
             await one.sync.begin(str(self.folder.path), name, place, stream, *pairs, device_id=name)
         await store.close()

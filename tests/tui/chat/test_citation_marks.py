@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.chat.citations import CitationLinks
 from atlas_desktop.tui.chat.markdown import CitingParser, citation_at, meant
+from atlas_desktop.tui.chat.message import CitationLinks
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from memory.documents.entities import StoredCitation

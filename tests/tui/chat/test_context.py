@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual.widgets import OptionList, TextArea
 
 from atlas_desktop.tui.chat.details import Details, DetailsPane
-from atlas_desktop.tui.provenance.inspector import InspectorScreen, SummaryScreen, broken
+from atlas_desktop.tui.provenance.screen import InspectorScreen, SummaryScreen, broken
 from memory.entities import Session
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from models.messages import Role

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.chat.earlier_prompts import EarlierPromptsScreen
+from atlas_desktop.tui.chat.composer import EarlierPromptsScreen
 from atlas_desktop.tui.chat.finding import FindBar
 from atlas_desktop.tui.chat.status import HeadLine
-from atlas_desktop.tui.dialogs.choices import PickScreen
+from atlas_desktop.tui.dialogs.questions import PickScreen
 from memory.entities import MemoryMode, RoomKind
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from memory.errors import NothingToAnswer
 from tests.tui.desk import NamedModel, Stage
 from tests.tui.driving import assert_until, chat, on, say, settle, shown

@@ -7,9 +7,8 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 
 from atlas_desktop.tui import appearance
-from atlas_desktop.tui.chat.markdown import CopyCode, SafeMarkdown
+from atlas_desktop.tui.chat.markdown import SPARE_LINES, CopyCode, Growing, SafeMarkdown
 from atlas_desktop.tui.chat.message import MessageBlock
-from atlas_desktop.tui.chat.streaming_markdown import SPARE_LINES, Growing
 from memory.entities import Message
 from models.messages import Role
 from tests.tui.desk import NOW

@@ -12,8 +12,8 @@ from textual.widgets import Input
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.turns import TurnEnded
-from atlas_desktop.tui.dialogs.choices import Choice, PickScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
+from atlas_desktop.tui.dialogs.questions import Choice, PickScreen
 from atlas_desktop.tui.help import HelpScreen
 from atlas_desktop.tui.history.screen import HistoryScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen

@@ -7,12 +7,11 @@ from textual.events import Key, Paste
 from textual.widgets import Static
 
 from atlas_desktop.tui.chat.attachments import Chips
-from atlas_desktop.tui.chat.branches import BranchScreen
 from atlas_desktop.tui.chat.markdown import CodeHead
-from atlas_desktop.tui.dialogs.choices import PickScreen
+from atlas_desktop.tui.chat.messages import BranchScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
-from atlas_desktop.tui.provenance.inspector import LongText
-from atlas_desktop.tui.provenance.screen import WhyScreen
+from atlas_desktop.tui.dialogs.questions import PickScreen
+from atlas_desktop.tui.provenance.screen import LongText, WhyScreen
 from memory.entities import MessagePatch, MessageStatus, TitleSource
 from memory.personas import NewPersona, NewTemplate
 from tests.fakes.clock import FakeClock

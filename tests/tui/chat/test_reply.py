@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from atlas_desktop.tui.chat.citations import CitationReader
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.chat.message import CitationReader
 from atlas_desktop.tui.chat.reply import ReplyController
 from atlas_desktop.tui.chat.turns import TurnEnded, TurnGrew
 from memory.errors import RoomClosed

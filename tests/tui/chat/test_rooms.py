@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 from textual import events
 
-from atlas_desktop.phrases import rooms as phrases
+from atlas_desktop import phrases as phrases
 from atlas_desktop.tui.app import AtlasApp
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.message import ErrorNote
 from atlas_desktop.tui.chat.prompt import Prompt
-from atlas_desktop.tui.dialogs.messages import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.setup.unlock import PassphraseScreen
 from memory.entities import UNBEGUN, MemoryMode, RoomKind
 from tests.tui.desk import Stage, talk

@@ -6,11 +6,11 @@ import pytest
 from textual.widgets import Input
 
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.chat.sidebar import Sidebar
-from atlas_desktop.tui.dialogs.messages import RenameScreen
-from atlas_desktop.tui.widgets.change_bar import UndoBar
+from atlas_desktop.tui.chat.sessions import Sidebar
+from atlas_desktop.tui.dialogs.questions import RenameScreen
+from atlas_desktop.tui.widgets import UndoBar
 from memory.entities import TitleSource
-from memory.organising.entities import MarksPatch
+from memory.organising import MarksPatch
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, FakeShelf, Stage, history, talk

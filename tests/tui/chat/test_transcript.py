@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from textual.widget import Widget
 
-from atlas_desktop.tui.chat.virtual_transcript import MOST, PAGE, Window
+from atlas_desktop.tui.chat.transcript import MOST, PAGE, Window
 from memory.entities import Message, NewMessage, NewSession
 from models.messages import Role
 from tests.fakes.clock import FakeClock

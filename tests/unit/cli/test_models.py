@@ -15,9 +15,8 @@ from atlas_desktop.errors import UsageError
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.models import ModelService
 from models.errors import NoModel, UnknownModel, WrongChecksum
-from models.library.catalog import Catalog, CatalogEntry, ModelRole, WheelSource, load_catalog
+from models.library.catalog import GIB, Catalog, CatalogEntry, Machine, ModelRole, WheelSource, load_catalog
 from models.library.download import ModelFetcher
-from models.library.hardware import GIB, Machine
 from models.library.installed import InstalledModel, ModelLibrary
 from tests.unit.models.gguf_files import write_gguf
 from tests.unit.models.test_wheel_source import MEMBER, build_wheel

@@ -31,7 +31,7 @@ from atlas_desktop.__main__ import main
 def test_wrong_usage_is_status_two_with_words(
     args: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("atlas_desktop.process.hardening.harden", lambda: None)
+    monkeypatch.setattr("atlas_desktop.process.harden", lambda: None)
     given = [*args, "--json", "--home", str(tmp_path / "home")]
     monkeypatch.setattr(sys, "argv", ["atlas", *given])
     try:

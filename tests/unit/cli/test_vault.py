@@ -18,10 +18,9 @@ from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.storage.room import open_room
 from memory.storage.store import Store
-from memory.vault import recovery
+from memory.vault import keys
 from memory.vault.keys import RoomKey
-from memory.vault.vault import Vault
-from memory.vault.vaults import Vaults
+from memory.vault.vault import Vault, Vaults
 from models.messages import Role
 from tests.unit.vault.conftest import CHEAP, PASSPHRASE, FakeKeyring
 
@@ -295,7 +294,7 @@ async def test_wrong_recovery_keys_are_counted_too_and_slips_are_not(
 ) -> None:
     await run("create", "--passphrase-file", secret)
     given, attempts = tmp_path / "given", tmp_path / "home" / "cache" / "attempts"
-    given.write_text(recovery.to_text(bytes(20)))
+    given.write_text(keys.to_text(bytes(20)))
     status, printed = await run("recovery-key", "--recovery-key-file", given, "--json")
     assert (status, printed["error"]["code"]) == (3, "wrong_recovery_key")
     given.write_text("AAAA")

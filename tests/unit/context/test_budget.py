@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.context.budget import SHARES, Limits, allocate, preset
+from memory.context.entities import SHARES, Limits, allocate, preset
 
 limits = st.builds(
     lambda most, part, recall: Limits(

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from memory.context.decisions import Outcome, considered, unrepeated
+from memory.context.entities import Outcome, considered, unrepeated
 from memory.recall.entities import Hit, Source
 
 WHEN = datetime(2024, 5, 1, tzinfo=UTC)

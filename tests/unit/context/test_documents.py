@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.attachments import NewAttachment, by_words, candidates, ranked, terms
-from memory.context.budget import Limits
-from memory.context.documents import DocumentReading, Documents
 from memory.context.engine import ContextEngine
+from memory.context.entities import Limits
 from memory.context.epochs import Prepared
+from memory.context.library import DocumentReading, Documents
 from memory.entities import MessagePatch, MessageStatus, NewMessage, NewSession
 from models.messages import Completion, Role, StopReason, Timings
 from tests.fakes.folding import CountingFolder

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.context.budget import Limits
 from memory.context.engine import ContextEngine
+from memory.context.entities import Limits
 from memory.context.epochs import Prepared
 from memory.entities import (
     MessagePatch,

@@ -8,9 +8,8 @@ import pytest
 
 from atlas_desktop.services.events import Replied
 from atlas_desktop.services.turns import TurnParts, TurnService
-from memory.context.budget import Limits
-from memory.context.decisions import Outcome
 from memory.context.engine import ContextEngine
+from memory.context.entities import Limits, Outcome
 from memory.context.recalling import ContextRecall
 from memory.entities import Message, NewMessage, NewSession, Session
 from memory.errors import ContextTooSmall

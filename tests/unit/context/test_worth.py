@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.context.budget import Limits
-from memory.context.decisions import Outcome
-from memory.context.entities import NewEpoch
+from memory.context.entities import Limits, NewEpoch, Outcome
 from memory.context.recalling import MOST_HITS, ContextRecall, RecalledContext, asks, novel_hits, worthwhile
 from memory.entities import Message, NewMessage, NewSession
 from memory.recall.entities import Hit, RawScores, RecallQuery, Source

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from atlas_desktop.errors import DocumentRefused, Refusal
-from atlas_desktop.services.documents import files
-from atlas_desktop.services.documents.files import MOST_BYTES, read_file
+from atlas_desktop.services.documents import reading
+from atlas_desktop.services.documents.reading import MOST_BYTES, read_file
 from memory.documents.entities import FileFacts
 
-linux = pytest.mark.skipif(not files.CAN_WALK, reason="needs folders that are opened by descriptor")
+linux = pytest.mark.skipif(not reading.CAN_WALK, reason="needs folders that are opened by descriptor")
 
 
 def refusal(path: Path, root: Path | None = None, limit: int = MOST_BYTES) -> Refusal:
@@ -197,7 +197,7 @@ def test_a_file_that_is_replaced_before_it_is_opened_counts_as_changed(
 def test_without_open_folders_links_are_refused_too(
     root: Path, secret: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "CAN_WALK", False)
+    monkeypatch.setattr(reading, "CAN_WALK", False)
     (root / "inner" / "a.txt").write_text("a")
     (root / "folder").symlink_to(secret.parent)
     (root / "link.txt").symlink_to(secret)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.documents.question import PHRASE, Looked, looked_for, names, subject
+from memory.documents.ranking import PHRASE, Looked, looked_for, names, subject
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atlas_desktop.services.documents.reconciling import (
+from atlas_desktop.services.documents.scanning import (
     Comparison,
+    FolderScan,
     HashedFile,
     KnownDocument,
     Plan,
+    ScannedFile,
     compare,
     plan,
 )
-from atlas_desktop.services.documents.scanning import FolderScan, ScannedFile
 from memory.documents.entities import DocumentState, FileFacts
 
 ROOT = Path("/root")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from atlas_desktop.services.documents import scanning
-from atlas_desktop.services.documents.files import open_folder
+from atlas_desktop.services.documents.reading import open_folder
 from atlas_desktop.services.documents.scanning import (
     FolderRules,
     FolderScan,

@@ -24,9 +24,15 @@ from watchdog.observers import Observer
 
 from atlas_desktop.errors import DocumentRefused
 from atlas_desktop.services.documents import watching
-from atlas_desktop.services.documents.files import read_file
-from atlas_desktop.services.documents.reconciling import HashedFile, KnownDocument, compare, plan
-from atlas_desktop.services.documents.scanning import FolderRules, scan
+from atlas_desktop.services.documents.reading import read_file
+from atlas_desktop.services.documents.scanning import (
+    FolderRules,
+    HashedFile,
+    KnownDocument,
+    compare,
+    plan,
+    scan,
+)
 from atlas_desktop.services.documents.watching import Changes, FolderWatcher, has_events, settled
 from memory.documents.entities import FileFacts
 

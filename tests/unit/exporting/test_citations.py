@@ -12,8 +12,7 @@ from atlas_desktop.exporting.document import citations
 from atlas_desktop.exporting.lines import line_of
 from atlas_desktop.exporting.markdown import parser
 from atlas_desktop.exporting.redaction import Redaction
-from atlas_desktop.exporting.service import Chosen, ExportService, Order
-from atlas_desktop.exporting.targets import StreamTarget
+from atlas_desktop.exporting.service import Chosen, ExportService, Order, StreamTarget
 from atlas_desktop.importing.lines import read_line
 from memory.transfer import TravellingMessage
 from models.messages import Role

@@ -11,8 +11,14 @@ import pytest
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import ExportFault, NothingToExport, TargetExists, TargetRefused
 from atlas_desktop.exporting.redaction import KINDS, Redaction
-from atlas_desktop.exporting.service import Chosen, ExportService, Order
-from atlas_desktop.exporting.targets import FileTarget, FolderTarget, StreamTarget
+from atlas_desktop.exporting.service import (
+    Chosen,
+    ExportService,
+    FileTarget,
+    FolderTarget,
+    Order,
+    StreamTarget,
+)
 from atlas_desktop.importing.lines import read_line
 from memory.attachments import NewAttachment
 from memory.errors import SessionNotFound

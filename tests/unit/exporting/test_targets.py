@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from atlas_desktop.errors import BadRecipient, TargetExists, TargetRefused
 from atlas_desktop.exporting.formats import LONGEST, Names, stem_of
-from atlas_desktop.exporting.targets import FileTarget, FolderTarget, Seal, SealedTarget, Target
+from atlas_desktop.exporting.service import FileTarget, FolderTarget, Seal, SealedTarget, Target
 from tests.unit.exporting.talks import TEXTS
 
 

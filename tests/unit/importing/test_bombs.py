@@ -13,7 +13,7 @@ import pytest
 
 from atlas_desktop.importing.entities import ImportReport
 from atlas_desktop.importing.importer import Importer
-from atlas_desktop.importing.json_reading import _Shallow
+from atlas_desktop.importing.sources import _Shallow
 from memory.storage.room import open_off_record
 from tests.fakes.clock import FakeClock
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.exporting.service import Chosen, ExportService, Order
-from atlas_desktop.exporting.targets import FileTarget
+from atlas_desktop.exporting.service import Chosen, ExportService, FileTarget, Order
 from atlas_desktop.importing.entities import ImportOptions, ImportReport
 from atlas_desktop.importing.importer import Importer
 from memory.entities import NewMessage, NewSession

@@ -16,8 +16,8 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.errors import UnknownExport
 from atlas_desktop.importing.entities import Format, ImportReport, Meter
 from atlas_desktop.importing.importer import Importer
-from atlas_desktop.importing.json_reading import Piece, pieces
-from atlas_desktop.phrases.transfer import left_out, passed_over
+from atlas_desktop.importing.sources import Piece, pieces
+from atlas_desktop.phrases import left_out, passed_over
 from tests.stores import InMemoryStore
 from tests.unit.importing.exports import (
     chatgpt,

@@ -9,18 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.memories.consolidation import (
-    MOST_MEMBERS,
-    Pair,
-    agree,
-    clusters,
-    content,
-    extract,
-    may_merge,
-    merged,
-)
 from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySource, MemoryState, MemoryTier
 from memory.memories.lifetime import Retention
+from memory.memories.upkeep import MOST_MEMBERS, Pair, agree, clusters, content, extract, may_merge, merged
 from tests.unit.memories.values import NOW, known, memories
 
 RULES = Retention()

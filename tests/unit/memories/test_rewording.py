@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.memories.consolidation import Rewording, faithful
+from memory.memories.upkeep import Rewording, faithful
 from tests.fakes.models import ScriptedChatModel
 
 NOTES = ("I like hiking with Anna", "I like hiking at 7 on Sundays")

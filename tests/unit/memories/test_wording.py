@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.memories.wording import reading, rests_on
+from memory.memories.entities import reading, rests_on
 
 
 @pytest.mark.parametrize(

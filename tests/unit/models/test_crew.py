@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.llamacpp.thread_tuner import GLANCES, MOMENT_S, REST_S, ThreadTuner, Usage, running_now, usage
+from models.llamacpp.native import GLANCES, MOMENT_S, REST_S, ThreadTuner, Usage, running_now, usage
 
 PROCESSORS = 4
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from models.library.discovery import discover
+from models.library.installed import discover
 from tests.unit.models.gguf_files import write_gguf
 
 DIGEST = "a" * 64

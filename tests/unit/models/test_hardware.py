@@ -4,14 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.library.catalog import ModelRole, load_catalog
-from models.library.hardware import (
+from models.library.catalog import (
     GIB,
     Fit,
     Machine,
+    ModelRole,
     find_gpu,
     fit,
     fit_entry,
+    load_catalog,
     memory_needed,
     recommend,
     this_machine,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from models.library.discovery import ModelWatcher
 from models.library.gguf import GgufHeader, read_header
+from models.library.installed import ModelWatcher
 from tests.unit.models.gguf_files import write_gguf
 
 PATIENCE = 10
@@ -92,7 +92,7 @@ def test_a_file_that_is_no_model_is_read_once(
         finally:
             looked.put(path)
 
-    monkeypatch.setattr("models.library.discovery.read_header", look)
+    monkeypatch.setattr("models.library.installed.read_header", look)
     watcher.start()
     (folder / "bad.gguf").write_bytes(b"GGUF no model")
     assert looked.get(timeout=PATIENCE).name == "bad.gguf"

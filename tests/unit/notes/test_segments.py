@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.notes.nearness import NOBODY, Segments
+from memory.notes.names import NOBODY, Segments
 
 ROWS = 5
 values = st.lists(st.integers(0, 9), max_size=400)

@@ -3,8 +3,7 @@
 import numpy as np
 
 from memory.insights import clusters
-from memory.organising.entities import Filed
-from memory.organising.suggestions import Tagger, examples, nearest
+from memory.organising import Filed, Tagger, examples, nearest
 
 GARDEN = ("planting tomatoes in spring soil", "soil and compost for tomatoes", "tomatoes need water and soil")
 CODE = ("python function raises exception", "exception in python import", "python exception traceback import")

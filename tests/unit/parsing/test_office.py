@@ -15,7 +15,7 @@ from pptx import Presentation
 from pptx.util import Inches
 
 from atlas_desktop.errors import Refusal
-from atlas_desktop.parsing.xlsx import shown
+from atlas_desktop.parsing.office import shown
 from tests.unit.parsing.samples import (
     ODT_BODY,
     XHTML,
@@ -272,7 +272,7 @@ def test_an_entry_that_lies_about_its_size_is_refused() -> None:
 
 @pytest.mark.parametrize("row", ["1048576", "999999999999"])
 def test_rows_that_are_only_stated_are_limited(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atlas_desktop.parsing.xlsx.MOST_ROWS", 10_000)
+    monkeypatch.setattr("atlas_desktop.parsing.office.MOST_ROWS", 10_000)
     parts = entries(sheets())
     parts["xl/worksheets/sheet1.xml"] = (
         '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'

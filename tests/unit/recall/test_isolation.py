@@ -3,7 +3,7 @@
 import pytest
 
 from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
-from memory.organising.entities import ProjectPatch
+from memory.organising import ProjectPatch
 from memory.recall.entities import Hit, RecallQuery
 from memory.storage.store import Store
 from tests.unit.recall.test_engine import by_words, say, store, with_meaning

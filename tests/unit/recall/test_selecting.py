@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from memory.recall.rows import in_turns
+from memory.recall.feature_builder import in_turns
 
 
 def test_sessions_take_turns_and_each_keeps_its_order() -> None:

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.search.entities import AnyOf, Words
-from memory.storage.search.match_locator import Lens
-from memory.storage.search.plan import Sought, plain, rarity, scores, surface, surface_of
+from memory.storage.search.plan import Lens, Sought, plain, rarity, scores, surface, surface_of
 
 _FAMILIES = (
     "pony ponies", "hope hoping hoped", "relate relational relation relating", "sky skies", "die dies died",

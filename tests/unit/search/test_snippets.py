@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.search.snippets import merged, snippet
+from memory.search.terms import merged, snippet
 
 _TEXTS = st.text(alphabet="abc \n\t京́", max_size=400)
 _RANGES = st.lists(st.tuples(st.integers(0, 400), st.integers(1, 20)), max_size=12)

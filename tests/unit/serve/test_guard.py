@@ -9,7 +9,7 @@ import pytest
 from starlette.types import Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from atlas_desktop.serve.guard import MOST_BODY, Guard, Rates
+from atlas_desktop.serve.server import MOST_BODY, Guard, Rates
 from memory.clients import AccessKind, AccessOutcome, Client, Scope
 from tests.fakes.clock import FakeClock
 

@@ -6,7 +6,7 @@ import pytest
 
 from atlas_desktop.errors import DoorRefused
 from atlas_desktop.serve.completions import conversation, in_turn
-from atlas_desktop.serve.tools import ToolUse, checked_schema, format_schema, tool_use
+from atlas_desktop.serve.replies import ToolUse, checked_schema, format_schema, tool_use
 from atlas_desktop.serve.wire import Call, CalledFunction, Function, Part, ResponseFormat, Said, Tool
 from models.messages import ChatMessage, Role
 

@@ -3,7 +3,7 @@
 from contextlib import aclosing
 
 from atlas_desktop.services.events import Notice, Replied, TurnEvent
-from atlas_desktop.services.loaded_model import Model
+from atlas_desktop.services.models import Model
 from atlas_desktop.services.room import RoomFactory, RoomServices
 from atlas_desktop.services.turns import Turn, TurnOptions
 from atlas_desktop.settings.file import parse

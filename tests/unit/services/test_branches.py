@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas_desktop.services.branches import branch_of, newest_leaf, places, siblings, stretches
+from atlas_desktop.services.sessions import branch_of, newest_leaf, places, siblings, stretches
 from atlas_desktop.tui.chat.markdown import Code, code_blocks
 from memory.entities import Node
 from models.messages import Role

@@ -8,8 +8,8 @@ from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
 from atlas_desktop.services.turns import Turn, TurnOptions, TurnParts, TurnService
 from memory.attachments import NewAttachment
-from memory.context.budget import Limits
 from memory.context.engine import ContextEngine
+from memory.context.entities import Limits
 from memory.entities import MemoryMode, Message, MessagePatch, MessageStatus
 from memory.errors import ContextTooSmall, MessageNotFound, StorageFull
 from models.errors import ModelsError, PromptTooLong, WorkerCrashed

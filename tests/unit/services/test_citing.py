@@ -1,6 +1,6 @@
 """What a reply cites, as it is stored."""
 
-from atlas_desktop.services.documents.citing import cited_reply
+from atlas_desktop.services.documents.search import cited_reply
 from memory.documents.entities import StoredPassage
 
 TEXT = "The ferry leaves at eight.\nIn strong wind it stays in the harbour.\nBicycles travel free of charge."

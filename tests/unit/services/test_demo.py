@@ -7,11 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.services.demo.filling import MODEL, WATCHED, fill
-from atlas_desktop.services.demo.home import demo_passphrase
-from atlas_desktop.services.demo.material import Material, dated, folder, read_material
+from atlas_desktop.services.demo import (
+    MODEL,
+    WATCHED,
+    Material,
+    dated,
+    demo_passphrase,
+    fill,
+    folder,
+    read_material,
+)
 from memory.clock import Clock
-from memory.context.decisions import Outcome
+from memory.context.entities import Outcome
 from memory.entities import RoomKind
 from memory.memories.entities import MemoryFilter, MemoryState, MemoryTier
 from memory.skills.entities import SkillState

@@ -8,7 +8,7 @@ import pytest
 from atlas_desktop.services.search import FindingService
 from memory.entities import NewMessage, NewSession, RoomKind, Session
 from memory.errors import QueryUnclear, RoomClosed, SavedSearchNotFound
-from memory.organising.entities import MarksPatch
+from memory.organising import MarksPatch
 from memory.search.entities import Order, Query
 from memory.storage.store import Store
 from models.messages import Role

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from atlas_desktop.phrases.forgetting import preview_text, receipt_text, where
+from atlas_desktop.phrases import preview_text, receipt_text, where
 from atlas_desktop.services.forgetting import Receipt
 from memory.entities import Affected, Copy, Erased
 

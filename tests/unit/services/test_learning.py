@@ -11,7 +11,7 @@ from atlas_desktop.importing.entities import ImportOptions
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.learning import LearningService
-from atlas_desktop.services.loaded_model import Model
+from atlas_desktop.services.models import Model
 from atlas_desktop.services.turns import TurnOptions
 from atlas_desktop.settings.schema import JobSettings, MemorySettings
 from memory.entities import MemoryMode, NewMessage, NewSession, SessionPatch

@@ -15,10 +15,9 @@ from models.errors import (
     UnknownArchitecture,
     UnknownModel,
 )
-from models.library.catalog import Catalog, load_catalog
+from models.library.catalog import GIB, Catalog, Fit, Machine, load_catalog
 from models.library.download import ModelFetcher
 from models.library.files import Cancelled, Progress, Report
-from models.library.hardware import GIB, Fit, Machine
 from models.library.installed import InstalledModel, ModelLibrary
 from models.messages import (
     ChatMessage,

@@ -28,7 +28,7 @@ from memory.memories.entities import (
     MemoryTier,
     NewMemory,
 )
-from memory.organising.entities import MarksPatch
+from memory.organising import MarksPatch
 from models.messages import Role
 from tests.unit.services.scene import Scene
 from tests.unit.services.two_rooms import TwoRooms

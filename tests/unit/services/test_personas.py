@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.services.lending import persona_for, persona_of, personas_for
+from atlas_desktop.services.forgetting_in_rooms import persona_for, persona_of, personas_for
 from atlas_desktop.services.personas import PersonaService, filled, variables
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.errors import PersonaNotFound

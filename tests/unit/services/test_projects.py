@@ -10,7 +10,7 @@ from atlas_desktop.services.turns import TurnOptions
 from memory.entities import MemoryMode
 from memory.errors import PersonaNotFound
 from memory.memories.entities import Memory, MemoryFilter, MemoryKind, MemoryTier
-from memory.organising.entities import MarksPatch, ProjectPatch
+from memory.organising import MarksPatch, ProjectPatch
 from memory.personas import NewPersona
 from tests.unit.services.scene import Scene
 

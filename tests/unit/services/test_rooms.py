@@ -11,8 +11,8 @@ from memory.attachments import NewAttachment
 from memory.entities import Freshness, MemoryMode, NewMessage, NewSession, RoomKind, Session, SessionPatch
 from memory.errors import AmbiguousId, RoomClosed, SessionNotFound, StorageFull, WrongPassphrase
 from memory.recall.entities import RecallQuery
-from memory.room_moves import KEY_BYTES, RoomSealer
 from memory.storage.store import Store
+from memory.transfer import KEY_BYTES, RoomSealer
 from models.messages import Role
 from tests.unit.services.two_rooms import OTHER, PASSPHRASE, OneKey, TwoRooms
 

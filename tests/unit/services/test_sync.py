@@ -25,7 +25,7 @@ from memory.errors import (
     SyncFolderInHome,
     SyncPaused,
 )
-from memory.sync import keys
+from memory.sync import folder as keys
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore

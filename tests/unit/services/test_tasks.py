@@ -6,7 +6,7 @@ from atlas_desktop.services.tasks.service import KIND
 from memory.entities import Target
 from memory.errors import BriefMissing, TaskInState, TaskNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryState, MemoryTier, NewMemory
-from memory.organising.entities import ProjectPatch
+from memory.organising import ProjectPatch
 from memory.tasks.entities import (
     MOST_CONTEXT,
     Asked,

@@ -23,8 +23,16 @@ from models.library.catalog import Catalog
 from models.library.download import ModelFetcher
 from models.library.files import fingerprint
 from models.library.installed import ModelLibrary
-from models.tuning.plan import LAYOUTS, Layout, Round, RunSettings, TuningPlan
-from models.tuning.results import TunedStore, is_tuned_file, tuned_words
+from models.tuning.plan import (
+    LAYOUTS,
+    Layout,
+    Round,
+    RunSettings,
+    TunedStore,
+    TuningPlan,
+    is_tuned_file,
+    tuned_words,
+)
 from tests.unit.models.gguf_files import write_gguf
 
 MODEL = "small"

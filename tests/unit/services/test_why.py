@@ -2,10 +2,9 @@
 
 import pytest
 
-from atlas_desktop.cli.provenance import as_json, described
+from atlas_desktop.cli.memory_view import described, why_as_json
 from atlas_desktop.services.provenance import ProvenanceService, Why
-from memory.context.decisions import Outcome, RecallDecision
-from memory.context.entities import TierUse, TurnRecord
+from memory.context.entities import Outcome, RecallDecision, TierUse, TurnRecord
 from memory.entities import NewMessage, NewSession
 from memory.errors import MemoryNotFound, MessageNotFound
 from memory.memories.entities import (
@@ -75,7 +74,7 @@ async def test_a_memory_tells_its_words_its_uses_and_where_else_it_is_mentioned(
     assert [(use.reply_id, use.how) for use in found.uses] == [(scene.reply.id, "cited")]
     assert [(one.reply, one.considered.outcome) for one in found.looked] == [(scene.reply.id, "told")]
     assert sessions(found) == [scene.other.id]
-    assert as_json(found)["sources"][0]["message"] == scene.said.id
+    assert why_as_json(found)["sources"][0]["message"] == scene.said.id
     assert "“boat lies in Brest”" in described(found)
 
 
@@ -84,7 +83,7 @@ async def test_a_message_leads_to_what_was_learned_from_it(scene: Scene) -> None
     assert (found.kind, [one.id for one in found.memories]) == ("message", [scene.memory.id])
     assert [one.considered.outcome for one in found.looked] == ["too_far"]
     assert sessions(found) == [scene.other.id]
-    assert as_json(found)["memories"][0]["id"] == scene.memory.id
+    assert why_as_json(found)["memories"][0]["id"] == scene.memory.id
 
 
 async def test_a_reply_tells_what_it_was_given_and_what_lost(scene: Scene) -> None:
@@ -100,7 +99,7 @@ async def test_a_reply_tells_what_it_was_given_and_what_lost(scene: Scene) -> No
         (scene.session.id, scene.said),
     ]
     assert [one.id for one in found.profile] == [scene.memory.id]
-    shape = as_json(found)
+    shape = why_as_json(found)
     assert shape["recalled"][0]["parts"] == {"lexical": 0.5}
     assert shape["considered"][0]["fate"] == "too_far"
     assert [one["id"] for one in shape["profile"]] == [scene.memory.id]
@@ -111,7 +110,7 @@ async def test_a_reply_tells_what_it_was_given_and_what_lost(scene: Scene) -> No
 async def test_what_is_not_found_any_more_says_why(scene: Scene) -> None:
     await scene.store.memories.change(scene.memory.id, MemoryPatch(state=MemoryState.ARCHIVED))
     found = await scene.service.why(scene.memory.id)
-    assert (found.hidden, as_json(found)["hidden"]) == ("archived", "archived")
+    assert (found.hidden, why_as_json(found)["hidden"]) == ("archived", "archived")
     assert "It is archived." in described(found)
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, cast
 
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.desk import AppContext, RoomsService
-from atlas_desktop.services.loaded_model import Model
+from atlas_desktop.services.models import Model
 from atlas_desktop.services.room import RoomServices
 from atlas_desktop.settings.file import SettingsFile
 from memory.entities import RoomKind
 from memory.errors import WrongPassphrase
 from memory.storage.store import Store
 from memory.vault.keys import RoomKey
-from memory.vault.vaults import Keys
+from memory.vault.vault import Keys
 from tests.fakes.clock import FakeClock
 from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
 from tests.fakes.vector_index import BruteForceVectorIndex

@@ -5,8 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.errors import SkillInvalid
-from memory.skills.entities import SkillFault, SkillText
-from memory.skills.markdown import checked_name, checked_text, name_from, read_skill, write_skill
+from memory.skills.entities import (
+    SkillFault,
+    SkillText,
+    checked_name,
+    checked_text,
+    name_from,
+    read_skill,
+    write_skill,
+)
 
 _LINES = st.text(
     st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\x85\u2028\u2029"), min_size=1

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.summaries.evidence import Flaw, Rule, flaws, longest, tidied
 from memory.summaries.model_summaries import prompts
-from memory.summaries.summary_validation import Flaw, Rule, flaws, longest, tidied
 
 SOURCE = (
     "Ada: My sister Dana comes to Bergen on 3 Nov, and we have 1,200 euros for the trip.\n"

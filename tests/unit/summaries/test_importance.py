@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.summaries.importance import PIN_FROM, Importance, Reason, importance, is_small_talk, relevance
+from memory.summaries.evidence import PIN_FROM, Importance, Reason, importance, is_small_talk, relevance
 from models.messages import Role
 
 

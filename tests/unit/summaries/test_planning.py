@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from memory.context.entities import Summary, SummaryState
 from memory.entities import Message, MessageStatus
-from memory.summaries.importance import Importance, Reason
+from memory.summaries.evidence import Importance, Reason
 from memory.summaries.planning import (
     Foldable,
     PlanLimits,

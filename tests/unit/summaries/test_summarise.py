@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from atlas_desktop.services.recall import WorkingEmbedder
 from memory.context.entities import Summary
-from memory.summaries.evidence import Evidence
-from memory.summaries.passages import SourceMessage, sentences
+from memory.summaries.evidence import Evidence, longest
+from memory.summaries.planning import SourceMessage, sentences
 from memory.summaries.summarise import Draft, Summariser
-from memory.summaries.summary_validation import longest
 from models.errors import ModelLoadFailed
 from models.messages import ChatMessage, Lane, Role
 from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter

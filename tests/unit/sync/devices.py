@@ -3,11 +3,10 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memory.sync import keys
-from memory.sync.entities import SyncReport
+from memory.sync import folder as keys
+from memory.sync.entities import KeySet, SyncReport
 from memory.sync.exchange import Exchange
 from memory.sync.folder import SyncFolder
-from memory.sync.records import KeySet
 from memory.transfer import TravellingSession
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore

@@ -24,16 +24,15 @@ from memory.memories.entities import (
     MemoryState,
     NewMemory,
 )
-from memory.organising.entities import MarksPatch
+from memory.organising import MarksPatch
 from memory.personas import NewPersona
 from memory.skills.entities import NewSkill, SkillText
+from memory.storage.changes import key_of
 from memory.storage.connection import Connection
-from memory.storage.sync_capture import key_of
-from memory.sync import keys
-from memory.sync.entities import SyncReport
+from memory.sync import folder
+from memory.sync.entities import KeySet, SyncReport
 from memory.sync.exchange import Exchange
 from memory.sync.folder import SyncFolder
-from memory.sync.records import KeySet
 from memory.sync.tables import ALL
 from models.messages import Role
 from tests.fakes.clock import FakeClock
@@ -89,7 +88,7 @@ class Simulation:
     seed: int
     devices: int = 3
     faults: bool = True
-    keys: KeySet = field(default_factory=keys.new_keys)
+    keys: KeySet = field(default_factory=folder.new_keys)
     rnd: random.Random = field(init=False)
     all: list[Device] = field(default_factory=list)
     marks: int = 0
@@ -112,9 +111,9 @@ class Simulation:
                 f"device {number}",
                 device.folder.make_place(),
                 self.keys,
-                keys.signing_pair(),
-                keys.sealing_pair(),
-                device_id=keys.new_device_id(),
+                folder.signing_pair(),
+                folder.sealing_pair(),
+                device_id=folder.new_device_id(),
             )
             self.all.append(device)
 

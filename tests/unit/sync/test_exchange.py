@@ -7,11 +7,12 @@ import msgspec
 import pytest
 
 from memory.entities import NewMessage, NewSession, SessionPatch, Target
-from memory.organising.entities import MarksPatch
-from memory.sync import keys, sealed_files
+from memory.organising import MarksPatch
+from memory.sync import folder as keys
+from memory.sync import folder as sealed_files
 from memory.sync.entities import Why
 from memory.sync.exchange import segment_name
-from memory.sync.sealed_files import Kind
+from memory.sync.folder import Kind
 from models.messages import Role
 from tests.stores import InMemoryStore, copied
 from tests.unit.sync.devices import TestDevice, TestFolder, settle

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.sync.clock import Stamp
-from memory.sync.merging import Marks, RowChange, merge
+from memory.sync.entities import Stamp
+from memory.sync.tables import Marks, RowChange, merge
 
 _COLUMNS = ("title", "text", "mark")
 _times = st.integers(1, 12)

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.tasks.briefs import Goal, read_brief
-from memory.tasks.limits import limits
-from memory.tasks.values import values
+from memory.tasks.lexicon import limits, values
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from memory.entities import RoomKind
 from memory.errors import KeyringUnavailable
 from memory.vault.keyring import KeyringTrouble
-from memory.vault.passphrase import KdfParams
+from memory.vault.keys import KdfParams
 from memory.vault.vault import Vault
 from tests.fakes.clock import FakeClock
 

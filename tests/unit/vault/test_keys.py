@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.errors import KeyslotsDamaged, RecoveryKeyMistyped, StorageFull
-from memory.vault import recovery
+from memory.vault import keys
 from memory.vault.files import write_durably
-from memory.vault.keys import RoomKey
+from memory.vault.keys import KdfParams, RoomKey, derive, estimate, to_bytes
 from memory.vault.keyslots import (
     KeyslotFile,
     Keyslots,
@@ -22,7 +22,6 @@ from memory.vault.keyslots import (
     passphrase_slot,
     recovery_slot,
 )
-from memory.vault.passphrase import KdfParams, derive, estimate, to_bytes
 from tests.fakes.clock import FakeClock
 
 NOW = FakeClock().now()
@@ -105,7 +104,7 @@ def test_costs_out_of_bounds_are_refused_in_a_call_and_in_a_file(params: KdfPara
 def test_a_slot_opens_only_where_it_was_made() -> None:
     key = RoomKey.generate()
     place = SlotPlace("vault", "open", key.salt)
-    secret = recovery.generate()
+    secret = keys.generate()
     slot = recovery_slot(place, key, secret, NOW)
     kek = slot.kek(secret)
 
@@ -134,22 +133,22 @@ def test_the_cost_of_a_slot_is_authenticated(field: str) -> None:
 
 @given(secret=st.binary(min_size=20, max_size=20), lower=st.booleans(), between=st.sampled_from("- ._\n\t–"))
 def test_a_recovery_key_survives_being_written_by_hand(secret: bytes, lower: bool, between: str) -> None:
-    text = recovery.to_text(secret)
+    text = keys.to_text(secret)
     assert len(text) == 44
     assert text == text.upper()
     assert [len(group) for group in text.split("-")] == [4] * 9
     copied = f"  {text.replace('-', between)} ".replace("O", "0").replace("I", "1").replace("B", "8")
-    assert recovery.from_text(copied.lower() if lower else copied) == secret
-    assert recovery.from_text(text.replace("-", "")) == secret
+    assert keys.from_text(copied.lower() if lower else copied) == secret
+    assert keys.from_text(text.replace("-", "")) == secret
 
 
 @given(secret=st.binary(min_size=20, max_size=20), at=st.integers(0, 31), by=st.integers(1, 31))
 def test_a_slip_of_the_pen_is_noticed(secret: bytes, at: int, by: int) -> None:
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-    letters = recovery.to_text(secret).replace("-", "")
+    letters = keys.to_text(secret).replace("-", "")
     wrong = alphabet[(alphabet.index(letters[at]) + by) % 32]
     try:
-        found = recovery.from_text(letters[:at] + wrong + letters[at + 1 :])
+        found = keys.from_text(letters[:at] + wrong + letters[at + 1 :])
     except RecoveryKeyMistyped:
         return
     # Twenty bits of checksum let one slip in a million pass; it must not pass as the right key.
@@ -159,9 +158,9 @@ def test_a_slip_of_the_pen_is_noticed(secret: bytes, at: int, by: int) -> None:
 @given(text=st.text(max_size=60))
 def test_whatever_is_typed_is_a_key_or_mistyped(text: str) -> None:
     try:
-        assert len(recovery.from_text(text)) == 20
+        assert len(keys.from_text(text)) == 20
     except RecoveryKeyMistyped:
-        assert text != recovery.to_text(bytes(20))
+        assert text != keys.to_text(bytes(20))
 
 
 @given(text=st.text(max_size=30))

@@ -19,8 +19,7 @@ from memory.errors import (
 from memory.storage.room import open_room
 from memory.storage.store import Store
 from memory.vault.keys import RoomKey
-from memory.vault.vault import Vault
-from memory.vault.vaults import Vaults
+from memory.vault.vault import Vault, Vaults
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.unit.vault.conftest import CHEAP, PASSPHRASE, FakeKeyring

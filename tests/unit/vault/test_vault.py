@@ -21,11 +21,11 @@ from memory.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from memory.vault import recovery
+from memory.vault import keys
 from memory.vault.files import write_durably
 from memory.vault.keyring import KeyringTrouble
+from memory.vault.keys import DEFAULT_KDF, KdfParams
 from memory.vault.keyslots import CopyState
-from memory.vault.passphrase import DEFAULT_KDF, KdfParams
 from memory.vault.vault import Vault
 from tests.fakes.clock import FakeClock
 from tests.unit.vault.conftest import CHEAP, PASSPHRASE, FakeKeyring
@@ -130,7 +130,7 @@ def test_wrong_secrets_are_told_apart(vault: Vault) -> None:
         with pytest.raises(WrongPassphrase):
             vault.unlock(wrong)
     with pytest.raises(WrongRecoveryKey):
-        vault.unlock_with_recovery(recovery.to_text(recovery.generate()))
+        vault.unlock_with_recovery(keys.to_text(keys.generate()))
     swapped = recovery_key[1] + recovery_key[0] + recovery_key[2:]
     if swapped != recovery_key:
         with pytest.raises(RecoveryKeyMistyped):

@@ -8,11 +8,10 @@ import pytest
 
 from memory.entities import RoomKind
 from memory.errors import StorageFull, VaultExists, WrongPassphrase, WrongRecoveryKey
-from memory.vault import passphrase as words
+from memory.vault import keys as words
+from memory.vault.keys import KdfParams, Passphrase
 from memory.vault.keyslots import KeyslotFile, Keyslots
-from memory.vault.passphrase import KdfParams, Passphrase
-from memory.vault.vault import Vault
-from memory.vault.vaults import Keys, Vaults
+from memory.vault.vault import Keys, Vault, Vaults
 from tests.fakes.clock import FakeClock
 from tests.unit.vault.conftest import CHEAP, PASSPHRASE, FakeKeyring
 

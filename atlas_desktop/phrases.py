@@ -1,0 +1,1072 @@
+"""Texts that the command line and the interface share."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from atlas_desktop.errors import Skipped, room_name, size
+from atlas_desktop.importing.entities import Format, ImportReport
+from atlas_desktop.locale import N_, _, formats, ngettext, number, plural
+from atlas_desktop.services.cleaning import clean_line
+from memory.clients import AccessEntry, AccessKind, AccessOutcome, Client, Scope
+from memory.clock import LocalZone
+from memory.entities import ChosenBy, MemoryMode, RoomKind, StoredReceipt, counts, places
+from memory.notes.entities import Reason, Why
+from memory.tasks.entities import Asked, EventKind, Team
+from memory.vault.status import VaultStatus
+
+if TYPE_CHECKING:
+    from atlas_desktop.services.documents.scanning import SkipReason
+    from atlas_desktop.services.forgetting import Receipt
+    from atlas_desktop.services.memories import ProjectLifetime
+    from atlas_desktop.services.projects import ProjectDefaults
+    from atlas_desktop.services.retention import HeldBack
+    from memory.entities import Affected, Copy, Erased
+    from memory.organising import Project, ProjectContents
+    from memory.skills.entities import UsedSkill
+    from memory.sync.entities import Device, Problem, SyncReport, SyncStatus
+    from memory.tasks.entities import Step, Task, TaskEvent
+
+
+_SCOPE_TEXTS = {
+    Scope.CHAT: N_("use your models"),
+    Scope.RECALL: N_("read your memories and conversations"),
+    Scope.DOCUMENTS: N_("read your documents and notes"),
+    Scope.REMEMBER: N_("propose memories"),
+}
+_KIND_TEXTS = {
+    AccessKind.MODELS: N_("list of models"),
+    AccessKind.CHAT: N_("replies"),
+    AccessKind.EMBEDDINGS: N_("vectors"),
+    AccessKind.RECALL: N_("memories"),
+    AccessKind.SESSIONS: N_("conversations"),
+    AccessKind.DOCUMENTS: N_("documents"),
+    AccessKind.NOTES: N_("notes"),
+    AccessKind.TEMPLATES: N_("templates"),
+    AccessKind.REMEMBER: N_("proposed memories"),
+}
+_OUTCOME_TEXTS = {
+    AccessOutcome.DONE: N_("done"),
+    AccessOutcome.REFUSED: N_("refused"),
+    AccessOutcome.LIMITED: N_("too many requests"),
+    AccessOutcome.FAILED: N_("failed"),
+}
+
+
+def scope_text(scope: Scope) -> str:
+    """Returns what a scope allows, as in: may use your models."""
+    return _(_SCOPE_TEXTS[scope])
+
+
+def scopes_text(scopes: Collection[Scope]) -> str:
+    """Returns the names of scopes, in the order in which they are documented."""
+    return ", ".join(scope.value for scope in Scope if scope in scopes)
+
+
+def kind_text(kind: AccessKind) -> str:
+    return _(_KIND_TEXTS[kind])
+
+
+def client_line(client: Client) -> str:
+    """Returns a client in one line."""
+    parts = [client.name, scopes_text(client.scopes)]
+    if client.bound:
+        parts.append(_("project {project}", project=client.project or "–"))
+    if client.revoked_at is not None:
+        parts.append(_("revoked {when:%Y-%m-%d %H:%M}", when=client.revoked_at.astimezone()))
+    elif client.used_at is None:
+        parts.append(_("never used"))
+    else:
+        parts.append(_("last used {when:%Y-%m-%d %H:%M}", when=client.used_at.astimezone()))
+    return " · ".join(parts)
+
+
+def access_line(entry: AccessEntry) -> str:
+    """Returns an entry of the log in one line."""
+    parts = [
+        f"{entry.at.astimezone():%Y-%m-%d %H:%M}",
+        entry.client,
+        kind_text(entry.kind),
+        _(_OUTCOME_TEXTS[entry.outcome]),
+        ngettext("1 request", "{count} requests", entry.requests),
+    ]
+    if entry.items:
+        parts.append(ngettext("1 item", "{count} items", entry.items))
+    if entry.tokens:
+        parts.append(ngettext("1 token", "{count} tokens", entry.tokens))
+    return " · ".join(parts)
+
+
+_SCAN_TEXTS = {
+    "link": N_("is a link"),
+    "special": N_("is not a regular file"),
+    "hidden": N_("is hidden"),
+    "temporary": N_("is a temporary file"),
+    "ignored": N_("is excluded by a rule"),
+    "unknown_format": N_("has an unknown format"),
+    "too_large": N_("is too large"),
+    "unreadable": N_("cannot be opened"),
+    "vanished": N_("disappeared during the scan"),
+    "bad_name": N_("has a name that is not valid text"),
+    "too_deep": N_("is nested too deeply"),
+    "too_many": N_("has too many entries"),
+    "bad_pattern": N_("is not a valid rule and was ignored"),
+}
+
+
+def scan_reason(reason: "SkipReason | str") -> str:
+    """Returns why a scan skipped something, after its name."""
+    return _(_SCAN_TEXTS[str(reason)])
+
+
+_FORGETTING_TEXTS = {
+    "sessions": N_("Conversations:"),
+    "messages": N_("Messages:"),
+    "memories": N_("Memories:"),
+    "documents": N_("Documents:"),
+    "notes": N_("Notes:"),
+}
+_CHOSEN_BY = {
+    ChosenBy.ITEMS: N_("Chosen one by one."),
+    ChosenBy.WORDS: N_("Everything with certain words."),
+    ChosenBy.PROJECT: N_("Everything in a project."),
+    ChosenBy.TIME: N_("Everything of a time."),
+    ChosenBy.EVERYTHING: N_("Everything in the room."),
+}
+_PLACE_COUNTS = {
+    "tag": plural("1 tag", "{count} tags"),
+    "category": plural("1 category", "{count} categories"),
+    "project": plural("1 project", "{count} projects"),
+    "saved_search": plural("1 saved search", "{count} saved searches"),
+    "attachment": plural("1 attachment", "{count} attachments"),
+    "folder": plural("1 watched folder", "{count} watched folders"),
+    "skill": plural("1 skill", "{count} skills"),
+    "task": plural("1 task", "{count} tasks"),
+    "persona": plural("1 persona", "{count} personas"),
+    "client": plural("1 client", "{count} clients"),
+    "template": plural("1 template", "{count} templates"),
+    "draft": plural("1 draft", "{count} drafts"),
+    "instructions": plural("{count} instructions", "{count} instructions"),
+}
+_KIND_COUNTS = {
+    "messages": plural("1 message", "{count} messages"),
+    "summaries": plural("1 summary", "{count} summaries"),
+    "memories": plural("1 memory", "{count} memories"),
+    "documents": plural("1 document", "{count} documents"),
+    "notes": plural("1 note", "{count} notes"),
+    "chunks": plural("1 passage", "{count} passages"),
+    "vectors": plural("1 vector", "{count} vectors"),
+    "fulltext": plural("1 full-text entry", "{count} full-text entries"),
+    "snapshots": plural("1 model state", "{count} model states"),
+    "jobs": plural("1 queued job", "{count} queued jobs"),
+}
+
+
+def preview_text(affected: "Affected", *, shown: int = 8, ids: bool = True) -> str:
+    """Returns the counts and, of each kind, the first `shown` items, with or without their `ids`."""
+    went = _counted(counts(affected.erased))
+    besides = _places(affected.erased)
+    if besides and not went:
+        return _("Text would be removed from: {places}.", places=besides)
+    if not went:
+        return _("No matches. Nothing would be forgotten.")
+    rows = [_("This would be forgotten: {what}.", what=went)]
+    for name, found, total in (
+        ("sessions", affected.sessions, affected.whole_sessions),
+        ("messages", affected.messages, len(affected.messages)),
+        ("memories", affected.memories, affected.erased.memories),
+        ("documents", affected.documents, affected.erased.documents),
+        ("notes", affected.notes, affected.erased.notes),
+    ):
+        if found:
+            rows.append(_(_FORGETTING_TEXTS[name]))
+            rows += [f"  {f'{one.id}  ' if ids else ''}{clean_line(one.text)}" for one in found[:shown]]
+            more = total - min(len(found), shown)
+            rows += [f"  {_('… and {count} more', count=number(more))}"] if more > 0 else []
+    if affected.erased.stale:
+        rows.append(_("Summaries to rewrite without it: {count}.", count=number(len(affected.erased.stale))))
+    if besides:
+        rows.append(_("Text would also be removed from: {places}.", places=besides))
+    if affected.erased.copies:
+        rows.append(
+            _("The same text also exists in {where} and stays there.", where=where(affected.erased.copies))
+        )
+    return "\n".join(rows)
+
+
+def receipt_text(value: "Receipt") -> str:
+    """Returns what was erased, and whether anything is left, in one line."""
+    went = _counted(counts(value.erased, value.snapshots))
+    besides = _places(value.erased)
+    told = [_("Forgotten: {what}.", what=went)] if went else []
+    told += [_("Text removed from: {places}.", places=besides)] if besides else []
+    told = told or [_("There was nothing to forget.")]
+    told += (
+        [_("Summaries rewritten without it: {count}.", count=number(value.rewritten))]
+        if value.rewritten
+        else []
+    )
+    told.append(left_text(value))
+    return " ".join(told)
+
+
+def stored_text(receipt: "StoredReceipt") -> str:
+    """Returns what a stored receipt says, in one line: how it was chosen, how much, whether it is gone."""
+    what = receipt.what
+    went = _counted(what.counts)
+    besides = _placed(what.cleared)
+    told = [_(_CHOSEN_BY[what.chosen_by])]
+    told += [_("Forgotten: {what}.", what=went)] if went else []
+    told += [_("Text removed from: {places}.", places=besides)] if besides else []
+    told += (
+        [_("Summaries rewritten without it: {count}.", count=number(what.rewritten))]
+        if what.rewritten
+        else []
+    )
+    gone = _("A second check found nothing left.")
+    told.append(gone if what.verified else _("Some of it was still found afterwards."))
+    return " ".join(told)
+
+
+def left_text(value: "Receipt") -> str:
+    """Describes whether anything is left, here or as the same text elsewhere."""
+    if not value.verified:
+        return _("Some of it was still found afterwards.")
+    if not value.erased.copies:
+        return _("A second check found nothing left.")
+    return _(
+        "A second check found nothing left of these messages. The same text still exists in {where}.",
+        where=where(value.erased.copies),
+    )
+
+
+def where(copies: "Sequence[Copy]") -> str:
+    """Returns the titles of the first two, and how many others there are."""
+    one, *others = map(_title, copies[:2])
+    if not others:
+        return one
+    if len(copies) == 2:
+        return _("{one} and {other}", one=one, other=others[0])
+    return ngettext(
+        "{one}, {other} and 1 other conversation",
+        "{one}, {other} and {count} other conversations",
+        len(copies) - 2,
+        one=one,
+        other=others[0],
+    )
+
+
+def _title(copy: "Copy") -> str:
+    title = clean_line(copy.title)
+    if not title:
+        return _("a conversation without a title")
+    return _("“{title}” (in the bin)", title=title) if copy.binned else _("“{title}”", title=title)
+
+
+def copies(erased: "Erased") -> list[dict[str, object]]:
+    """Returns where else the same text exists, for programs."""
+    return [{"session": one.session_id, "title": one.title, "binned": one.binned} for one in erased.copies]
+
+
+def _places(erased: "Erased") -> str:
+    return _placed(places(erased))
+
+
+def _placed(found: Mapping[str, int]) -> str:
+    told = {name.replace(" ", "_"): count for name, count in found.items()}
+    return ", ".join(ngettext(*_PLACE_COUNTS[name], count) for name, count in told.items())
+
+
+def _counted(numbers: Mapping[str, int]) -> str:
+    return ", ".join(ngettext(*_KIND_COUNTS[name], n) for name, n in numbers.items() if n)
+
+
+_TOPIC_TEXTS = {
+    "tag": N_("Tags"),
+    "project": N_("Projects"),
+    "category": N_("Categories"),
+    "cluster": N_("Found by meaning"),
+}
+_STORED_TEXTS = {
+    "messages": N_("messages"),
+    "full_text": N_("word index"),
+    "vectors": N_("vectors"),
+    "memories": N_("memories"),
+    "summaries": N_("summaries"),
+    "attachments": N_("attachments"),
+    "sessions": N_("conversations"),
+    "epochs": N_("epochs"),
+    "snapshots": N_("saved model states"),
+    "models": N_("models"),
+    "backups": N_("backups"),
+    "other": N_("other"),
+}
+TOPIC_KINDS = tuple(_TOPIC_TEXTS)
+
+
+def topic_text(kind: str) -> str:
+    """Returns the heading of the topics of a kind (of `TOPIC_KINDS`)."""
+    return _(_TOPIC_TEXTS[kind])
+
+
+def storage_text(kind: str) -> str:
+    """Returns what a part of the storage is used for; a table that is not listed has its own name."""
+    return _(_STORED_TEXTS[kind]) if kind in _STORED_TEXTS else clean_line(kind).replace("_", " ")
+
+
+_FIT_TEXTS = {"fits": N_("fits"), "may be slow": N_("may be slow"), "won't fit": N_("won't fit")}
+_STAGE_TEXTS = {
+    "download": N_("downloading"),
+    "verify": N_("checking"),
+    "convert": N_("converting"),
+    "place": N_("installing"),
+    "bench": N_("measuring"),
+    "start": N_("starting"),
+}
+
+
+def fit_text(fit: str) -> str:
+    """Returns how well a model fits this computer; the name of a program is returned unchanged."""
+    return _(_FIT_TEXTS[fit]) if fit in _FIT_TEXTS else fit
+
+
+def stage_text(stage: str) -> str:
+    """Returns the stage of an installation, a measurement or a start."""
+    return _(_STAGE_TEXTS[stage])
+
+
+def reason_text(reason: Reason, titles: Mapping[str, str]) -> str:
+    """Returns the reason of a suggestion as a sentence; `titles` are those of notes, by id."""
+    match reason.why:
+        case Why.MENTION:
+            return _("This note mentions it.")
+        case Why.MENTIONED:
+            return _("It mentions this note.")
+        case Why.LINKED if reason.notes:
+            names = ", ".join(f"“{clean_line(titles[one])}”" for one in reason.notes if one in titles)
+            return ngettext(
+                "Both are linked with {notes}.",
+                "Both are linked with {notes}.",
+                len(reason.notes),
+                notes=names,
+            )
+        case Why.WORDS if reason.words:
+            return _("Both say: {words}.", words=", ".join(map(clean_line, reason.words)))
+        case Why.PROPERTY:
+            return _("It is about a property of this note.")
+        case _:
+            return _("Both are about similar things.")
+
+
+MODES = {
+    "normal": N_("uses memories and adds to them"),
+    "reads": N_("uses memories, adds none"),
+    "blank": N_("neither uses memories nor adds any"),
+}
+"""What a memory mode means, in a few words."""
+
+_TIERS = {
+    "working": plural("1 for this session", "{count} for this session"),
+    "short_term": plural("1 short-term", "{count} short-term"),
+    "episodic": plural("1 for as long as the project", "{count} for as long as the project"),
+    "long_term": plural("1 long-term", "{count} long-term"),
+    "procedural": plural("1 how-to", "{count} how-tos"),
+}
+
+
+def defaults_line(name: str, defaults: "ProjectDefaults") -> str:
+    """Returns what a new session of a project begins with, in one line."""
+    parts = []
+    if defaults.persona is not None:
+        parts.append(_("persona {name}", name=clean_line(defaults.persona.name)))
+    if defaults.model is not None:
+        parts.append(_("model {model}", model=defaults.model))
+    if defaults.memory_mode is not None:
+        parts.append(_("memory {mode}", mode=defaults.memory_mode.value))
+    return _("Defaults of the project “{name}”: {parts}.", name=clean_line(name), parts=", ".join(parts))
+
+
+def said_of_opening_up() -> str:
+    """Returns what happens to the contents of an isolated project when the project is deleted."""
+    return _("It keeps to itself. Without it, its conversations and memories are recalled like all others.")
+
+
+def contents_line(contents: "ProjectContents") -> str:
+    """Returns how much belongs to a project; what there is none of is left out."""
+    memories = sum(contents.tiers.values())
+    parts = (
+        (contents.sessions, ngettext("1 conversation", "{count} conversations", contents.sessions)),
+        (contents.documents, ngettext("1 document", "{count} documents", contents.documents)),
+        (contents.notes, ngettext("1 note", "{count} notes", contents.notes)),
+        (memories, ngettext("1 memory", "{count} memories", memories)),
+    )
+    return ", ".join(text for count, text in parts if count) or _("empty")
+
+
+def tiers_line(tiers: Mapping[str, int]) -> str:
+    """Returns how many memories there are by how long they last; "" without any."""
+    return ", ".join(ngettext(*_TIERS[tier], tiers[tier]) for tier in _TIERS if tiers.get(tier))
+
+
+def lifetime_lines(
+    project: "Project", lifetime: "ProjectLifetime", days: float, *, preview: bool = False
+) -> list[str]:
+    """Returns in words what expires when. `days` is the setting; with `preview`, what archiving would do."""
+    episodes = [one for one in lifetime.ending if one.memory.tier == "episodic"]
+    others = [one for one in lifetime.ending if one.memory.tier != "episodic"]
+    last = episodes[-1].at if episodes else lifetime.ends_at
+    found = []
+    if lifetime.ends_at is None:
+        found.append(
+            ngettext(
+                "Its episodic memories last as long as the project, and {days:g} day after you archive it.",
+                "Its episodic memories last as long as the project, and {days:g} days after you archive it.",
+                round(days),
+                days=days,
+            )
+        )
+    elif preview:
+        found.append(
+            ngettext(
+                "1 episodic memory would expire on {when}.",
+                "{count} episodic memories would expire on {when}.",
+                len(episodes),
+                when=_day(last or lifetime.ends_at),
+            )
+            if episodes
+            else _("No memory would expire.")
+        )
+    else:
+        if project.archived_at is not None:
+            found.append(_("Archived on {when}.", when=_day(project.archived_at)))
+        if episodes:
+            found.append(
+                ngettext(
+                    "1 episodic memory expires on {when}, unless you reopen the project.",
+                    "{count} episodic memories expire on {when}, unless you reopen the project.",
+                    len(episodes),
+                    when=_day(last or lifetime.ends_at),
+                )
+            )
+    if lifetime.returning:
+        found.append(
+            ngettext(
+                "1 memory is in the archive; reopening brings it back.",
+                "{count} memories are in the archive; reopening brings them back.",
+                len(lifetime.returning),
+            )
+        )
+    if others:
+        found.append(
+            ngettext(
+                "1 other memory expires on {when}.",
+                "{count} other memories expire, the first on {when}.",
+                len(others),
+                when=_day(others[0].at),
+            )
+        )
+    return found
+
+
+def _day(moment: datetime) -> str:
+    return formats().date(moment.astimezone(LocalZone()))
+
+
+_HIDDEN_TEXTS = {
+    "superseded": N_("A newer memory replaced it."),
+    "archived": N_("It is archived."),
+    "rejected": N_("You rejected it."),
+    "expired": N_("It has expired."),
+    "unapproved": N_("It needs your approval."),
+}
+_RECALL_OUTCOMES = {
+    "told": N_("in the prompt"),
+    "repeats": N_("left out: its source was already in the prompt"),
+    "echo": N_("left out: it adds nothing to your message"),
+    "too_far": N_("left out: not relevant enough"),
+    "no_room": N_("left out: no space left"),
+}
+_PART_TEXTS = {
+    "lexical": N_("same words"),
+    "semantic": N_("same meaning"),
+    "neighbour": N_("nearby messages"),
+    "session": N_("its conversation"),
+    "speaker": N_("who said it"),
+    "time": N_("time asked about"),
+    "dated": N_("has a date"),
+    "machine": N_("not your words (–)"),
+    "question": N_("only a question (–)"),
+    "stated": N_("a preference"),
+    "topic": N_("same topic"),
+    "recency": N_("how recent"),
+    "importance": N_("importance"),
+}
+
+
+def hidden_text(reason: str) -> str:
+    """Returns why a memory is not used (`Why.hidden`)."""
+    return _(_HIDDEN_TEXTS[reason])
+
+
+def outcome_text(outcome: str) -> str:
+    """Returns what happened to something that recall found (an `Outcome`)."""
+    return _(_RECALL_OUTCOMES[outcome])
+
+
+def part_text(name: str) -> str:
+    """Returns what a part of a hit's score stands for; an unknown name is returned unchanged."""
+    return _(_PART_TEXTS[name]) if name in _PART_TEXTS else name
+
+
+_NOW_TEXTS = {
+    "normal": N_("From here on, Atlas uses memories and may learn from what you say."),
+    "reads": N_("From here on, Atlas uses memories but adds none."),
+    "blank": N_("From here on, no memories are used or added. The conversation itself is saved."),
+    "off": N_(
+        "No memories are used and nothing is written anywhere. The conversation is gone when "
+        "Atlas closes unless you /keep it."
+    ),
+}
+_ROOM_TEXTS = {"open": N_("the open room"), "private": N_("the private room"), "off": N_("memory")}
+_FRESHNESS_TEXTS = {
+    "rolled_back": N_(
+        "The {room} room is older than when you last used it: an older file replaced it, or the "
+        "last changes were lost. If you did not do this, restore a backup."
+    ),
+    "missing": N_(
+        "The {room} room cannot be opened: its database or its key file is missing. Backups made "
+        "now do not contain it. Restore one that does (`atlas vault restore`), or start with an "
+        "empty room: `atlas vault salvage --new-private`."
+    ),
+    "unknown": N_(
+        "Cannot tell whether the {room} room holds its latest data: its counter is missing or invalid."
+    ),
+    "read_only": N_(
+        "The {room} room is read-only: the disk is full or cannot be written to. You can read, "
+        "search and export. Free some space to write again."
+    ),
+}
+_DOCTOR_TEXTS = {
+    "empty": N_("The database is empty: {file} has 0 bytes."),
+    "cut": N_("The database is damaged: {file} is cut off mid-page."),
+    "foreign": N_("The database is damaged: the start of {file} was altered, or it belongs to other keys."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """What will happen. `asks`: it cannot be undone, so the user is asked first."""
+
+    words: str
+    asks: bool = False
+
+
+def _now(mode: MemoryMode) -> str:
+    return _(_NOW_TEXTS[mode.value])
+
+
+def _room(room: RoomKind) -> str:
+    return _(_ROOM_TEXTS[room.value])
+
+
+def of_mode(now: MemoryMode, then: MemoryMode, *, room: RoomKind, begun: bool) -> Consequence:
+    """Returns the effect of another memory mode on a session in `room`; `begun`: it has messages."""
+    if then is now:
+        return Consequence(_("Nothing changes: this mode is already set."))
+    if not begun:
+        return Consequence(_now(then))
+    if then is MemoryMode.OFF:
+        words = _(
+            "The conversation so far stays saved in {room}, with everything learned from it. You "
+            "continue in a copy. {now}",
+            room=_room(room),
+            now=_now(then),
+        )
+        return Consequence(
+            f"{words} {_('/keep saves the copy to the open room.')}" if room is RoomKind.PRIVATE else words
+        )
+    if room is RoomKind.OFF_RECORD:
+        return Consequence(
+            _(
+                "Everything said off the record here is saved to the open room, where you can list and "
+                "find it. {now}",
+                now=_now(then),
+            ),
+            asks=True,
+        )
+    if then is MemoryMode.NORMAL:
+        return Consequence(
+            _("Atlas will not learn from what was said so far in this mode. {now}", now=_now(then))
+        )
+    return Consequence(_("What Atlas learned here so far stays until you forget it. {now}", now=_now(then)))
+
+
+def of_move(source: RoomKind, destination: RoomKind, documents: int = 0) -> Consequence:
+    """Returns the effect of moving a session from one room to another; it uses so many documents."""
+    told = _of_move(source, destination)
+    if source is destination or not documents:
+        return told
+    return Consequence(f"{told.words} {losing_documents(documents, source)}", told.asks)
+
+
+def losing_documents(documents: int, source: RoomKind) -> str:
+    """Tells what becomes of the documents that sessions use, when the sessions leave their room."""
+    return ngettext(
+        "A document in use stays in {room}: what moves loses the link to it, its passages and its citations.",
+        "{count} documents in use stay in {room}: what moves loses the links to them, their passages and "
+        "their citations.",
+        documents,
+        room=_room(source),
+    )
+
+
+def lost_documents(documents: int, source: RoomKind) -> str:
+    """Tells what became of the documents that a session used before it left their room."""
+    return ngettext(
+        "A document in use stayed in {room}: the session lost the link to it, its passages and its "
+        "citations.",
+        "{count} documents in use stayed in {room}: the session lost the links to them, their passages and "
+        "their citations.",
+        documents,
+        room=_room(source),
+    )
+
+
+def _of_move(source: RoomKind, destination: RoomKind) -> Consequence:
+    if source is destination:
+        return Consequence(_("Nothing changes: it is already in {room}.", room=_room(source)))
+    if destination is RoomKind.PRIVATE:
+        return Consequence(
+            _(
+                "It moves to the private room with its summaries and everything learned only from it. "
+                "Nobody can see it while that room is closed. Replies in other conversations that had it "
+                "in context keep their text."
+            )
+        )
+    if source is RoomKind.PRIVATE:
+        return Consequence(
+            _(
+                "It moves to the open room with its summaries and everything learned only from it. There "
+                "it is listed, found and recalled whenever Atlas is unlocked."
+            ),
+            asks=True,
+        )
+    return Consequence(
+        _(
+            "Everything said off the record here is saved to the open room, where you can list and "
+            "find it. {now}",
+            now=_now(MemoryMode.NORMAL),
+        ),
+        asks=True,
+    )
+
+
+def of_beginning(destination: RoomKind) -> Consequence:
+    """Describes where a session without messages will begin."""
+    if destination is RoomKind.PRIVATE:
+        return Consequence(
+            _("This conversation starts in the private room. Nobody can see it while that room is closed.")
+        )
+    return Consequence(_("This conversation starts in {room}.", room=_room(destination)))
+
+
+def leaving_off_record() -> str:
+    """Warns when a session off the record is left."""
+    return _(
+        "The conversation you left is off the record. It stays in memory until Atlas closes, and "
+        "then it is gone. Go back and use /keep to save it."
+    )
+
+
+def stuck(conversations: int) -> str:
+    """Describes sessions whose move was interrupted by the loss of the room with their key."""
+    return ngettext(
+        "A conversation that was being moved between rooms cannot be opened: its key was lost "
+        "with a damaged room.",
+        "{count} conversations that were being moved between rooms cannot be opened: their key "
+        "was lost with a damaged room.",
+        conversations,
+    )
+
+
+def held(sessions: int, messages: int) -> str:
+    """Returns text such as: 1 conversation with 4 messages."""
+    return _(
+        "{sessions} with {messages}",
+        sessions=ngettext("1 conversation", "{count} conversations", sessions),
+        messages=ngettext("1 message", "{count} messages", messages),
+    )
+
+
+def lost(sessions: int, messages: int, memories: int, documents: int) -> str:
+    """Returns text such as: 4 messages, 1 whole conversation, 2 memories and 1 document."""
+    return _(
+        "{messages}, {sessions}, {memories} and {documents}",
+        messages=ngettext("1 message", "{count} messages", messages),
+        sessions=ngettext("1 whole conversation", "{count} whole conversations", sessions),
+        memories=ngettext("1 memory", "{count} memories", memories),
+        documents=ngettext("1 document", "{count} documents", documents),
+    )
+
+
+def freshness_text(room: str, freshness: str) -> str:
+    """Describes a room that is not current; empty for one that is."""
+    return _(_FRESHNESS_TEXTS[freshness], room=room_name(room)) if freshness in _FRESHNESS_TEXTS else ""
+
+
+def held_back_text(held: "HeldBack") -> str:
+    return _(
+        "{sessions} would now be erased because of age, but the clock is {days} later than "
+        "expected, so nothing was erased. If the date is right, `atlas sessions retention "
+        "--apply` erases what is due. Otherwise, correct the clock.",
+        sessions=ngettext("1 conversation", "{count} conversations", held.sessions),
+        days=ngettext("1 day", "{count} days", max(held.ahead.days, 1)),
+    )
+
+
+def unknown_variable(name: str, near: str) -> str:
+    """Describes a variable that resembles a setting's but is none; `near` is the most similar one, if any."""
+    if near:
+        return _("{name} has no effect: there is no such setting. Did you mean {near}?", name=name, near=near)
+    return _("{name} has no effect: there is no such setting.", name=name)
+
+
+def spoilt(room: VaultStatus) -> tuple[str, str] | None:
+    """Returns what is visibly wrong with a room's file, and what to do; None if nothing is.
+
+    A room that was never made is not a fault: the next unlock makes it.
+    """
+    name = f"{room.room.value}.db"
+    if not room.database_present:
+        return (
+            (
+                _("Key file found, but the database is missing ({file}).", file=name),
+                _("Restore a backup: `atlas vault restore`."),
+            )
+            if room.room_made
+            else None
+        )
+    if room.flaw is None:
+        return None
+    return _(_DOCTOR_TEXTS[room.flaw.value], file=name), _(
+        "Restore a backup (`atlas vault restore`), or see what is still readable: `atlas vault salvage`."
+    )
+
+
+_SKILL_STATES = {"draft": N_("draft"), "approved": N_("approved"), "retired": N_("retired")}
+_AUTHORS = {"user": N_("written by you"), "atlas": N_("drafted by Atlas"), "import": N_("imported")}
+
+
+def skill_state_text(state: str) -> str:
+    return _(_SKILL_STATES[state])
+
+
+def author_text(author: str) -> str:
+    return _(_AUTHORS[author])
+
+
+def used_skill_text(used: "UsedSkill") -> str:
+    """Returns a skill in a reply, with its version."""
+    return _("{name}, version {version}", name=used.name, version=used.version)
+
+
+_WHY = {
+    "foreign": N_("not a file of sync, or a second copy that the copying tool made; it is ignored"),
+    "incomplete": N_("not completely copied yet; it is read when the rest is there"),
+    "damaged": N_("damaged; the device that wrote it writes it again"),
+    "missing": N_("not copied yet; it is read when it is there"),
+    "rolled_back": N_("an older copy of a file that was read already; it is ignored"),
+    "newer": N_(
+        "written by a newer version of Atlas; update Atlas on this computer to read it. Nothing is lost"
+    ),
+    "not_signed": N_("not written by the device that it is said to be of; it is ignored"),
+    "key_unknown": N_("encrypted with a key that this device does not have (yet); it is left alone"),
+    "removed": N_("of a device that was removed; it is ignored"),
+}
+
+
+def why_text(problem: "Problem") -> str:
+    return _(_WHY[problem.why.value])
+
+
+def problem_text(problem: "Problem") -> str:
+    return _("{file}: {why}.", file=problem.file, why=why_text(problem))
+
+
+def report_text(report: "SyncReport") -> str:
+    """What a sync did, and what it left alone."""
+    lines = [
+        _(
+            "Sent: {sent} ({sent_size}). Received: {received} ({received_size}).",
+            sent=_changes(report.sent_changes),
+            sent_size=size(report.sent_bytes),
+            received=_changes(report.received_changes),
+            received_size=size(report.received_bytes),
+        )
+    ]
+    if report.joined:
+        lines.append(_("New devices: {names}.", names=", ".join(report.joined)))
+    if report.forgotten:
+        lines.append(
+            ngettext(
+                "1 thing that was forgotten on another device was erased here, too.",
+                "{count} things that were forgotten on another device were erased here, too.",
+                report.forgotten,
+            )
+        )
+    if report.new_identity:
+        lines.append(
+            _("This room was restored or copied, so it has become a device of its own. Nothing is lost.")
+        )
+    lines += [problem_text(one) for one in report.problems]
+    return "\n".join(lines)
+
+
+def _changes(count: int) -> str:
+    return ngettext("1 change", "{count} changes", count)
+
+
+def when_text(moment: "datetime | None") -> str:
+    return _("never") if moment is None else f"{moment.astimezone():%Y-%m-%d %H:%M}"
+
+
+def status_text(status: "SyncStatus") -> str:
+    lines = [
+        _("Folder: {folder}", folder=status.folder),
+        _("Last sync: {when}", when=when_text(status.last_sync)),
+        _("To be sent: {what}", what=_changes(status.pending_out)),
+    ]
+    if status.paused:
+        lines.append(_("Sync is paused. `atlas sync resume` continues it."))
+    if status.waiting:
+        lines.append(
+            ngettext(
+                "1 change waits for something that has not been copied yet.",
+                "{count} changes wait for something that has not been copied yet.",
+                status.waiting,
+            )
+        )
+    lines.append(_("Devices:"))
+    lines += [device_text(one, status) for one in (status.device, *status.devices)]
+    return "\n".join(lines)
+
+
+def device_text(device: "Device", status: "SyncStatus") -> str:
+    if device.id == status.device.id:
+        return f"{device.id}  {device.name}  {_('this device')}"
+    if device.removed_at is not None:
+        return f"{device.id}  {device.name}  {_('removed')}"
+    seen = _("last seen {when}", when=when_text(device.seen_at))
+    left = status.not_forgotten.get(device.id, 0)
+    if not left:
+        return f"{device.id}  {device.name}  {seen}"
+    told = ngettext(
+        "has not heard yet that 1 thing was forgotten",
+        "has not heard yet that {count} things were forgotten",
+        left,
+    )
+    return f"{device.id}  {device.name}  {seen}, {told}"
+
+
+def forgotten_text(status: "SyncStatus") -> str:
+    """Which other devices have carried out all that was forgotten here; empty without other devices."""
+    others = [one for one in status.devices if one.removed_at is None]
+    if not others:
+        return ""
+    done = [one.name for one in others if not status.not_forgotten.get(one.id, 0)]
+    left = [one.name for one in others if status.not_forgotten.get(one.id, 0)]
+    lines = []
+    if done:
+        lines.append(_("Also forgotten on: {names}.", names=", ".join(done)))
+    if left:
+        lines.append(_("Not yet on: {names}. It follows when they sync.", names=", ".join(left)))
+    return " ".join(lines)
+
+
+def short_status(*, running: bool, paused: bool, pending: int, problem: bool) -> str:
+    """For the status line."""
+    if running:
+        return _("syncing")
+    if paused:
+        return _("sync paused")
+    if problem:
+        return _("sync: folder missing")
+    return _("sync: {count} to send", count=number(pending)) if pending else _("synced")
+
+
+_TEAMS = {
+    Team.RESEARCH: N_("research"),
+    Team.ANALYSIS: N_("analysis"),
+    Team.WRITING: N_("writing"),
+    Team.RATING: N_("rating"),
+}
+_RETURNS = {
+    "found": plural("{count} passage found", "{count} passages found"),
+    "stated": plural("{count} statement read", "{count} statements read"),
+    "written": plural("report with {count} citation", "report with {count} citations"),
+    "rated": plural("{count} citation is true", "{count} citations are true"),
+}
+
+
+def team_text(team: Team) -> str:
+    return _(_TEAMS[team])
+
+
+def question_text(task: "Task") -> str:
+    """Returns what a task that waits asks; "" for others."""
+    if task.asked is Asked.NOTHING_FOUND:
+        return _("Nothing was found for this. Say where to look, or in other words what you want.")
+    if task.asked is Asked.PARTS_MISSING:
+        return _(
+            "Nothing was found for: {parts}. Say more, or take the report as it is.",
+            parts="; ".join(task.missing),
+        )
+    return ""
+
+
+def event_text(event: "TaskEvent") -> str:
+    """Returns what happened, in a line."""
+    if event.kind is EventKind.PLAN:
+        return ngettext("Planned for {count} team.", "Planned for {count} teams.", event.count)
+    if event.kind is EventKind.ASSIGNED and event.team is not None:
+        return _("The supervisor's rules chose {team}.", team=team_text(event.team))
+    if event.kind is EventKind.RETURNED:
+        return returned_text(event.code, event.count)
+    if event.kind is EventKind.REVISION:
+        return _("Revision {number}: parts are missing, or you asked for it.", number=event.count)
+    if event.kind is EventKind.ESCALATED:
+        return _("It asks you, and waits.")
+    if event.kind is EventKind.APPROVED:
+        return _("You approved the report.") if event.code == "user" else _("The checks passed.")
+    return _("Done. The report is in the library.")
+
+
+def returned_text(code: str, count: int) -> str:
+    return ngettext(*_RETURNS[code], count) if code in _RETURNS else ""
+
+
+def step_line(step: "Step") -> str:
+    """Returns a step in a line: number, team, what it used."""
+    tokens = ngettext("{count} token read", "{count} tokens read", step.context_tokens)
+    found = ngettext("{count} passage", "{count} passages", len(step.evidence)) if step.evidence else ""
+    return "  ".join(filter(None, [f"{step.number}.", team_text(step.team), tokens, found]))
+
+
+_WHOSE_TEXTS = {
+    "chatgpt": N_("ChatGPT"),
+    "claude": N_("Claude"),
+    "openwebui": N_("Open WebUI"),
+    "lmstudio": N_("LM Studio"),
+    "jan": N_("Jan"),
+    "llm": N_("llm"),
+    "jsonl": N_("Atlas"),
+    "markdown": N_("Markdown"),
+    "memories": N_("memories from Atlas"),
+}
+
+
+def leaving(sessions: int, where: str, *, sealed: bool, private: int, redacted: bool) -> str:
+    """Returns the notice shown before an export. `private` counts sessions of the private room."""
+    what = ngettext("1 conversation", "{count} conversations", sessions) if sessions else _("Memories")
+    if private and private == sessions:
+        what = _("{what} from the private room", what=what)
+    elif private and private < sessions:
+        what = _("{what} ({private} from the private room)", what=what, private=private)
+    if sealed:
+        return _(
+            "{what} will be written to {where}, encrypted with the passphrase or key you chose.",
+            what=what,
+            where=where,
+        )
+    plain = _(
+        "{what} will be written to {where} unencrypted. Anyone with access to it can read everything.",
+        what=what,
+        where=where,
+    )
+    return (
+        f"{plain} {_('Personal data that was found is removed. Anything missed stays.')}"
+        if redacted
+        else plain
+    )
+
+
+_NAMED = 3
+_PASSED_OVER = 10
+
+
+def summary(report: ImportReport, *, dry_run: bool) -> str:
+    """Returns the result of an import, or of a dry run."""
+    lines = [_("{where}: {whose}", where=name, whose=whose(kind)) for name, kind in report.formats.items()]
+    messages = ngettext("1 message", "{count} messages", report.messages)
+    sessions = ngettext("1 new conversation", "{count} new conversations", report.sessions)
+    if dry_run:
+        counted = _("{messages} to import, {sessions}", messages=messages, sessions=sessions)
+    else:
+        counted = _("{messages} imported, {sessions}", messages=messages, sessions=sessions)
+    if report.already_there or report.known_sessions:
+        counted = _("{counted}; {count} already there", count=number(report.already_there), counted=counted)
+    lines.append(f"{counted}.")
+    if report.memories or report.known_memories:
+        memories = ngettext("1 new memory", "{count} new memories", report.memories)
+        lines.append(
+            _("{memories}, {count} already known.", count=number(report.known_memories), memories=memories)
+        )
+    if report.first is not None and report.last is not None:
+        first, last = _span_day(report.first), _span_day(report.last)
+        lines.append(
+            _("From {first} to {last}.", first=first, last=last)
+            if first != last
+            else _("From {day}.", day=first)
+        )
+    return "\n".join(lines)
+
+
+def whose(kind: Format) -> str:
+    """Returns the name of a format."""
+    return _(_WHOSE_TEXTS[kind.value])
+
+
+def _left(one: Skipped) -> str:
+    return _("{where}: {why}", where=one.where, why=one.why or _("not a supported format"))
+
+
+def left(report: ImportReport) -> list[str]:
+    """Returns each item that was left out, and why."""
+    lines = [_left(one) for one in report.skipped]
+    if report.more_skipped:
+        lines.append(_("{count} more", count=number(report.more_skipped)))
+    return [*lines, *(_left(one) for one in report.unexplained)]
+
+
+def left_out(report: ImportReport) -> list[str]:
+    """Returns a "Skipped" line for each item that was left out."""
+    return [_("Skipped: {what}", what=what) for what in left(report)]
+
+
+def passed_over(report: ImportReport) -> list[str]:
+    """Returns a line for the files without conversations, if there are any."""
+    if not report.passed_over:
+        return []
+    total = len(report.passed_over) + report.more_passed_over
+    names = ", ".join(report.passed_over[:_PASSED_OVER])
+    if total > _PASSED_OVER:
+        return [
+            _(
+                "Ignored (no conversations): {names} and {count} more",
+                count=number(total - _PASSED_OVER),
+                names=names,
+            )
+        ]
+    return [_("Ignored (no conversations): {names}", names=names)]
+
+
+def remaining(seconds: float) -> str:
+    """Returns the remaining time, as roughly as it is known."""
+    if seconds < 50:
+        return _("{number} s left", number=max(round(seconds / 5) * 5, 5))
+    return _("{number} min left", number=round(seconds / 60) or 1)
+
+
+def _span_day(moment: datetime) -> str:
+    return formats().date(moment)

@@ -1,1 +1,0 @@
-"""The process: hardening, one instance per home, interrupts and relaunch."""

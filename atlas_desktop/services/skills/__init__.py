@@ -1,1 +1,0 @@
-"""The skills of a room: written, approved, imported, drafted."""

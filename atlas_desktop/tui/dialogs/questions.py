@@ -1,0 +1,347 @@
+"""Windows that ask something: yes or no, a new title, one of several things; or that show an error."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Button, Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from atlas_desktop.errors import Explained
+from atlas_desktop.locale import _
+from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.tui.chat.message import words_of
+from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.tui.widgets import CleanInput
+
+_CSS = """
+{name} {{
+    align: center middle;
+    background: $background 70%;
+    .box {{
+        width: 64;
+        max-width: 90%;
+        height: auto;
+        max-height: 90%;
+        padding: 1 2;
+        background: $surface;
+        border: round {border};
+        border-title-color: {border};
+        border-title-style: bold;
+    }}
+    .buttons {{ height: auto; margin-top: 1; align-horizontal: right; }}
+    Button {{ margin-left: 2; min-width: 10; }}
+    .hint {{ color: $quiet; height: auto; }}
+}}
+"""
+
+
+class ErrorScreen(Covering, ModalScreen[None]):
+    """Shows an error: what happened, what it means, what to do next."""
+
+    of_rooms = False
+    DEFAULT_CSS = _CSS.format(name="ErrorScreen", border="$error")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter", "dismiss_error", _("Close"))]
+
+    def __init__(self, explained: Explained) -> None:
+        super().__init__()
+        self.explained = explained
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = _("Something went wrong")
+            yield Static(words_of(self.explained), markup=False)
+            with Horizontal(classes="buttons"):
+                yield Button(_("Close"), id="close", variant="primary", compact=True)
+
+    def on_button_pressed(self) -> None:
+        self.dismiss(None)
+
+    def action_dismiss_error(self) -> None:
+        self.dismiss(None)
+
+
+class RenameScreen(Covering, ModalScreen[str | None]):
+    """Asks for a title. Dismissed with None if it is unchanged."""
+
+    DEFAULT_CSS = _CSS.format(name="RenameScreen", border="$primary")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Cancel"))]
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title_now = clean_line(title)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = _("Rename the conversation")
+            yield CleanInput(self._title_now, id="title", max_length=200)
+            yield Static(_("Enter saves · Esc cancels"), classes="hint", markup=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        title = clean_line(event.value)
+        self.dismiss(title if title and title != self._title_now else None)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+class ConfirmScreen(Covering, ModalScreen[bool]):
+    """Asks a question; anything but the confirm button means no."""
+
+    DEFAULT_CSS = """
+    ConfirmScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 64; max-width: 90%; height: auto; max-height: 90%; padding: 1 2;
+            background: $surface; border: round $warning;
+            border-title-color: $warning; border-title-style: bold;
+        }
+        .text { height: auto; max-height: 62vh; scrollbar-size-vertical: 1; }
+        .text Static { height: auto; }
+        .buttons { height: auto; margin-top: 1; align-horizontal: right; }
+        Button { margin-left: 2; min-width: 10; }
+    }
+    """
+    AUTO_FOCUS = "#no"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "refuse", _("No")),
+        Binding("up,pageup", "scroll_text(-1)", show=False),
+        Binding("down,pagedown", "scroll_text(1)", show=False),
+    ]
+
+    def __init__(self, title: str, text: str, *, agree: str, refuse: str) -> None:
+        super().__init__()
+        self._title_text = clean(title)
+        self._text = clean(text)
+        self._agree = agree
+        self._refuse = refuse
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = self._title_text
+            # A long text scrolls, so that the buttons stay in view.
+            with VerticalScroll(classes="text", can_focus=False):
+                yield Static(self._text, markup=False)
+            with Horizontal(classes="buttons"):
+                yield Button(self._refuse, id="no", compact=True)
+                yield Button(self._agree, id="yes", variant="warning", compact=True)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        self._answer(agreed=event.button.id == "yes")
+
+    def action_scroll_text(self, step: int) -> None:
+        """Scrolls a text that does not fit."""
+        self.query_one(".text", VerticalScroll).scroll_relative(y=5 * step, animate=False)
+
+    def action_refuse(self) -> None:
+        self._answer(agreed=False)
+
+    def agree(self) -> None:
+        self._answer(agreed=True)
+
+    def _answer(self, *, agreed: bool) -> None:
+        self.dismiss(agreed)
+
+
+class Curtain(Screen[None]):
+    """An empty screen that covers everything while the program locks."""
+
+
+class ChoiceScreen(Covering, ModalScreen[str | None]):
+    """`choices` maps values to their names. Dismissed with the chosen value, or None."""
+
+    of_rooms = False
+    DEFAULT_CSS = """
+    ChoiceScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 64; max-width: 94%; height: auto; max-height: 90%; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold;
+        }
+        OptionList {
+            height: auto; max-height: 16; border: none; padding: 0; background: $surface;
+            scrollbar-size-vertical: 1;
+            &:focus { border: none; background-tint: transparent; }
+            & > .option-list--option { padding: 0 1; }
+        }
+        .about { height: auto; margin-bottom: 1; color: $quiet; }
+        .hint { color: $quiet; height: auto; margin-top: 1; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", show=False)]
+
+    def __init__(
+        self,
+        title: str,
+        choices: Mapping[str, str],
+        now: str,
+        *,
+        hint: str,
+        about: str = "",
+        in_use: str = "",
+    ) -> None:
+        super().__init__()
+        self._heading = title
+        self._choices = dict(choices)
+        self._now = now
+        self._hint = hint
+        self._about = about
+        self._in_use = in_use
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = self._heading
+            if self._about:
+                yield Static(self._about, classes="about", markup=False)
+            yield OptionList(*[self._option(value) for value in self._choices], markup=False)
+            yield Static(self._hint, classes="hint", markup=False)
+
+    def _option(self, value: str) -> Option:
+        mark = (f"  {self._in_use}", "$quiet") if value == self._now and self._in_use else ("", "")
+        return Option(Content.assemble(self._choices[value], mark), id=value)
+
+    def on_mount(self) -> None:
+        listing = self.query_one(OptionList)
+        if self._now in self._choices:
+            listing.highlighted = list(self._choices).index(self._now)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_id)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+_LONGEST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`id` is the result; `detail` is shown below the name, shortened to one line."""
+
+    id: str
+    name: str
+    detail: str = ""
+
+
+class PickScreen(Covering, ModalScreen[str | None]):
+    """Dismissed with the id of a choice, or None. Each of `keys` closes it too, with its own result."""
+
+    DEFAULT_CSS = """
+    PickScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 72; max-width: 94%; height: auto; max-height: 90%; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
+        }
+        OptionList {
+            height: auto; max-height: 18; border: none; padding: 0; background: $surface;
+            scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
+        }
+        OptionList:focus { border: none; background-tint: transparent; }
+        .hint { color: $quiet; height: auto; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Cancel"))]
+
+    def __init__(self, title: str, choices: Sequence[Choice], *, hint: str = "") -> None:
+        super().__init__()
+        self._heading = title
+        self._choices = list(choices)
+        self._hint = hint
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = clean_line(self._heading)
+            box.border_subtitle = _("Enter selects · Esc cancels")
+            if self._hint:
+                yield Static(Content(self._hint), classes="hint", markup=False)
+            yield OptionList(*[_option(choice) for choice in self._choices], markup=False)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.dismiss(self._choices[event.option_index].id)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+def _option(choice: Choice) -> Option:
+    name = Content.styled(clean_line(choice.name), "bold")
+    if not choice.detail:
+        return Option(name)
+    return Option(Content.assemble(name, "\n  ", (clean_line(choice.detail[:_LONGEST]), "$quiet")))
+
+
+class SearchedListScreen(Covering, ModalScreen[str | None]):
+    """A field with a list below that follows what is typed. Dismissed with what is chosen, or None.
+
+    The field keeps the focus; up, down and the page keys move in the list.
+    """
+
+    DEFAULT_CSS = """
+    SearchedListScreen {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            width: 90; max-width: 96%; height: 80%; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
+        }
+        OptionList {
+            height: 1fr; border: none; padding: 0; background: $surface; margin-top: 1;
+            scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
+        }
+        .hint, .none { color: $quiet; height: auto; }
+        .none { margin-top: 1; display: none; }
+    }
+    """
+    AUTO_FOCUS = ".box > Input"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", show=False),
+        Binding("up", "move('cursor_up')", show=False, priority=True),
+        Binding("down", "move('cursor_down')", show=False, priority=True),
+        Binding("pageup", "move('page_up')", show=False, priority=True),
+        Binding("pagedown", "move('page_down')", show=False, priority=True),
+    ]
+
+    def __init__(self, begun: str = "") -> None:
+        """`begun` is in the field at first."""
+        super().__init__()
+        self._begun = begun
+        self._list = OptionList(markup=False)
+        self._list.can_focus = False
+
+    @abstractmethod
+    def seek(self, typed: str) -> None:
+        """Fills the list with what fits `typed`."""
+
+    def fill(self, rows: Sequence[Content]) -> None:
+        """Shows these rows, the first one marked."""
+        self._list.clear_options()
+        self._list.add_options([Option(row) for row in rows])
+        self._list.highlighted = 0 if rows else None
+
+    def on_mount(self) -> None:
+        self.seek(self._begun)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.seek(event.value)
+
+    def action_move(self, how: str) -> None:
+        getattr(self._list, f"action_{how}")()
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)

@@ -1,1 +1,0 @@
-"""How users organise sessions: marks, tags, categories, archive, projects, merging."""
