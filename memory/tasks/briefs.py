@@ -167,9 +167,12 @@ def _names(text: str, *, german: bool) -> tuple[str, ...]:
         found[match[1].strip()] = None
     for sentence in [] if german else _SENTENCE.findall(_QUOTED.sub(" ", text)):
         current: list[str] = []
+        end = 0
         for at, match in enumerate(_NAME.finditer(sentence)):
             word = match[0]
-            joined = bool(current) and sentence[match.start() - 1 : match.start()] == " "
+            # "Fjord, Alpine" are two names.
+            joined = bool(current) and sentence[end : match.start()] == " "
+            end = match.end()
             if at and word[0].isupper() and word != "I" and fold(word) not in lexicon().calendar:
                 current = [*current, word] if joined else _flush(found, current, [word])
             else:

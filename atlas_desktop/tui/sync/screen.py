@@ -14,7 +14,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import N_, _, number
-from atlas_desktop.phrases import device_text, forgotten_text, report_text, when_text
+from atlas_desktop.phrases import device_text, report_text, when_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, PathScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
@@ -191,8 +191,6 @@ class SyncScreen(Covering, ModalScreen[None]):
     def _show_last(self) -> None:
         report = self._keeper.last
         lines = [] if report is None or self._status is None else [report_text(report)]
-        if self._status is not None and (told := forgotten_text(self._status)):
-            lines.append(told)
         self.query_one("#last", Static).update(Content(clean("\n".join(lines[:_SHOWN]))))
 
     def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:

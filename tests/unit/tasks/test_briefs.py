@@ -51,6 +51,8 @@ def test_a_brief_says_what_is_wanted_and_of_what(
 
 def test_names_in_a_brief_are_its_subjects() -> None:
     assert read_brief("Compare Alpine and Brook by price.").subjects == ("Alpine", "Brook")
+    three = read_brief("Compare the Fjord Pro, Alpine and Dune tents by weight.")
+    assert three.subjects == ("Fjord Pro", "Alpine", "Dune")
     assert read_brief("Vergleiche „Alpin“ und „Bach“ nach Preis.").subjects == ("Alpin", "Bach")
 
 
