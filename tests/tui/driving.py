@@ -27,9 +27,10 @@ async def settle(pilot: Pilot[None], *, but: str = "") -> None:
 
 
 async def assert_until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
-    """Returns when `condition()` holds; fails when it does not come to hold."""
+    """Returns when `condition()` holds and is painted; fails when it does not come to hold."""
     for _ in range(2000):
         if condition():
+            await pilot.pause()
             return
         await pilot.pause(0.005)
     raise AssertionError("what was waited for did not happen")
