@@ -108,6 +108,7 @@ COMMANDS = {
     "mcp": ("mcp", N_("serve one program over the Model Context Protocol")),
     "clients": ("clients", N_("manage the programs that may ask Atlas")),
     "sync": ("sync", N_("keep the same memory on several computers")),
+    "engines": ("engines", N_("manage other model servers, such as Ollama")),
     "models": ("models", N_("download, import, choose and measure models")),
     "jobs": ("jobs", N_("manage background work")),
     "vault": ("vault", N_("manage keys, recovery, integrity")),

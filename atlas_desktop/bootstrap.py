@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,17 +15,19 @@ from memory.clock import SystemClock
 from memory.kinds import RoomKind
 from memory.vault.keys import RoomKey
 from memory.vault.vault import Vault, Vaults
-from models.errors import ModelDamaged, NoModel
+from models.errors import ModelDamaged, ModelsError, NoModel
 
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService, RepairService
     from atlas_desktop.services.doctor import Doctor
+    from atlas_desktop.services.engines import EngineService
     from atlas_desktop.services.models import Model, ModelService
     from atlas_desktop.services.tuning import TuningService
     from memory.clock import Clock
     from memory.storage.snapshots import SnapshotStore
     from memory.storage.store import Store
     from memory.vectors.entities import VectorIndex
+    from models.engines.spec import EngineReport, EngineSpec
     from models.host import ModelHost
     from models.library.installed import ModelLibrary
     from models.tuning.plan import RunSettings
@@ -38,20 +41,22 @@ def build_desk(paths: Paths) -> AppContext:
     async def open_store(key: RoomKey | None, room: RoomKind) -> "Store":
         return await _open_store(paths, key, room)
 
-    return AppContext(
+    desk = AppContext(
         paths=paths,
         settings_file=settings_file,
         vault=build_vault(paths),
         make_models=lambda: build_models(paths),
         open_store=open_store,
-        start_model=lambda settings, chosen: _start_model(paths, settings, chosen),
+        start_model=lambda settings, chosen: _start_model(paths, settings, chosen, lambda: desk.engines),
         watch_models=lambda arrived: _watch_models(paths.models, arrived),
         open_snapshots=lambda key, room: _open_snapshots(paths, settings_file.settings, key, room),
         vector_index=lambda passages: _vector_index(settings_file.settings, passages),
         tuning=lambda settings: build_tuning(paths, settings),
         make_backups=lambda: build_backups(paths, settings_file),
+        make_engines=lambda: build_engines(settings_file, lambda: desk.at(RoomKind.OPEN).store),
         power=SystemPower(),
     )
+    return desk
 
 
 def build_vault(paths: Paths) -> VaultService:
@@ -149,10 +154,34 @@ async def open_with_clock(paths: Paths, key: RoomKey, room: RoomKind, clock: "Cl
     return await open_room(paths.rooms / f"{room}.db", key, room, clock)
 
 
-def _start_model(paths: Paths, settings: Settings, chosen: str | None) -> "Model":
+def build_engines(settings: SettingsFile, open_room: Callable[[], "Store"]) -> "EngineService":
+    """Returns the other model servers that the settings name."""
+    from atlas_desktop.services.engines import EngineService
+    from memory.vault.system_keyring import SystemKeyring
+
+    async def probe(spec: "EngineSpec", model: str) -> "EngineReport":
+        from models.engines.client import EngineClient
+        from models.engines.model import EngineModel
+
+        engine = EngineModel(EngineClient(spec), model)
+        try:
+            return await engine.report()
+        finally:
+            await engine.close()
+
+    return EngineService(settings, SystemKeyring(), open_room, probe)
+
+
+def _start_model(
+    paths: Paths, settings: Settings, chosen: str | None, engines: Callable[[], "EngineService"]
+) -> "Model":
+    """Returns the models in use. Each role is served by the own process or by an engine."""
     from atlas_desktop.services.models import Model
     from models.library.catalog import ModelRole
 
+    chat = chosen or settings.models.chat_engine
+    if ":" in chat or settings.models.embed_engine:
+        return _start_engines(paths, settings, chat, engines())
     library = model_library(paths)
     host = build_host(paths, library, settings, chosen)
     try:
@@ -162,6 +191,56 @@ def _start_model(paths: Paths, settings: Settings, chosen: str | None) -> "Model
     except NoModel:
         return Model(host, host, host.close, prefixes=host)
     return Model(host, host, host.close, prefixes=host, embedder=host)
+
+
+def _start_engines(paths: Paths, settings: Settings, chat: str, engines: "EngineService") -> "Model":
+    """Returns models of which an engine serves at least one. One that cannot be used says so when asked."""
+    from atlas_desktop.services.engines import Unusable
+    from models.engines.client import EngineClient
+    from models.engines.model import EngineModel
+
+    clients: dict[str, EngineClient] = {}
+
+    def connect(ref: str) -> tuple[EngineModel, str]:
+        engine, model = engines.check(ref)
+        # Both roles of an engine share a client, which sends one request at a time.
+        if engine.name not in clients:
+            clients[engine.name] = EngineClient(engines.spec(engine.name))
+        return EngineModel(clients[engine.name], model), "" if engine.local else engine.name
+
+    own = _start_model(
+        paths, _without_engines(settings), None if ":" in chat else chat or None, lambda: engines
+    )
+
+    async def close() -> None:
+        try:
+            await own.close()
+        finally:
+            for client in clients.values():
+                await client.close()
+
+    found = replace(own, close=close)
+    if ":" in chat:
+        try:
+            model, remote = connect(chat)
+            found = replace(found, chat=model, counter=model, prefixes=None, remote_chat=remote)
+        except ModelsError as error:
+            found = replace(found, chat=Unusable(error), counter=Unusable(error), prefixes=None)
+    if settings.models.embed_engine:
+        try:
+            model, remote = connect(settings.models.embed_engine)
+            found = replace(found, embedder=model, damaged=None, remote_embed=remote)
+        except ModelsError as error:
+            found = replace(found, embedder=Unusable(error), damaged=None)
+    return found
+
+
+def _without_engines(settings: Settings) -> Settings:
+    import msgspec
+
+    return msgspec.structs.replace(
+        settings, models=msgspec.structs.replace(settings.models, chat_engine="", embed_engine="")
+    )
 
 
 async def _open_snapshots(

@@ -32,6 +32,7 @@ from atlas_desktop.errors import (
 )
 from atlas_desktop.locale import N_, _, number
 from atlas_desktop.paths import NoSuchHome, UnsafeHome
+from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.settings.file import KEYS, SettingsError, UnknownSetting
 from memory import errors as memory
 from memory.tasks.entities import TaskState
@@ -67,6 +68,21 @@ _KEYRING_TEXTS = {
     "lost": N_("The keyring no longer holds this vault's key"),
     "not_kept": N_("The keyring did not store the key"),
     "not_for_this_room": N_("The keyring never opens this room"),
+}
+_BAD_ENGINE_TEXTS = {
+    "name": N_("{engine} is not a valid name: use up to 60 letters, digits, `.`, `_` and `-`."),
+    "url": N_("The address of {engine} is not valid: it has to look like http://127.0.0.1:11434."),
+    "model": N_("No model named: write {engine}:MODEL."),
+    "key": N_("The key of {engine} is not valid: it has to be one line of printable characters."),
+}
+_ENGINE_ANSWER_TEXTS = {
+    "json": N_("Its answer is not JSON. Nothing was lost."),
+    "shape": N_("Its answer is not what this interface promises. Nothing was lost."),
+    "size": N_("Its answer is too large. Nothing was lost."),
+    "line": N_("A line of its answer is too long. Nothing was lost."),
+    "encoding": N_("Its answer is compressed, although that was not asked for. Nothing was lost."),
+    "redirect": N_("It points to another address, which is not followed. Nothing was lost."),
+    "vectors": N_("Its vectors cannot be used: their number, length or values are wrong. Nothing was lost."),
 }
 _ATTACHMENT_TEXTS = {
     "title": N_("This file cannot be attached"),
@@ -454,6 +470,39 @@ def _damaged_model(e: models.ModelDamaged) -> Explained:
     return told("model_damaged", Exit.NO_MODEL, what=what, ref=e.ref)
 
 
+def _unknown_engine(e: models.UnknownEngine) -> Explained:
+    if not e.others:
+        return told("unknown_engine", Exit.USAGE, engine=e.engine)
+    what = _(
+        "No engine called {engine} is in the settings. There are: {others}.",
+        engine=e.engine,
+        others=", ".join(e.others),
+    )
+    return told("unknown_engine", Exit.USAGE, what=what)
+
+
+def _engine(code: str) -> Callable[[models.EngineError], Explained]:
+    return lambda e: told(code, engine=e.engine)
+
+
+def _engine_failed(e: models.EngineFailed) -> Explained:
+    code = "engine_busy" if isinstance(e, models.EngineBusy) else "engine_failed"
+    return told(code, engine=e.engine, status=e.status, detail=aside(clean_line(e.detail)))
+
+
+def _bad_engine(e: models.BadEngine) -> Explained:
+    return told(
+        "bad_engine",
+        Exit.USAGE,
+        what=_(_BAD_ENGINE_TEXTS.get(e.reason, _BAD_ENGINE_TEXTS["url"]), engine=e.engine),
+    )
+
+
+def _engine_answer(e: models.EngineBadAnswer) -> Explained:
+    what = _(_ENGINE_ANSWER_TEXTS.get(e.detail, _ENGINE_ANSWER_TEXTS["shape"]))
+    return told("engine_bad_answer", engine=e.engine, what=what)
+
+
 _MODELS: Words = {
     models.ModelFileMissing: _file("model_file_missing"),
     models.NotGguf: _file("not_gguf"),
@@ -481,6 +530,20 @@ _MODELS: Words = {
     models.StateNotHeld: named("state_not_held"),
     models.StateRefused: lambda e: told("state_refused", detail=e.detail),
     models.ProtocolError: named("model_protocol"),
+    models.UnknownEngine: _unknown_engine,
+    models.BadEngine: _bad_engine,
+    models.EngineUnreachable: lambda e: told("engine_unreachable", engine=e.engine, host=e.host),
+    models.EngineSilent: lambda e: told("engine_silent", engine=e.engine, seconds=number(round(e.seconds))),
+    models.EngineCutOff: _engine("engine_cut_off"),
+    models.EngineBadAnswer: _engine_answer,
+    models.EngineFailed: _engine_failed,
+    models.EngineBusy: _engine_failed,
+    models.EngineKeyRefused: _engine("engine_key_refused"),
+    models.EngineModelUnknown: lambda e: told(
+        "engine_model_unknown", Exit.NO_MODEL, engine=e.engine, model=clean_line(e.model)
+    ),
+    models.EngineNotAllowed: lambda e: told("engine_not_allowed", engine=e.engine, host=e.host),
+    models.EngineNotLocal: _engine("engine_not_local"),
 }
 
 

@@ -756,6 +756,71 @@ ERRORS = {
         what=N_("The model process had an error ({detail}). Your message and the partial reply are saved."),
         next_step=N_("Send again. If it keeps happening, try another model."),
     ),
+    "unknown_engine": ErrorText(
+        N_("Engine not found"),
+        what=N_("No engine called {engine} is in the settings."),
+        next_step=N_("`atlas engines list` shows the engines; `atlas engines add NAME --url URL` adds one."),
+    ),
+    "bad_engine": ErrorText(
+        N_("This engine cannot be used"), next_step=N_("No changes were made. Try again.")
+    ),
+    "engine_unreachable": ErrorText(
+        N_("The engine {engine} does not answer"),
+        what=N_("Nothing answers at {host}. What you wrote is saved."),
+        next_step=N_(
+            "Start the server, or choose another model. `atlas engines probe {engine}` tests the connection."
+        ),
+    ),
+    "engine_silent": ErrorText(
+        N_("The engine {engine} takes too long"),
+        what=N_("It sent nothing for {seconds} s. Your message and the partial reply are saved."),
+        next_step=N_("Try again. `timeout_s` in [engines.{engine}] of config.toml sets the limit."),
+    ),
+    "engine_cut_off": ErrorText(
+        N_("The engine {engine} cut the connection"),
+        what=N_(
+            "The connection ended in the middle of an answer. Your message and the partial reply are saved."
+        ),
+        next_step=N_("Send again. If it happens again, look at the server's own output."),
+    ),
+    "engine_bad_answer": ErrorText(
+        N_("The engine {engine} sent something unusable"),
+        next_step=N_(
+            "Check the address with `atlas engines probe {engine}`: is it an OpenAI-compatible server?"
+        ),
+    ),
+    "engine_failed": ErrorText(
+        N_("The engine {engine} reported an error"),
+        what=N_("It answered with status {status}{detail}. Your message and the partial reply are saved."),
+        next_step=N_("Look at the server's own output, or choose another model with /model."),
+    ),
+    "engine_busy": ErrorText(
+        N_("The engine {engine} is busy"),
+        what=N_("It is still loading its model, or has too many requests{detail}. Your message is saved."),
+        next_step=N_("Wait a moment and send again."),
+    ),
+    "engine_key_refused": ErrorText(
+        N_("The engine {engine} needs a valid key"),
+        what=N_("It refused the request, or its key cannot be read now. What you wrote is saved."),
+        next_step=N_("`atlas engines add {engine} --url URL --key-file FILE` stores a key."),
+    ),
+    "engine_model_unknown": ErrorText(
+        N_("The engine {engine} does not have this model"),
+        what=N_("It does not list {model}."),
+        next_step=N_("`atlas engines probe {engine}` lists its models."),
+    ),
+    "engine_not_allowed": ErrorText(
+        N_("The engine {engine} is not on this computer"),
+        what=N_("What you write would be sent to {host}, and you have not agreed to that."),
+        next_step=N_("To agree, add it again: `atlas engines add {engine} --url URL`."),
+    ),
+    "engine_not_local": ErrorText(
+        N_("The private room stays on this computer"),
+        what=N_(
+            "The engine {engine} is on another computer, so this room does not use it. Nothing was sent."
+        ),
+        next_step=N_("Choose a model on this computer with /model."),
+    ),
     "state_not_held": ErrorText(
         N_("The model state is gone"),
         what=N_("It no longer holds this conversation in its memory."),

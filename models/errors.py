@@ -182,3 +182,98 @@ class StateRefused(ModelsError):
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
         self.detail = detail
+
+
+class EngineError(ModelsError):
+    """Base of what another model server can do wrong. `engine` is its name in the settings."""
+
+    def __init__(self, engine: str, problem: str = "") -> None:
+        super().__init__(f"engine {engine}: {problem}" if problem else f"engine {engine}")
+        self.engine = engine
+
+
+class UnknownEngine(EngineError):
+    """No engine of that name is in the settings; `others` are the names of those that are."""
+
+    def __init__(self, engine: str, others: tuple[str, ...] = ()) -> None:
+        super().__init__(engine, "unknown")
+        self.others = others
+
+
+class BadEngine(EngineError):
+    """An engine that cannot be added. `reason`: name, url, model or key."""
+
+    def __init__(self, engine: str, reason: str) -> None:
+        super().__init__(engine, reason)
+        self.reason = reason
+
+
+class EngineUnreachable(EngineError):
+    """Nothing answers at the engine's address. `host` is its host and port."""
+
+    def __init__(self, engine: str, host: str) -> None:
+        super().__init__(engine, "unreachable")
+        self.host = host
+
+
+class EngineSilent(EngineError):
+    """The engine sent nothing for `seconds`."""
+
+    def __init__(self, engine: str, seconds: float) -> None:
+        super().__init__(engine, f"silent for {seconds:g} s")
+        self.seconds = seconds
+
+
+class EngineCutOff(EngineError):
+    """The connection ended in the middle of an answer."""
+
+
+class EngineBadAnswer(EngineError):
+    """An answer that is not what the interface promises.
+
+    `detail`: json, shape, size, line, encoding, redirect or vectors.
+    """
+
+    def __init__(self, engine: str, detail: str) -> None:
+        super().__init__(engine, detail)
+        self.detail = detail
+
+
+class EngineFailed(EngineError):
+    """The engine answered with an error. `status` is that of HTTP.
+
+    `detail` is its own text, which may repeat content: it is shown, and never part of the exception's text.
+    """
+
+    def __init__(self, engine: str, status: int, detail: str = "") -> None:
+        super().__init__(engine, f"status {status}")
+        self.status = status
+        self.detail = detail
+
+
+class EngineBusy(EngineFailed):
+    """The engine is still loading its model, or has too many requests."""
+
+
+class EngineKeyRefused(EngineError):
+    """The engine wants a key, or refuses the one it was given."""
+
+
+class EngineModelUnknown(EngineError):
+    """The engine has no model of that name."""
+
+    def __init__(self, engine: str, model: str) -> None:
+        super().__init__(engine, "unknown model")
+        self.model = model
+
+
+class EngineNotAllowed(EngineError):
+    """The engine is not on this computer, and the user has not agreed to that yet."""
+
+    def __init__(self, engine: str, host: str) -> None:
+        super().__init__(engine, "not agreed to")
+        self.host = host
+
+
+class EngineNotLocal(EngineError):
+    """The engine is not on this computer, so the private room refuses it."""

@@ -31,6 +31,10 @@ def common_tokens(first: Sequence[int], second: Sequence[int]) -> int:
     return at
 
 
+ESTIMATE = "estimate"
+"""The `ModelInfo.tokenizer` of a model whose tokens are estimated."""
+
+
 class Role(StrEnum):
     SYSTEM = "system"
     USER = "user"
@@ -160,6 +164,11 @@ class ModelInfo:
     shape: PromptShape
     tokenizer: str
     parameters: int = 0
+
+    @property
+    def estimated(self) -> bool:
+        """Whether tokens are estimated, because the model's own tokenizer is out of reach."""
+        return self.tokenizer == ESTIMATE
 
 
 @dataclass(frozen=True, slots=True)

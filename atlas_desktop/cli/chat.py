@@ -417,8 +417,7 @@ class ToolCommands:
         """Switches to this model. Raises `UnknownModel` if it is not installed."""
         desk = self._talk.ctx.desk
         if model != desk.chosen_model:
-            desk.models.installed_model(model)
-            desk.chosen_model = model
+            desk.chosen_model = desk.check_model(model)
             await desk.switch_model()
 
     async def _instruct(self, text: str | None, said: str) -> None:

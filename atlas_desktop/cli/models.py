@@ -437,7 +437,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     info_of = add("info", info, _("show everything about a model"))
     info_of.add_argument("model", metavar="ID")
     choose = add("use", use, _("choose a model for chat or for embeddings"))
-    choose.add_argument("model", metavar="ID")
+    choose.add_argument("model", metavar="ID|ENGINE:MODEL")
     choose.add_argument("--for", dest="role", choices=_ROLES, help=_("default: everything it supports"))
     drop = add("remove", remove, _("delete a model's file; a linked file stays where it is"))
     drop.add_argument("model", metavar="ID")
@@ -515,24 +515,25 @@ async def info(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def use(ctx: Context, args: argparse.Namespace) -> int:
-    service = _service(ctx)
-    made_for = service.installed_model(args.model).roles
-    if args.role and args.role not in made_for:
-        raise UsageError(
-            _(
-                "{id} is made for {roles}, not for {role}.",
-                id=args.model,
-                roles=", ".join(made_for),
-                role=args.role,
-            ),
-            _("`atlas models list` shows what each model is for."),
-        )
-    model = service.use(args.model, args.role)
-    roles = [str(role) for role in model.chosen_for]
-    ctx.emit(
-        installed_json(model),
-        _("{id} is now used for {roles}.", id=model.id, roles=", ".join(roles)),
-    )
+    if ":" in args.model:
+        used = ctx.desk.use_model(args.model, args.role)
+        value: dict[str, Any] = {"id": used.id, "chosen_for": list(used.roles)}
+    else:
+        service = _service(ctx)
+        made_for = service.installed_model(args.model).roles
+        if args.role and args.role not in made_for:
+            raise UsageError(
+                _(
+                    "{id} is made for {roles}, not for {role}.",
+                    id=args.model,
+                    roles=", ".join(made_for),
+                    role=args.role,
+                ),
+                _("`atlas models list` shows what each model is for."),
+            )
+        used = ctx.desk.use_model(args.model, args.role)
+        value = installed_json(service.installed_model(used.id))
+    ctx.emit(value, _("{id} is now used for {roles}.", id=used.id, roles=", ".join(used.roles)))
     return Exit.DONE
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from atlas_desktop.exporting.redaction import Found
     from atlas_desktop.exporting.service import Order, Report
     from atlas_desktop.services.background import DutyState
+    from atlas_desktop.services.engines import Engine
     from atlas_desktop.services.forgetting import Receipt
     from atlas_desktop.services.memories import MemoryDetails, MemoryView, SourceView
     from memory.attachments import Attachment
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from memory.notes.entities import Backlink, Note, NoteLink
     from memory.skills.entities import Skill, SkillVersion, UsedSkill
     from memory.sync.entities import SyncReport, SyncStatus
+    from models.engines.spec import EngineReport
 
 
 def tiers(value: "Sequence[TierUse]") -> list[dict[str, Any]]:
@@ -801,6 +803,36 @@ def client(value: "Client") -> dict[str, Any]:
         "created_at": at(value.created_at),
         "used_at": at(value.used_at),
         "revoked_at": at(value.revoked_at),
+    }
+
+
+def engine(value: "Engine", chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Another model server, without its key. `chosen` maps roles to the engines' models that serve them."""
+    return {
+        "name": value.name,
+        "url": value.url,
+        "local": value.local,
+        "allowed": value.allowed,
+        "key": value.key_in or None,
+        "used_for": [role for role, ref in chosen.items() if ref.partition(":")[0] == value.name],
+    }
+
+
+def engine_report(value: "Engine", report: "EngineReport") -> dict[str, Any]:
+    """What another model server can do; `context` is null where it does not say it."""
+    return {
+        "name": value.name,
+        "url": value.url,
+        "local": value.local,
+        "server": report.family.value or None,
+        "models": list(report.models),
+        "supports": {
+            "stream": report.stream,
+            "json_schema": report.json_schema,
+            "embeddings": report.embeddings,
+            "context": report.context or None,
+            "exact_tokens": report.exact_tokens,
+        },
     }
 
 

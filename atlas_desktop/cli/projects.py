@@ -120,7 +120,7 @@ def _patch(ctx: Context, args: argparse.Namespace) -> "ProjectPatch":
         given["persona"] = None if args.persona.lower() == "none" else args.persona
     if args.model is not None:
         named = args.model.lower() != "none"
-        given["model"] = ctx.desk.models.installed_model(args.model).id if named else None
+        given["model"] = ctx.desk.check_model(args.model) if named else None
     if args.memory is not None:
         given["memory_mode"] = None if args.memory == "none" else MemoryMode(args.memory)
     if args.isolated is not None:

@@ -47,7 +47,7 @@ def add_turn_options(parser: argparse.ArgumentParser) -> None:
         help=_("randomness; 0 always picks the likeliest"),
     )
     parser.add_argument("--seed", metavar="N", type=int, help=_("make the random choices repeatable"))
-    parser.add_argument("--model", metavar="M", help=_("an installed model instead of the default"))
+    parser.add_argument("--model", metavar="M", help=_("an installed model, or NAME:MODEL of an engine"))
 
 
 def _at_least(kind: type[int] | type[float], least: int) -> Callable[[str], float]:
@@ -69,8 +69,7 @@ async def open_for(ctx: Context, args: argparse.Namespace) -> "RoomServices":
 
     desk = ctx.desk
     if args.model:
-        desk.models.installed_model(args.model)
-        desk.chosen_model = args.model
+        desk.chosen_model = desk.check_model(args.model)
     if args.memory == "off":
         if args.session != "new":
             raise UsageError(
@@ -148,8 +147,7 @@ async def for_new_session(
             raise UsageError(
                 _("This needs another model than the open Atlas uses."), _("Ask there, or close it first.")
             )
-        ctx.desk.models.installed_model(model)
-        ctx.desk.chosen_model = model
+        ctx.desk.chosen_model = ctx.desk.check_model(model)
         await ctx.desk.switch_model()
     if options.memory_mode is None and defaults.memory_mode is not None:
         options = replace(options, memory_mode=defaults.memory_mode)

@@ -98,7 +98,7 @@ class Endpoint:
         async with access.asked(AccessKind.MODELS):
             names = self._replies.model_names()
             try:
-                names.append(self._desk.models.default("embed").id)
+                names.append(self._desk.embed_model_id())
             except NoModel:
                 return names
             return names
@@ -125,7 +125,7 @@ class Endpoint:
     async def _embeddings(self, request: Request, access: ClientAccess) -> Response:
         async with access.asked(AccessKind.EMBEDDINGS, Scope.CHAT) as counted:
             body = decoded(await request.body(), EmbeddingsRequest)
-            name = self._desk.models.default("embed").id
+            name = self._desk.embed_model_id()
             if body.model not in (WITH_MEMORY, name):
                 raise DoorRefused("unknown_model", 404, models=f"{WITH_MEMORY}, {name}")
             texts = [body.input] if isinstance(body.input, str) else body.input

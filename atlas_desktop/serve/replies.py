@@ -216,7 +216,7 @@ class Replies:
 
     def model_names(self) -> list[str]:
         """Returns the names of the models that can be asked: with memory, and without."""
-        return [WITH_MEMORY, self._desk.chosen_model or self._desk.models.default("chat").id]
+        return [WITH_MEMORY, self._desk.chat_model_id()]
 
     def params(self, **given: Any) -> GenerationParams:
         """Returns how the chosen model generates, with what a request gives instead."""

@@ -75,7 +75,10 @@ def meter(view: ContextView) -> str:
         target=number(view.budget.target),
     )
     most = max((tier.tokens for tier in view.tiers), default=1) or 1
-    return "\n".join([in_all, *(tier_line(tier, most) for tier in view.tiers if tier.tokens)])
+    note = (
+        [_("These numbers are estimates: the engine does not count tokens.")] if view.info.estimated else []
+    )
+    return "\n".join([in_all, *(tier_line(tier, most) for tier in view.tiers if tier.tokens), *note])
 
 
 def tier_name(tier: TierUse) -> str:

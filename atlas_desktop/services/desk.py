@@ -30,6 +30,7 @@ from models.errors import NoModel
 
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService
+    from atlas_desktop.services.engines import EngineService
     from atlas_desktop.services.forgetting_in_rooms import RoomsForgetting
     from atlas_desktop.services.models import Model, ModelService
     from atlas_desktop.services.retention import HeldBack
@@ -375,11 +376,20 @@ async def _nothing() -> None:
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A model that was chosen, and what for."""
+
+    id: str
+    roles: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class AppContext:
     """The program without an interface. The composition root supplies what opens, starts and watches.
 
-    `chosen_model` names a model other than the default. `watch_models` takes a callback, which it calls in a
+    `chosen_model` names a model other than the default: the id of an installed one, or `NAME:MODEL` of an
+    engine. `watch_models` takes a callback, which it calls in a
     separate thread with each model file put into the models folder, and returns a function that stops the
     watching. `on_stale` is called with a room that is, or may be, older than when it was last used, or is
     missing. `on_held_back` is called with what is not erased for its age because the clock may have been set
@@ -403,9 +413,11 @@ class AppContext:
     power: Power | None = None
     tuning: Callable[[Settings], "TuningService"] | None = None
     make_backups: Callable[[], "BackupService"] | None = None
+    make_engines: "Callable[[], EngineService] | None" = None
     on_stale: Callable[[RoomKind, Freshness], None] = lambda _room, _freshness: None
     on_held_back: "Callable[[RoomKind, HeldBack], None]" = lambda _room, _held: None
     _models: "ModelService | None" = field(default=None, repr=False)
+    _engines: "EngineService | None" = field(default=None, repr=False)
     _model: "Model | None" = field(default=None, repr=False)
     _rooms_service: "RoomsService | None" = field(default=None, repr=False)
     _sync: "SyncService | None" = field(default=None, repr=False)
@@ -421,6 +433,56 @@ class AppContext:
         if self._models is None:
             self._models = self.make_models()
         return self._models
+
+    @property
+    def engines(self) -> "EngineService":
+        """The other model servers that may answer. Made on first use."""
+        if self._engines is None:
+            if self.make_engines is None:
+                raise RuntimeError("this desk was built without engines")
+            self._engines = self.make_engines()
+        return self._engines
+
+    def leaves(self, room: RoomKind) -> bool:
+        """Returns whether text of a room is sent to another computer by the model in use."""
+        model = self._model
+        if model is None or room is RoomKind.PRIVATE:
+            return False
+        return bool(model.remote_chat or model.remote_embed)
+
+    def check_model(self, ref: str) -> str:
+        """Returns the whole name of a model that can be used: an installed one, or `NAME:MODEL` of an engine.
+
+        Raises `UnknownModel`, `ModelNotInstalled`, or the errors of `EngineService.check`.
+        """
+        if ":" not in ref:
+            return self.models.installed_model(ref).id
+        engine, model = self.engines.check(ref)
+        return f"{engine.name}:{model}"
+
+    def use_model(self, ref: str, role: str | None = None) -> "Used":
+        """Chooses a model for a role, by default for all that it is made for (an engine's: for chat).
+
+        The next model that is started is this one. Raises what `check_model` raises, and `NoModel`.
+        """
+        if ":" in ref:
+            name = self.check_model(ref)
+            self.engines.choose(name, role or "chat")
+            return Used(name, (role or "chat",))
+        model = self.models.use(ref, role)
+        roles = (role,) if role else tuple(map(str, model.roles))
+        for one in roles:
+            if self.settings_file.get(f"models.{one}_engine"):
+                self.engines.choose("", one)
+        return Used(model.id, roles)
+
+    def chat_model_id(self) -> str:
+        """Returns the name of the model that answers. Raises `NoModel`."""
+        return self.chosen_model or self.settings.models.chat_engine or self.models.default("chat").id
+
+    def embed_model_id(self) -> str:
+        """Returns the name of the model that makes vectors. Raises `NoModel`."""
+        return self.settings.models.embed_engine or self.models.default("embed").id
 
     @property
     def backups(self) -> "BackupService":
@@ -440,7 +502,7 @@ class AppContext:
         store = await self.open_store(key, room)
         try:
             snapshots = None if key is None else await self.open_snapshots(key, room)
-            opened = self._parts().room(store, snapshots)
+            opened = self._parts(room).room(store, snapshots)
         except BaseException:
             await store.close()
             raise
@@ -530,16 +592,24 @@ class AppContext:
             self._sync = SyncService(lambda: self.open_rooms, self.settings_file, self.paths.home, self.clock)
         return self._sync
 
-    def _parts(self) -> "RoomFactory":
+    def _parts(self, room: RoomKind) -> "RoomFactory":
         # Imported late: the parts of a room take a while, and the first screen does not need them.
         from atlas_desktop.services.room import RoomFactory
+
+        def model() -> "Model":
+            found = self.model
+            if room is not RoomKind.PRIVATE or not (found.remote_chat or found.remote_embed):
+                return found
+            from atlas_desktop.services.engines import for_private_room
+
+            return for_private_room(found)
 
         tuning = self.tuning
         return RoomFactory(
             clock=self.clock,
             gate=self.gate,
             power=self.power,
-            model=lambda: self.model,
+            model=model,
             settings=lambda: self.settings,
             vector_index=self.vector_index,
             tuning=None if tuning is None else lambda: tuning(self.settings),
@@ -547,7 +617,7 @@ class AppContext:
 
     def stateless(self, room: "RoomServices") -> "StatelessContext":
         """Returns what makes prompts for other programs, from a room and the model in use."""
-        return self._parts().stateless(room.store, room.recall, room.documents.search)
+        return self._parts(room.store.room).stateless(room.store, room.recall, room.documents.search)
 
     async def system(self, room: "RoomServices", project: str | None) -> str:
         """Returns the instructions of a session without its own: the default, and the project's."""
@@ -559,7 +629,7 @@ class AppContext:
         from atlas_desktop.services.turns import TurnOptions
         from models.messages import GenerationParams
 
-        model_id = self.chosen_model or self._default_model()
+        model_id = self._model_in_use()
         makers = self.models.sampling(model_id)
         given = self.settings_file.given
         recommended = {name: value for name, value in makers.items() if f"chat.{name}" not in given}
@@ -576,16 +646,15 @@ class AppContext:
         )
         return TurnOptions(params=params)
 
-    def _default_model(self) -> str:
+    def _model_in_use(self) -> str:
         try:
-            return self.models.default("chat").id
+            return self.chat_model_id()
         except NoModel:
             # The turn reports this, after it has saved the user's message.
             return ""
 
     async def switch_model(self) -> None:
         """Closes the running model; the next turn starts the one that is chosen by then."""
-        parts = self._parts()
         async with AsyncExitStack() as stack:
             for room in self._rooms:
                 await stack.enter_async_context(room.background.stopped())
@@ -593,7 +662,7 @@ class AppContext:
                 old, self._model = self._model, None
                 await old.close()
             for room in self._rooms:
-                room.chat = parts.chat(
+                room.chat = self._parts(room.store.room).chat(
                     room.store,
                     room.background,
                     room.recall,

@@ -15,6 +15,7 @@ from atlas_desktop.locale import N_, _, ngettext
 from atlas_desktop.paths import Paths
 from atlas_desktop.phrases import freshness_text, spoilt, unknown_variable
 from atlas_desktop.services.backup import BackupService
+from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.models import ModelService
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.settings.file import SettingsFile, unknown_variables
@@ -275,6 +276,14 @@ class Doctor:
         return found
 
     def _model(self, role: str) -> Finding:
+        models = self._settings.settings.models
+        if ref := models.chat_engine if role == "chat" else models.embed_engine:
+            text = _(
+                "{ref} serves this through an engine. `atlas engines probe {name}` tests it.",
+                ref=clean_line(ref),
+                name=ref.partition(":")[0],
+            )
+            return Finding(f"{role} model", Verdict.GOOD, text)
         model = self._models.sound_default(role)
         text = _("{model} ({size}) is ready.", model=model.id, size=size(model.bytes))
         return Finding(f"{role} model", Verdict.GOOD, text)

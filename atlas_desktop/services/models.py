@@ -489,7 +489,8 @@ class Model:
     """A chat model with its token counter, optional parts, and `close`, which releases all of them.
 
     `prefixes` prefills prompts and saves states, `embedder` turns text into vectors; either may be None.
-    `damaged` is set when there is no embedder because its file is damaged.
+    `damaged` is set when there is no embedder because its file is damaged. `remote_chat` and `remote_embed`
+    are the names of the engines that do this on another computer; empty where nothing leaves this one.
     """
 
     chat: ChatModel
@@ -498,3 +499,5 @@ class Model:
     prefixes: PrefixKeeper | None = None
     embedder: Embedder | None = None
     damaged: ModelDamaged | None = None
+    remote_chat: str = ""
+    remote_embed: str = ""

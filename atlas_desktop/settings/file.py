@@ -23,6 +23,7 @@ from atlas_desktop.settings.schema import (
     ChatSettings,
     ContextSettings,
     DoorSettings,
+    EngineSettings,
     JobSettings,
     MemorySettings,
     ModelSettings,
@@ -32,6 +33,7 @@ from atlas_desktop.settings.schema import (
     Settings,
     UiSettings,
 )
+from models.engines.spec import full_url, is_name
 
 _WANTED_TEXTS = {
     "bool": N_("expected true or false"),
@@ -230,6 +232,8 @@ def parse(data: Mapping[str, Any]) -> Settings:
             settings.chat_for(model_id)
         if settings.ui.locale:
             _check_locale(settings.ui.locale)
+        for name, engine in settings.engines.items():
+            _check_engine(name, engine.url)
     except msgspec.ValidationError as error:
         reason, _unused, place = str(error).partition(" - at `$.")
         where = place.rstrip("`")
@@ -246,6 +250,17 @@ def _info_of(place: str) -> SettingInfo | None:
 def _check_locale(name: str) -> None:
     if not known_locale(name):
         raise SettingsError("ui.locale", _("unknown locale; examples: de_DE, en_GB"))
+
+
+def _check_engine(name: str, url: str) -> None:
+    if not is_name(name):
+        raise SettingsError(f"engines.{name}", _("expected letters, digits, `.`, `_` and `-`"))
+    try:
+        full_url(url)
+    except ValueError:
+        raise SettingsError(
+            f"engines.{name}.url", _("expected an address like http://127.0.0.1:11434/v1")
+        ) from None
 
 
 CheckKeys = Callable[[Mapping[str, str], str | None], None]
@@ -318,6 +333,27 @@ class SettingsFile:
             return self.settings
         if section == KEYS:
             self.check_keys(checked.keys, name)
+        self._write(document.as_string())
+        self.settings = checked
+        return checked
+
+    def put_engine(self, name: str, engine: EngineSettings | None) -> Settings:
+        """Writes the table of an engine, or removes it, keeping every comment. Raises `SettingsError`."""
+        import tomlkit
+
+        self._with_environment(self._read())
+        document = tomlkit.parse(self._text())
+        tables = document.setdefault("engines", tomlkit.table(is_super_table=True))
+        values = {} if engine is None else msgspec.to_builtins(engine)
+        table = tables.setdefault(name, tomlkit.table())
+        for gone in [key for key in table if key not in values]:
+            del table[gone]
+        table.update(values)
+        if engine is None:
+            del tables[name]
+        if not tables:
+            del document["engines"]
+        checked = self._with_environment(tomllib.loads(document.as_string()))
         self._write(document.as_string())
         self.settings = checked
         return checked

@@ -139,6 +139,22 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description=N_("Maximum wait for a model to load."),
         ),
     ] = 300
+    chat_engine: Annotated[
+        str,
+        Meta(
+            max_length=300,
+            title=N_("Chat through an engine"),
+            description=N_("NAME:MODEL of an engine (docs/engines.md) to chat with; empty: an own model."),
+        ),
+    ] = ""
+    embed_engine: Annotated[
+        str,
+        Meta(
+            max_length=300,
+            title=N_("Search through an engine"),
+            description=N_("NAME:MODEL of an engine for search by meaning; empty: an own model."),
+        ),
+    ] = ""
 
 
 class ContextSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -645,6 +661,25 @@ class SamplingOverride(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     stop: list[str] | None = None
 
 
+class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An OpenAI-compatible server, by its name: `[engines.ollama]` (docs/engines.md).
+
+    `key` says where the key is stored, and `allowed` for which address the user agreed that text leaves this
+    computer. Atlas writes both.
+    """
+
+    url: Annotated[str, Meta(max_length=2000)]
+    context_length: Annotated[int, Meta(ge=0, le=10_000_000)] = 0
+    template: Literal["server", "chatml"] = "server"
+    stop: Annotated[list[str], Meta(max_length=16)] = msgspec.field(default_factory=list)
+    stream: bool = True
+    sampling: Literal["all", "openai"] = "all"
+    reasoning: Literal["hide", "show"] = "hide"
+    timeout_s: Annotated[float, Meta(ge=1, le=86_400)] = 300.0
+    key: Annotated[str, Meta(max_length=100)] = ""
+    allowed: Annotated[str, Meta(max_length=2000)] = ""
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings, by section."""
 
@@ -660,6 +695,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     doors: DoorSettings = msgspec.field(default_factory=DoorSettings)
     ui: UiSettings = msgspec.field(default_factory=UiSettings)
     sampling: dict[str, SamplingOverride] = msgspec.field(default_factory=dict)
+    engines: dict[str, EngineSettings] = msgspec.field(default_factory=dict)
     keys: dict[str, str] = msgspec.field(default_factory=dict)
 
     def chat_for(self, model_id: str, recommended: Mapping[str, int | float] | None = None) -> ChatSettings:

@@ -2091,6 +2091,16 @@ _MODELS: tuple[Action, ...] = (
         help=_("Import your own GGUF file: copy it or link to it."),
     ),
     Action(
+        "models.engines",
+        Where.MODELS,
+        "engines",
+        "e",
+        in_palette=False,
+        name=_("Engines"),
+        label=_("Engines"),
+        help=_("Chat and search through other model servers, such as Ollama or LM Studio."),
+    ),
+    Action(
         "models.bench",
         Where.MODELS,
         "model_bench",

@@ -250,7 +250,8 @@ class AtlasApp(BaseApp):
         if key is not None and not self.is_demo:
             self.attempt(self.doors.apply(), group="doors")
             self.attempt(self.sync.start(), group="ahead")
-        has_model = await self.models.chat_model() is not None
+        engine = self.desk.settings.models.chat_engine
+        has_model = bool(engine) or await self.models.chat_model() is not None
         if has_model or self.is_demo:
             # The demonstration can be looked at before there is a model.
             await self.show_chat(warm=has_model)

@@ -194,6 +194,7 @@ class BaseApp(SturdyApp):
     model_name = ""
     model_id = ""
     context_length = 0
+    tokens_estimated = False
     _turns: "Turns | None" = None
     _drafts: "Drafts | None" = None
     _notes: "NoteKeeping | None" = None

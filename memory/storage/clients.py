@@ -14,6 +14,7 @@ from memory.storage.queries.projects import project_id as known_project
 from memory.storage.queries.projects import project_named
 
 _MINUTE = 60_000_000
+_ENGINE_KEY = "engine_key:"
 _SELECT = """
     SELECT c.id, c.name, c.scopes, c.rate, c.created_at, p.name, c.bound, c.used_at, c.revoked_at
     FROM clients AS c LEFT JOIN projects AS p ON p.id = c.project_id
@@ -141,6 +142,21 @@ def put_session(conn: Connection, client_id: str, session_id: str) -> None:
     )
 
 
+def engine_key(conn: Connection, key_id: str) -> str | None:
+    """Returns a key that was stored for another server."""
+    row = conn.execute("SELECT value FROM meta WHERE key = ?", (f"{_ENGINE_KEY}{key_id}",)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def keep_engine_key(conn: Connection, key_id: str, secret: str | None) -> None:
+    """Stores a key for another server; None deletes it."""
+    if secret is None:
+        conn.execute("DELETE FROM meta WHERE key = ?", (f"{_ENGINE_KEY}{key_id}",))
+        return
+    values = (f"{_ENGINE_KEY}{key_id}", storable(secret))
+    conn.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", values)
+
+
 class ClientStore:
     """The clients of one room. A `ref` is a name (in any case), an id, or a unique prefix of either.
 
@@ -204,3 +220,11 @@ class ClientStore:
     async def begins(self, client_id: str, session_id: str) -> None:
         """Notes that the client began the session."""
         await self._database.write(lambda conn: put_session(conn, client_id, session_id))
+
+    async def engine_key(self, key_id: str) -> str | None:
+        """Returns the key that this room keeps for another model server; None if there is none."""
+        return await self._database.read(lambda conn: engine_key(conn, key_id))
+
+    async def keep_engine_key(self, key_id: str, secret: str | None) -> None:
+        """Stores a key for another server, or deletes it."""
+        await self._database.write(lambda conn: keep_engine_key(conn, key_id, secret))

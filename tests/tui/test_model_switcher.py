@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from atlas_desktop.tui.models.switcher import ModelSwitcher
-from models.errors import ModelFileMissing, NoModel, UnknownModel, WorkerCrashed
+from models.errors import ModelFileMissing, NoModel, UnknownEngine, UnknownModel, WorkerCrashed
 
 
 class App:
@@ -19,21 +19,23 @@ class App:
         self.replying = self.leaving = False
         self.background = self.model_id = self.model_name = ""
         self.context_length = 0
+        self.tokens_estimated = True
         self.switched = 0
         self.said: list[str] = []
         self.keys: dict[str, str] = {}
         self.backgrounds: list[str] = []
         self.work: list[asyncio.Task[None]] = []
-        self.answers: object = SimpleNamespace(id="small", context_length=4096)
+        self.answers: object = SimpleNamespace(id="small", context_length=4096, estimated=False)
         self.room = SimpleNamespace(recall=SimpleNamespace(start=lambda _failed: None))
         self.desk = SimpleNamespace(
-            models=SimpleNamespace(use=self._use),
+            use_model=self._use,
+            check_model=lambda ref: ref,
             chosen_model="other",
             switch_model=self._switch,
             model=SimpleNamespace(chat=SimpleNamespace(info=self._info)),
         )
 
-    def _use(self, ref: str) -> object:
+    def _use(self, ref: str, role: str | None) -> object:
         if ref == "unknown":
             raise UnknownModel(ref)
         return SimpleNamespace(id=ref, roles=("embed",) if ref == "meaning" else ("chat",))
@@ -100,6 +102,26 @@ async def test_an_embedding_model_changes_nothing_that_runs() -> None:
     app = App()
     await switcher_of(app).use("meaning")
     assert (app.switched, app.desk.chosen_model, app.work) == (0, "other", [])
+
+
+async def test_a_model_for_now_leaves_the_settings() -> None:
+    app = App()
+    said = await switcher_of(app).use_for_now("box:small")
+    await app.settle()
+    assert "box:small" in said
+    assert (app.switched, app.desk.chosen_model) == (1, "box:small")
+
+
+async def test_an_engine_that_cannot_be_used_is_said() -> None:
+    app = App()
+    app.desk.use_model = _refusing
+    await switcher_of(app).use_named("box:small")
+    assert len(app.said) == 1
+    assert "box" in app.said[0]
+
+
+def _refusing(ref: str, role: str | None) -> object:
+    raise UnknownEngine(ref.partition(":")[0])
 
 
 async def test_an_unknown_name_is_said() -> None:

@@ -9,8 +9,10 @@ from textual.widgets import Input, OptionList
 from atlas_desktop.errors import Explained
 from atlas_desktop.tui.crash_recovery import FailureScreen
 from atlas_desktop.tui.settings.dialogs import ThemeScreen
+from models.engines.spec import EngineReport, EngineSpec, Family
 from tests.tui.desk import Stage, stage
 from tests.tui.driving import assert_until, on, settle, shown
+from tests.tui.test_engines import with_engines
 from tests.tui.test_models_screen import shelf
 from tests.tui.test_settings_screen import find
 from tests.tui.test_snapshots import SIZES, THEMES, Snap, still, taken
@@ -43,6 +45,41 @@ def test_models(snap_compare: Snap, tmp_path: Path, size: tuple[int, int], theme
         listing = place.app.screen.query_one("#models", OptionList)
         listing.highlighted = listing.get_option_index("llama-3.2-1b-instruct")
         await assert_until(pilot, lambda: "sets conditions" in shown(place))
+
+    assert taken(snap_compare, place, size, steps)
+
+
+@SIZES
+@pytest.mark.parametrize("theme", ["dark", "contrast-light"])
+def test_engines(snap_compare: Snap, tmp_path: Path, size: tuple[int, int], theme: str) -> None:
+    async def probe(spec: EngineSpec, model: str) -> EngineReport:
+        local = spec.name == "ollama"
+        return EngineReport(
+            Family.OLLAMA if local else Family.OTHER,
+            ("llama3.2:3b", "nomic-embed-text") if local else ("big-70b",),
+            "",
+            stream=True,
+            json_schema=True,
+            embeddings=local,
+            context=4096,
+            exact_tokens=False,
+        )
+
+    place = stage(tmp_path, theme=theme)
+    with_engines(place, probe)
+
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        engines = place.desk.engines
+        await engines.add("ollama", "http://127.0.0.1:11434")
+        await engines.add("office", "https://models.example.org", allowed=True)
+        engines.choose("ollama:nomic-embed-text", "embed")
+        engines.choose("office:big-70b", "chat")
+        await pilot.press("f6")
+        await assert_until(pilot, lambda: "Can be downloaded" in shown(place))
+        await pilot.press("e")
+        await assert_until(pilot, lambda: "in use: search by meaning" in shown(place))
+        await pilot.press("down", "down", "down")
+        await assert_until(pilot, lambda: "makes vectors" in shown(place))
 
     assert taken(snap_compare, place, size, steps)
 

@@ -13,6 +13,12 @@ from memory.vault.keyring import KeyringTrouble
 from models import errors as models
 
 _SAMPLES: dict[str, Any] = {
+    "engine": "box",
+    "others": ("desk",),
+    "problem": "",
+    "host": "box:80",
+    "status": 500,
+    "model": "small",
     "name": "x",
     "state": "running",
     "title": "Boats",

@@ -101,8 +101,7 @@ class PersonasController:
         )
         model = persona.model
         if model and model != self._app.model_id:
-            self._app.desk.models.installed_model(model)
-            self._app.desk.chosen_model = model
+            self._app.desk.chosen_model = self._app.desk.check_model(model)
             await self._app.change_model_soon()
 
     # --- templates --------------------------------------------------------------------------------

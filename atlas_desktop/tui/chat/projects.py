@@ -109,8 +109,7 @@ class ProjectsController:
             fresh.system = defaults.persona.system_prompt
         model = defaults.model or (defaults.persona.model if defaults.persona is not None else None)
         if model and model != self._app.model_id:
-            self._app.desk.models.installed_model(model)
-            self._app.desk.chosen_model = model
+            self._app.desk.chosen_model = self._app.desk.check_model(model)
             await self._app.change_model_soon()
         return defaults_line(fresh.project, defaults)
 

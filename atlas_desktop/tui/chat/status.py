@@ -94,6 +94,7 @@ class HeadLine(Widget):
         self._unlocked: bool | None = None
         self._demo = False
         self._door = False
+        self._leaves = False
         self._parts: list[tuple[str, int, int]] = []
         """The words that can be clicked, with their first column and the one after their last."""
 
@@ -107,13 +108,15 @@ class HeadLine(Widget):
         unlocked: bool | None = None,
         demo: bool = False,
         door: bool = False,
+        leaves: bool = False,
     ) -> None:
         """`unlocked` says whether the private room is open, if `room` is another one; `door`, whether other
-        programs can ask."""
+        programs can ask; `leaves`, whether text is sent to a model on another computer."""
         self._said, self._model = clean_line(title), clean_line(model)
         self._memory, self._room, self._unlocked = memory, room, unlocked
         self._demo = demo
         self._door = door
+        self._leaves = leaves
         self.refresh()
 
     @dataclass
@@ -139,6 +142,8 @@ class HeadLine(Widget):
         if self._unlocked is not None:
             private = f", {(_('private unlocked') if self._unlocked else _('private locked'))}"
         door = f"{_('door open')} · " if self._door else ""
+        if self._leaves:
+            door = f"{_('leaves this computer')} · {door}"
         state = f"{door}{memory} · {room}{private}"
         free = width - cell_len(state) - 2
         # Shorten the name of the model first: the title tells conversations apart.
@@ -185,8 +190,8 @@ def _cut(text: str, room: int) -> str:
 class Status:
     """What the status line shows.
 
-    `used` and `limit` are tokens; `speed` is tokens a second (0: unknown). `lock` says how to lock, or that
-    nothing needs locking; it is shown if there is space.
+    `used` and `limit` are tokens, `used` an estimate if so `estimated`; `speed` is tokens a second (0:
+    unknown). `lock` says how to lock, or that nothing needs locking; it is shown if there is space.
     """
 
     activity: str = ""
@@ -194,6 +199,7 @@ class Status:
     sync: str = ""
     used: int = 0
     limit: int = 0
+    estimated: bool = False
     speed: float = 0.0
     lock: str = ""
 
@@ -222,7 +228,7 @@ class StatusLine(Widget):
             number, share = formats().number, now.used / now.limit
             said = _(
                 "context {used} of {limit} tokens ({share:.0%})",
-                used=number(now.used),
+                used=f"~{number(now.used)}" if now.estimated else number(now.used),
                 limit=number(now.limit),
                 share=share,
             )
@@ -275,6 +281,7 @@ class StatusController:
             unlocked=self._private_unlocked(kind),
             demo=self._app.is_demo,
             door=self._app.door_url is not None,
+            leaves=self._app.desk.leaves(kind),
         )
         self._line.tell(
             Status(
@@ -284,6 +291,7 @@ class StatusController:
                 used=shown.used,
                 # The size of a stored conversation is unknown until its first turn in this run.
                 limit=self._app.context_length if shown.used or session is None else 0,
+                estimated=self._app.tokens_estimated,
                 speed=shown.speed,
                 lock=self._how_to_lock,
             )

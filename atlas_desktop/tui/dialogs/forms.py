@@ -1,7 +1,7 @@
 """Windows that ask for text, and the list of named texts with keys to add, edit and remove."""
 
 from abc import abstractmethod
-from collections.abc import Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual import events
@@ -165,7 +165,10 @@ class NamedLineScreen(Covering, ModalScreen[tuple[str, str] | None]):
 
 
 class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
-    """Dismissed with the text of each field by its name, or None. Enter moves to the next field."""
+    """Dismissed with the text of each field by its name, or None. Enter moves to the next field.
+
+    `hidden` names the fields whose text is not shown while it is typed.
+    """
 
     DEFAULT_CSS = """
     FieldsScreen {
@@ -183,11 +186,14 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Cancel"))]
 
-    def __init__(self, title: str, names: Sequence[str], *, hint: str = "") -> None:
+    def __init__(
+        self, title: str, names: Sequence[str], *, hint: str = "", hidden: Collection[str] = ()
+    ) -> None:
         super().__init__()
         self._heading = title
         self._names = list(names)
         self._hint = hint
+        self._hidden = hidden
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="box", can_focus=False) as box:
@@ -197,7 +203,7 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
                 yield Static(Content(self._hint), classes="hint", markup=False)
             for number, name in enumerate(self._names):
                 yield Static(Content(clean_line(name)), classes="name", markup=False)
-                yield CleanInput(id=f"field-{number}")
+                yield CleanInput(id=f"field-{number}", password=name in self._hidden)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         fields = list(self.query(Input))

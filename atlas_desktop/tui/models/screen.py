@@ -1,8 +1,8 @@
 """The list of models: download, import, choose, measure, verify and remove them."""
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.errors import size
 from atlas_desktop.locale import N_, _, formats, ngettext
 from atlas_desktop.phrases import fit_text, stage_text
+from atlas_desktop.phrases.engines import engine_line
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.dialogs.forms import PathScreen
@@ -82,15 +83,15 @@ Groups = tuple[tuple[str, tuple[Row, ...]], ...]
 """Headings and their rows; groups without any are left out."""
 
 
-def read(service: "ModelService") -> Groups:
-    """Reads all groups. Blocking: it searches for files."""
+def read(service: "ModelService", by_engines: Collection[str] = ()) -> Groups:
+    """Reads all groups. Blocking: it searches for files. `by_engines` are roles that engines have."""
     here = {model.path.resolve(): model for model in service.installed()}
     linked = {model.id for model in here.values() if model.linked}
     best = next((one.entry.id for one in service.recommend() if one.runs), "")
     rows = [
         Row(
             one.id,
-            summary=one,
+            summary=replace(one, used_for=tuple(r for r in one.used_for if r not in by_engines)),
             licence=service.licence(one.id),
             linked=one.id in linked,
             host=service.host(one.id),
@@ -136,10 +137,13 @@ def line(row: Row, work: "ModelJobs", width: int) -> Content:
     elif row.recommended:
         state = _("recommended, {fit}", fit=fit_text(fit))
     room = width - cell_len(state) - 11 - 3
-    if cell_len(name) > room:
-        name = set_cell_size(name, max(room - 1, 1)).rstrip() + "…"
+    name = _shortened(name, room)
     gap = " " * max(width - cell_len(name) - cell_len(state) - 11, 1)
     return Content.assemble(name, gap, (state, style), (f"{amount:>11}", "$quiet"))
+
+
+def _shortened(text: str, room: int) -> str:
+    return text if cell_len(text) <= room else set_cell_size(text, max(room - 1, 1)).rstrip() + "…"
 
 
 def under_way(row: Row, work: "ModelJobs") -> str:
@@ -240,6 +244,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
         self._groups: Groups = ()
         self._rows: dict[str, Row] = {}
         self._was_busy = False
+        self._engines: list[str] = []
 
     def compose(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
@@ -273,7 +278,12 @@ class ModelsScreen(Covering, SparingScreen[None]):
         self.atlas.attempt(self._read, group="models-list", exclusive=True)
 
     async def _read(self) -> None:
-        self._groups = await asyncio.to_thread(read, self.atlas.desk.models)
+        desk = self.atlas.desk
+        chosen = {"chat": desk.settings.models.chat_engine, "embed": desk.settings.models.embed_engine}
+        by_engines = [role for role, ref in chosen.items() if ref]
+        self._groups = await asyncio.to_thread(read, desk.models, by_engines)
+        listed = desk.engines.list() if desk.settings.engines else ()
+        self._engines = [engine_line(one, chosen) for one in listed]
         if self.is_attached:
             self._show()
 
@@ -282,6 +292,9 @@ class ModelsScreen(Covering, SparingScreen[None]):
         self._rows = {row.id: row for _unused, rows in self._groups for row in rows}
         width = max(self._list.size.width - 5, 30)
         options: list[Option | None] = []
+        if self._engines:
+            options.append(Option(Content(_("Engines (e: choose or add)")), disabled=True))
+            options += [Option(Content(_shortened(text, width)), disabled=True) for text in self._engines]
         for name, rows in self._groups:
             if options:
                 options.append(Option("", disabled=True))
@@ -418,6 +431,15 @@ class ModelsScreen(Covering, SparingScreen[None]):
         how = await self.app.push_screen_wait(asked)
         if how is not None:
             self.work.take_in(path, link=how == LINK, of=of)
+
+    def action_engines(self) -> None:
+        self.run_worker(self._show_engines(), group="ask", exclusive=True)
+
+    async def _show_engines(self) -> None:
+        from atlas_desktop.tui.models.engines import EnginesScreen
+
+        await self.app.push_screen_wait(EnginesScreen(self.atlas, self._switcher))
+        self.read()
 
     def action_model_bench(self) -> None:
         row = self.marked

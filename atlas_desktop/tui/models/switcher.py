@@ -9,7 +9,7 @@ from atlas_desktop.errors import Explained
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.keymap import how_to
-from models.errors import ModelFileMissing, NoModel, UnknownModel, WorkerCrashed
+from models.errors import EngineError, ModelFileMissing, NoModel, UnknownModel, WorkerCrashed
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -24,16 +24,25 @@ class ModelSwitcher:
         self._due = False
         """Whether to change the model when the reply under way has ended."""
 
-    async def use(self, ref: str) -> str:
-        """Chooses an installed model for its purpose, and says when it will be used.
+    async def use(self, ref: str, role: str | None = None) -> str:
+        """Chooses a model for its purpose, and says when it will be used: an installed one, or `NAME:MODEL`
+        of an engine, for `role`.
 
-        The running model stops now, or when its reply has ended. Raises `UnknownModel`.
+        The running model stops now, or when its reply has ended. Raises `UnknownModel`, `EngineError`.
         """
-        model = await asyncio.to_thread(self._app.desk.models.use, ref)
-        name = clean_line(model.id)
-        if "chat" not in model.roles:
+        used = await asyncio.to_thread(self._app.desk.use_model, ref, role)
+        name = clean_line(used.id)
+        if "chat" not in used.roles:
             return _("{model} will be used for search by meaning after you restart Atlas.", model=name)
         self._app.desk.chosen_model = None
+        return await self._changed(name)
+
+    async def use_for_now(self, ref: str) -> str:
+        """As `use`, until another model is chosen or Atlas ends; the settings stay as they are."""
+        self._app.desk.chosen_model = self._app.desk.check_model(ref)
+        return await self._changed(clean_line(ref))
+
+    async def _changed(self, name: str) -> str:
         now = await self.change_soon()
         return (
             _("The next reply will come from {model}. The conversation is unchanged.", model=name)
@@ -51,6 +60,9 @@ class ModelSwitcher:
                 name=clean_line(name),
                 key=how_to("models.show", self._app.keys),
             )
+        except EngineError as error:
+            words = explain(error)
+            said = f"{words.title}. {words.message} {words.next_step}"
         self._app.say(said)
 
     async def change_soon(self) -> bool:
@@ -96,6 +108,7 @@ class ModelSwitcher:
             app.tell_chat()
         app.model_id = app.model_name = info.id
         app.context_length = info.context_length
+        app.tokens_estimated = info.estimated
         app.tell_chat()
         # The recall index is filled in the background once the model is loaded.
         app.room.recall.start(app.background_failed)
