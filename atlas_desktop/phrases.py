@@ -498,6 +498,7 @@ _PART_TEXTS = {
     "machine": N_("not your words (–)"),
     "question": N_("only a question (–)"),
     "stated": N_("a preference"),
+    "standing": N_("a standing instruction"),
     "topic": N_("same topic"),
     "recency": N_("how recent"),
     "importance": N_("importance"),

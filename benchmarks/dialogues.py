@@ -1,4 +1,7 @@
-"""Dialogues in which users state facts about themselves, among other things; made from `extraction.toml`."""
+"""Dialogues in which users state facts about themselves, among other things.
+
+They are made from `extraction.toml` (English) and `extraction.LANGUAGE.toml`.
+"""
 
 import random
 import re
@@ -48,17 +51,19 @@ class Dialogue:
 
 
 @cache
-def _data() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "extraction.toml").read_text("utf-8"))
+def _data(language: str) -> dict[str, Any]:
+    name = "extraction.toml" if language == "en" else f"extraction.{language}.toml"
+    return tomllib.loads((Path(__file__).parent / name).read_text("utf-8"))
 
 
-def dialogues(half: Half, count: int, *, seed: int = 11) -> list[Dialogue]:
+def dialogues(half: Half, count: int, *, seed: int = 11, language: str = "en") -> list[Dialogue]:
     """Returns `count` dialogues of four to ten turns; every phrasing is used before any is used again."""
     rng = random.Random(f"{half}{seed}")
-    facts = _endless(rng, [(one, text) for one in _data()["fact"] for text in one[half]])
-    updates = _endless(rng, [(one, pair) for one in _data()["update"] for pair in one[half]])
-    others = _endless(rng, [(one, text) for one in _data()["distractor"] for text in one[half]])
-    return [_dialogue(rng, facts, updates, others, update=number % 6 == 5) for number in range(count)]
+    data = _data(language)
+    facts = _endless(rng, [(one, text) for one in data["fact"] for text in one[half]])
+    updates = _endless(rng, [(one, pair) for one in data["update"] for pair in one[half]])
+    others = _endless(rng, [(one, text) for one in data["distractor"] for text in one[half]])
+    return [_dialogue(rng, data, facts, updates, others, update=number % 6 == 5) for number in range(count)]
 
 
 def _endless(rng: random.Random, items: list[Any]) -> Any:
@@ -67,7 +72,9 @@ def _endless(rng: random.Random, items: list[Any]) -> Any:
         yield from items
 
 
-def _dialogue(rng: random.Random, facts: Any, updates: Any, others: Any, *, update: bool) -> Dialogue:
+def _dialogue(
+    rng: random.Random, data: dict[str, Any], facts: Any, updates: Any, others: Any, *, update: bool
+) -> Dialogue:
     plan: list[tuple[str, Any]] = [("other", next(others)) for _ in range(rng.randint(3, 5))]
     plan += [("fact", next(facts)) for _ in range(rng.randint(1, 3))]
     rng.shuffle(plan)
@@ -83,7 +90,7 @@ def _dialogue(rng: random.Random, facts: Any, updates: Any, others: Any, *, upda
     used: set[str] = set()
     for turn, (what, (one, text)) in enumerate(plan):
         values = shared if what in ("before", "after") else {}
-        said.append(_filled(rng, text, one, values, used))
+        said.append(_filled(rng, data, text, one, values, used))
         match what:
             case "fact":
                 words = tuple(values[slot] for slot in one["key"])
@@ -93,23 +100,33 @@ def _dialogue(rng: random.Random, facts: Any, updates: Any, others: Any, *, upda
                 words = tuple(values[slot] for slot in one["key"])
                 found.append(Fact("update", "", words, turn, gone))
             case "before":
-                _draw(rng, one, (*one["key"], *one["gone"]), values, used)
+                _draw(rng, data, one, (*one["key"], *one["gone"]), values, used)
             case _:
                 distractors[turn] = one["name"]
-    replies = tuple(rng.choice(_data()["replies"]["texts"]) for _ in said)
+    replies = tuple(rng.choice(data["replies"]["texts"]) for _ in said)
     return Dialogue(tuple(said), replies, tuple(found), distractors)
 
 
 def _filled(
-    rng: random.Random, text: str, one: Mapping[str, Any], values: dict[str, str], used: set[str]
+    rng: random.Random,
+    data: dict[str, Any],
+    text: str,
+    one: Mapping[str, Any],
+    values: dict[str, str],
+    used: set[str],
 ) -> str:
-    _draw(rng, one, _SLOT.findall(text), values, used)
+    _draw(rng, data, one, _SLOT.findall(text), values, used)
     filled = _SLOT.sub(lambda match: values[match[1]], text)
     return filled[0].upper() + filled[1:]
 
 
 def _draw(
-    rng: random.Random, one: Mapping[str, Any], slots: Any, values: dict[str, str], used: set[str]
+    rng: random.Random,
+    data: dict[str, Any],
+    one: Mapping[str, Any],
+    slots: Any,
+    values: dict[str, str],
+    used: set[str],
 ) -> None:
     """Draws values for slots that have none.
 
@@ -119,7 +136,7 @@ def _draw(
         if slot in values:
             continue
         own = one.get(slot)
-        choices = own if isinstance(own, list) else _data()["values"][slot]
+        choices = own if isinstance(own, list) else data["values"][slot]
         free = [value for value in choices if value not in used] or choices
         values[slot] = rng.choice(free)
         used.add(values[slot])

@@ -7,7 +7,7 @@ no language model takes part. The figure is the mean over questions of |evidence
 is compared with plain BM25 over messages, plain cosine of the whole question, and their equal reciprocal
 ranks, all over the same store and vectors. `--check` also fits the weights without each conversation in turn
 and measures on it (not of MemSim, to which no weight is fitted); `--decay` asks on the day after each
-conversation ended, with every preset of decay.
+conversation ended, with every preset of decay. `--ablate` leaves out one feature at a time.
 """
 
 import argparse
@@ -17,10 +17,12 @@ import re
 import statistics
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +32,12 @@ from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.services.recall import QueryEmbedder
 from atlas_desktop.settings.schema import Settings
 from memory.clock import SystemClock
+from memory.recall import engine as engine_module
+from memory.recall import question as question_module
 from memory.recall.decay import PRESETS
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import Entry, QueryVector, QueryVectors, RecallQuery
+from memory.recall.needs import Need
 from memory.recall.scoring import Evidence, Scores, Weights, score
 from memory.storage.room import open_off_record
 from memory.storage.store import Store
@@ -309,6 +314,44 @@ async def check(engine_of: Callable[[Recorder], RecallEngine], store: Store, ask
     print(f"  mean of conversations: {statistics.mean(held):.3f}")
 
 
+@contextmanager
+def without(feature: str) -> Iterator[Weights]:
+    """Leaves out a feature: a weight by its name, or one of `REFINEMENTS`."""
+    off: dict[str, Any] = {feature: 0.0} if feature in WEIGHED else {}
+    weights = replace(Weights(), **off)
+    if feature in REFINEMENTS:
+        owner, name, other = REFINEMENTS[feature]
+        with patch.object(owner, name, other):
+            yield weights
+    else:
+        yield weights
+
+
+WEIGHED = tuple(one.name for one in fields(Weights) if one.name != "decay")
+REFINEMENTS: dict[str, tuple[Any, str, Any]] = {
+    "second search": (engine_module, "ECHO", 0.0),
+    "need": (question_module, "need_of", lambda _text: Need.BEST),
+    "sentences": (engine_module, "sentences", lambda text: [text]),
+    "small words and forms": (engine_module, "language_of", lambda _text: None),
+}
+"""Features without a weight: where they are, and what takes their place."""
+
+
+async def ablate(
+    engine_of: Callable[[Weights], RecallEngine], asked: list[Asked], plain: WholeQuestion
+) -> None:
+    found = {}
+    for feature in ("nothing", *WEIGHED, *REFINEMENTS):
+        with without(feature) as weights:
+            found[feature] = (await measure(engine_of(weights), asked, plain)).found
+    whole = np.mean(found["nothing"], axis=0)
+    print(f"\n{'without':<24}" + "".join(f"{f'@{k}':>8}" for k in KS) + "     change")
+    for feature, shares in found.items():
+        means = np.mean(shares, axis=0)
+        changes = " ".join(f"{mean - one:+.3f}" for mean, one in zip(means[:2], whole[:2], strict=True))
+        print(f"{feature:<24}" + "".join(f"{mean:>8.3f}" for mean in means) + f"   {changes}")
+
+
 async def _entries(store: Store) -> AsyncIterator[Entry]:
     after = 0
     while page := await store.evidence.entries(after=after):
@@ -326,7 +369,7 @@ def day_after(samples: list[dict[str, Any]]) -> dict[str, datetime]:
     return found
 
 
-async def main(samples: list[dict[str, Any]], *, cross_validate: bool, decays: bool) -> None:
+async def main(samples: list[dict[str, Any]], *, cross_validate: bool, decays: bool, ablation: bool) -> None:
     asked = [question for sample in samples for question in questions_of(sample)]
     paths = Paths(find_home())
     host = build_host(paths, model_library(paths), Settings())
@@ -373,6 +416,8 @@ async def main(samples: list[dict[str, Any]], *, cross_validate: bool, decays: b
                     for name, preset in PRESETS.items()
                 }
             )
+        if ablation:
+            await ablate(lambda weights: engine(score, weights=weights), asked, plain)
         if cross_validate:
             print("\nweights fitted without one conversation, measured on it, @10:")
             await check(engine, store, asked)
@@ -386,9 +431,12 @@ if __name__ == "__main__":
     parser.add_argument("path", metavar="FILE", type=Path, help="the data")
     parser.add_argument("--check", action="store_true", help="also leave one conversation out")
     parser.add_argument("--decay", action="store_true", help="also compare the presets of decay")
+    parser.add_argument("--ablate", action="store_true", help="also leave out one feature at a time")
     given = parser.parse_args()
     if not given.path.is_file():
         sys.exit(f"{given.path} is not a file")
     data = json.loads(given.path.read_text(encoding="utf-8"))
     check_weights = given.check and isinstance(data, list)
-    asyncio.run(main(samples_of(data), cross_validate=check_weights, decays=given.decay))
+    asyncio.run(
+        main(samples_of(data), cross_validate=check_weights, decays=given.decay, ablation=given.ablate)
+    )

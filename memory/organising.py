@@ -222,7 +222,7 @@ CATEGORY_AHEAD = 0.02
 @cache
 def examples() -> Mapping[str, tuple[str, ...]]:
     """Returns, by category name, examples of what is talked about in it."""
-    text = (files("memory.organising") / "categories.toml").read_text(encoding="utf-8")
+    text = (files("memory") / "categories.toml").read_text(encoding="utf-8")
     return {one["name"]: tuple(one["examples"]) for one in tomllib.loads(text)["category"]}
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
-from unicodedata import decimal
 
 from atlas_desktop.exporting.document import MemoryRecord, citations, named_speaker
+from memory.memories.secrets import CARD, IBAN, digits, iban_end, luhn
 from memory.transfer import TravellingEvidence, TravellingMessage, TravellingSession
 
 Span = tuple[int, int]
@@ -30,8 +30,6 @@ _EMAIL = re.compile(
     r"(?<![\w.!#$%&'*+/=?^`{|}~-])[\w.!#$%&'*+/=?^`{|}~-]++@(?:[^\W_](?:[\w-]*[^\W_])?\.)+[^\W\d_]{2,}",
     re.UNICODE,
 )
-_CARD = re.compile(r"(?<![\w.+-])\d(?:[ \u00a0\u202f\-\u2011]?\d){12,18}(?![\w-])")
-_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?:[ \u00a0-]?[A-Z0-9]){11,30}(?!\w)", re.IGNORECASE)
 _SSN = re.compile(r"(?<![\w-])(?!000|666|9\d\d)\d{3}[- ](?!00)\d{2}[- ](?!0000)\d{4}(?![\w-])")
 _NINO = re.compile(r"(?<!\w)[A-CEGHJ-PR-TW-Z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-D](?!\w)")
 _DNI = re.compile(r"(?<!\w)([XYZ]?)(\d{7,8})-?([A-Z])(?!\w)", re.IGNORECASE)
@@ -111,7 +109,7 @@ def cards(text: str) -> Iterator[Span]:
     """Yields payment card numbers: 13 to 19 digits with a valid check digit (ISO/IEC 7812-1, Luhn)."""
     if _NUMBER.search(text) is None:
         return
-    for found in _CARD.finditer(text):
+    for found in CARD.finditer(text):
         if luhn(digits(found[0])):
             yield found.span()
 
@@ -120,13 +118,9 @@ def ids(text: str) -> Iterator[Span]:
     """Yields IBANs, national numbers of a known form, and numbers described as one or as an account's."""
     if _DIGIT.search(text) is None:
         return
-    for found in _IBAN.finditer(text):
-        # Words after an IBAN look like part of it: the longest valid prefix is the IBAN.
-        for end in range(found.end(), found.start() + 14, -1):
-            # A separator before the next word is not part of it.
-            if text[end - 1].isalnum() and iban(text[found.start() : end]):
-                yield found.start(), end
-                break
+    for found in IBAN.finditer(text):
+        if (end := iban_end(text, *found.span())) is not None:
+            yield found.start(), end
     for pattern in (_NINO, _CODICE):
         yield from (found.span() for found in pattern.finditer(text))
     if _NUMBER.search(text) is not None:
@@ -184,30 +178,8 @@ def _is_phone(number: str) -> bool:
     return _LOCAL.fullmatch(number) is not None
 
 
-def digits(text: str) -> list[int]:
-    """Returns the decimal digits of a text, in any script, as numbers."""
-    return [value for char in text if (value := decimal(char, -1)) >= 0]
-
-
 def digits_text(text: str) -> Iterator[str]:
     yield from (str(value) for value in digits(text))
-
-
-def luhn(number: list[int]) -> bool:
-    """Returns whether the last digit is a valid check digit; a single repeated digit is not a card number."""
-    total = 0
-    for place, value in enumerate(reversed(number)):
-        doubled = value * 2 if place % 2 else value
-        total += doubled - 9 if doubled > 9 else doubled
-    return len(number) >= 13 and total % 10 == 0 and len(set(number)) > 1
-
-
-def iban(text: str) -> bool:
-    """Returns whether the two check digits are valid (ISO 13616, ISO 7064 MOD 97-10)."""
-    plain = re.sub(r"[\s-]", "", text).upper()
-    if not (15 <= len(plain) <= 34 and plain.isascii() and plain.isalnum()):
-        return False
-    return int("".join(str(int(char, 36)) for char in plain[4:] + plain[:4])) % 97 == 1
 
 
 FINDERS: dict[str, Callable[[str], Iterator[Span]]] = {

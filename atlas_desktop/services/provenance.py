@@ -10,7 +10,7 @@ from memory.clock import Clock
 from memory.context.entities import Outcome, RecallDecision
 from memory.entities import MemoryMode, Message, Session
 from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SummaryNotFound
-from memory.memories.entities import Memory, MemorySource, MemoryState, MemoryTier, MemoryUse
+from memory.memories.entities import Memory, MemorySource, MemoryState, MemoryUse
 from memory.memories.lifetime import in_use
 from memory.organising import Backlink, Filed, SharedMemory
 from memory.recall.entities import Hit, Recall, RecallQuery
@@ -204,7 +204,7 @@ class ProvenanceService:
             return memory.state.value
         if memory.expires_at is not None and memory.expires_at <= self._clock.now():
             return "expired"
-        if memory.tier is MemoryTier.PROCEDURAL and not in_use(memory):
+        if not in_use(memory):
             return "unapproved"
         return ""
 

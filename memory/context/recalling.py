@@ -22,7 +22,7 @@ LOOKED_AT = 12
 """The number of hits requested: some only repeat what is asked now."""
 
 _WORDS = 0.3
-_MARKED = 0.1
+_MARKED, _STANDING = 0.1, 0.15
 _ASKED, _ASKED_BY_WORDS = 0.38, 0.25
 _TOLD, _TOLD_BY_WORDS = 0.55, 0.4
 _MOST_TOLD = 2
@@ -66,10 +66,12 @@ def worthwhile(text: str, hits: Sequence[Hit]) -> list[Hit]:
 
     A question gets memories when at least one of them is close to it. The others may then be less close,
     since an answer is often next to the text that resembles the question. What the user has marked as
-    important may be slightly less close.
+    important may be slightly less close, and so may a standing instruction: it does not name what is asked.
     """
     close = [
-        closeness(hit.grounds.cosine, hit.grounds.words) + _MARKED * hit.parts.get("importance", 0.0)
+        closeness(hit.grounds.cosine, hit.grounds.words)
+        + _MARKED * hit.parts.get("importance", 0.0)
+        + _STANDING * hit.parts.get("standing", 0.0)
         for hit in hits
     ]
     semantic = any(hit.grounds.cosine is not None for hit in hits)

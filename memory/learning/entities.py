@@ -67,7 +67,7 @@ class Candidate:
 _LEAST_SHARE = 0.5
 _DENIES = re.compile(
     r"\b(?:not|never|no|none|neither|nor|without|cannot|hardly|nobody|nothing|nowhere|kein\w*|nicht|nie|ne|pas|jamais|sans|nunca|"
-    r"jamás|sin|tampoco)\b|n[’']t\b",
+    r"jamás|sin|tampoco|niemals)\b|n[’']t\b|[不没]",
     re.IGNORECASE,
 )
 

@@ -28,6 +28,7 @@ from memory.memories.entities import (
 )
 from memory.memories.lifetime import Retention, route
 from memory.memories.upkeep import KIND
+from memory.search.terms import is_unspaced
 from memory.storage.memories import MemoryStore
 from memory.storage.organising import ProjectStore
 from memory.storage.vectors import VectorStore
@@ -55,7 +56,7 @@ _OWNED = frozenset({"my", "our", "new", "mein", "meine", "mon", "ma", "mi"})
 _CHANGED = re.compile(
     r"\b(?:now|nowadays|these days|any ?more|any longer|no longer|instead|switched|changed|moved|became"
     r"|become|have (?:come|grown|started|stopped)|used to|from now on|after all|jetzt|nicht mehr|maintenant"
-    r"|ne .{1,20} plus|ahora|ya no|(?:my|our) new)\b",
+    r"|ne .{1,20} plus|ahora|ya no|(?:my|our) new|inzwischen|mittlerweile|désormais)\b|现在|不再|如今|改",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
@@ -208,7 +209,7 @@ def _core(value: str, attribute: str) -> frozenset[str]:
     short = _TAIL.sub("", value) or value
     if attribute in ("residence", "employer", "name", "called", "origin"):
         named = frozenset(fold(word) for word in _CAPITAL.findall(short))
-        if named or attribute == "residence":
+        if named or (attribute == "residence" and not is_unspaced(short)):
             return named
     return _stems(short) | frozenset(one for number in numbers(short) for one in number)
 

@@ -18,6 +18,7 @@ from memory.learning.statement_filter import (
     Sentence,
     asks,
     blocks,
+    length,
     lists,
     piece,
     plain,
@@ -74,7 +75,7 @@ def to_remember(sentence: str) -> str | None:
         if match is None:
             continue
         wish = match["v"].strip(" ,:;")
-        if len(wish.split()) >= _LEAST_WORDS and not any(no.match(wish) for no in forms().not_remembered):
+        if length(wish) >= _LEAST_WORDS and not any(no.match(wish) for no in forms().not_remembered):
             return wish
     return None
 
@@ -273,10 +274,11 @@ ASKED = 0.9
 """The importance of what is asked to be remembered."""
 
 _LONGEST = 400
+_HAN = re.compile(r"[\u3400-\u9fff]")
 # Every request to remember something contains one of these, so most messages need not be parsed.
 _HINT = re.compile(
     r"remember|memor|forget|note|jot|write down|save|store|in mind|merk|vergiss|denk|notier|behalt|souv|reti|"
-    r"rappelle|oubli|recuerd|acuérd|olvid|anota|ten en cuenta",
+    r"rappelle|oubli|recuerd|acuérd|olvid|anota|ten en cuenta|记|忘",
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(
@@ -319,7 +321,9 @@ def worded(text: str) -> str:
     """Returns a statement as a sentence."""
     line = " ".join(text.split()).strip(" ,;:–—-")
     line = line[:1].upper() + line[1:]
-    return line if line.endswith((".", "!", "…", "。")) else f"{line}."
+    if line.endswith((".", "!", "…", "。", "！")):
+        return line
+    return f"{line.rstrip('，；：')}。" if _HAN.search(line[-2:]) else f"{line}."
 
 
 def _wholes(heard: Heard) -> Iterator[Candidate]:

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from memory.memories.entities import MemoryKind
+from memory.search.terms import is_unspaced
 
 LONGEST = 8_000
 """The most characters of a message that are examined; a longer one is mostly pasted."""
@@ -26,11 +27,15 @@ _QUOTED = re.compile(
     r"|(?<![\w])'[^\n]{2,600}?'(?!\w)"
 )
 _ONESELF = re.compile(
-    r"\b(?:i|me|my|mine|we|us|our|you|your|ich|mein\w*|wir|je|j|mon|ma|mes|yo|mi|mis|soy|vivo)\b",
+    r"\b(?:i|me|my|mine|we|us|our|you|your|ich|mein\w*|wir|je|j|mon|ma|mes|yo|mi|mis|soy|vivo)\b|[我你咱]",
     re.IGNORECASE,
 )
 _OPEN_QUOTE = re.compile(r"(?:^|[\s:,])[\"“„«][^\"”“»]*$")
-_END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+(?=\S)|(?<=[。！？])")
+# In German, a full stop follows the number of a day: "am 3. Mai".
+_END = re.compile(
+    r"(?<=[.!?…])(?!(?<=\d\.)\s+(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober"
+    r"|November|Dezember)\b)[\"'”’»)\]]*\s+(?=\S)|(?<=[。！？])"
+)
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Nr|No|vs|etc|approx|ca|bzw|usw|z\.\s?B|d\.\s?h|[Ee]\.g|[Ii]\.e|Jan|"
     r"Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Inc|Ltd|Co|Jr|Sr)\.$"
@@ -71,7 +76,8 @@ _CLAUSE = re.compile(
     rf"|,\s+(?=and\s+(?-i:[^\W\d_a-zß-öø-ÿ])[\w’'\-]+\s+(?:is|was|has|\w+s)\b)|,\s+(?={_BUT}\s)"
     rf"|(?<!\s)\s+(?=(?:and|but|und|aber|et|mais|y|pero)\s+{_SOMEBODY}\b)"
     rf"|(?<!\s)\s+(?=(?:because|so|since|although|though|while|whereas|which|weil|porque"
-    rf"|parce que)\s+{_WHO}\b)",
+    rf"|parce que)\s+{_WHO}\b)"
+    r"|[；;]|[，,](?=(?:我|你|您|咱|请|能不能|能|可以|帮|但|不过|所以|因为|可是|他|她|有没有|有什么|有哪些|该|怎么|什么|哪))",
     re.IGNORECASE,
 )
 
@@ -79,7 +85,11 @@ _CLAUSE = re.compile(
 _ADVERBIAL = re.compile(
     r"(?:on|in|at|since|for|every|each|this|last|next|these|during|after|before|from|by|over|until|as|being|living|"
     r"speaking|having|yesterday|today|tomorrow|tonight|currently|recently|nowadays|lately|once|usually|normally|"
-    r"sometimes|often|now|when|whenever|given|between|of|most|outside)\b(?! (?:i|we)\b)",
+    r"sometimes|often|now|when|whenever|given|between|of|most|outside"
+    r"|depuis|pendant|entre|chaque|maintenant|souvent|d[’']habitude|tous les|toutes les"
+    r"|le (?:\d+|matin|soir|midi|week-end|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)"
+    r"|desde|durante|cada|ahora|todos los|todas las|entre semana|el \d+)\b(?! (?:i|we)\b)"
+    r"|比起|和|跟|与|关于|对于|作为|除了|\d{1,2}月|周末|每天|从|自",
     re.IGNORECASE,
 )
 _LONGEST_ADVERBIAL = 9
@@ -171,6 +181,11 @@ def lists(text: str) -> list[str]:
     return [match[0].strip() for match in _LIST.finditer(_own(text[:LONGEST]))]
 
 
+def length(text: str) -> int:
+    """Returns how many words a text has; in scripts without spaces, half its letters."""
+    return max(len(text.split()), len(text) // 2 if is_unspaced(text) else 0)
+
+
 def asks(sentence: str) -> bool:
     return sentence.rstrip(" \"'”’)").endswith(("?", "？"))
 
@@ -232,7 +247,7 @@ def _clauses(sentence: str) -> tuple[str, ...]:
         bare = known.harmless.sub(" ", piece).strip()
         if known.reported.search(piece):
             # What follows is what was reported; a short remark at the end means that all before it was.
-            if piece is pieces[-1] and len(piece.split()) <= _REMARK:
+            if piece is pieces[-1] and length(piece) <= _REMARK:
                 return ()
             break
         if bare and len(piece) <= LONGEST_CLAUSE and _GAP not in bare and not known.unreal.search(bare):
@@ -251,7 +266,8 @@ def _pieces(sentence: str) -> list[str]:
     begin = 0
     for cut in _CLAUSE.finditer(sentence):
         head = sentence[begin : cut.start()].strip()
-        if not head or (_ADVERBIAL.match(head) and "," in cut[0] and len(head.split()) <= _LONGEST_ADVERBIAL):
+        comma = "," in cut[0] or "，" in cut[0]
+        if not head or (_ADVERBIAL.match(head) and comma and length(head) <= _LONGEST_ADVERBIAL):
             begin = begin if head else cut.end()
             continue
         found.append(head)
@@ -265,6 +281,10 @@ _DEPTH = 4
 _LONGEST = 1_000
 """The most characters of a clause."""
 _LEAD = "<LEAD>"
+_ENGLISH = "en"
+_OTHERS = ("de", "es", "fr", "zh")
+_ENDS = " .!…,;:。！，；："
+_AROUND = " ,.;:。，；："
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,27 +327,93 @@ class PatternMatch:
     key: str = field(default="", repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """A clause whose subject comes after its verb, and the order in which the patterns have its parts."""
+
+    words: re.Pattern[str]
+    order: tuple[str, ...]
+
+    def straight(self, clause: str) -> str | None:
+        """Returns the clause in that order; None if its subject does not come after its verb."""
+        match = self.words.fullmatch(clause)
+        if match is None:
+            return None
+        parts = {name: part for name, part in match.groupdict().items() if part}
+        return " ".join(parts[name] for name in self.order if name in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The patterns of one language. `leading` are words before a statement that say when or where."""
+
+    patterns: tuple[Pattern, ...]
+    leading: re.Pattern[str] | None
+    turned: Turned | None
+
+    def read(self, clause: str) -> PatternMatch | None:
+        """Returns what the first pattern that matches makes of a clause."""
+        found = self._first(clause)
+        if found is None and self.turned is not None and (said := self.turned.straight(clause)):
+            found = self._first(said)
+        return found
+
+    def _first(self, clause: str) -> PatternMatch | None:
+        rest = self.leading.sub("", clause, count=1) if self.leading else clause
+        for pattern in self.patterns:
+            for phrase in pattern.when:
+                match = phrase.words.match(clause)
+                if match is None and phrase.led and rest != clause:
+                    match = phrase.words.match(rest)
+                if match is not None and (found := _matched(pattern, match)) is not None:
+                    return found
+        return None
+
+
+def _matched(pattern: Pattern, match: re.Match[str]) -> PatternMatch | None:
+    groups = match.groupdict()
+    value = (groups.get("v") or match.string[match.end() :] or match[0]).strip(_AROUND)
+    if not re.search(r"\w", value):
+        return None
+    ended = (groups.get("e") or "").strip(_AROUND)
+    key = (groups.get("k") or "").strip()
+    return PatternMatch(pattern, value, (groups.get("who") or "").strip(" ,"), ended, key)
+
+
 @cache
-def patterns() -> tuple[Pattern, ...]:
-    found = _data()
-    return tuple(_pattern(one, found["pieces"]) for one in found["pattern"])
+def language(name: str) -> Language:
+    """Returns the patterns of a language, compiled at the first call."""
+    found = _data(name)
+    pieces = found["pieces"]
+    leading = re.compile(rf"^{_filled(_LEAD, pieces)}", re.IGNORECASE) if "LEAD" in pieces else None
+    turned = None
+    if "turned" in found:
+        order = tuple(found["turned"]["order"])
+        turned = Turned(re.compile(found["turned"]["from"], re.IGNORECASE), order)
+    return Language(tuple(_pattern(one, pieces) for one in found["pattern"]), leading, turned)
+
+
+@cache
+def _speaks() -> dict[str, re.Pattern[str]]:
+    return {name: re.compile(_data(name)["speaks"], re.IGNORECASE) for name in _OTHERS}
 
 
 @cache
 def vague() -> frozenset[str]:
     """Returns the words that name nothing on their own."""
-    return frozenset(_data()["words"]["vague"].split())
+    return frozenset(_data(_ENGLISH)["words"]["vague"].split())
 
 
 @cache
 def piece(name: str) -> str:
-    """Returns the regular expression that `<NAME>` stands for."""
-    return _filled(f"<{name}>", _data()["pieces"])
+    """Returns the regular expression that `<NAME>` stands for in English."""
+    return _filled(f"<{name}>", _data(_ENGLISH)["pieces"])
 
 
 @cache
-def _data() -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "patterns.toml").read_text("utf-8"))
+def _data(name: str) -> dict[str, Any]:
+    file = "patterns.toml" if name == _ENGLISH else f"patterns.{name}.toml"
+    return tomllib.loads((files(__package__) / file).read_text("utf-8"))
 
 
 def _pattern(one: dict[str, Any], pieces: dict[str, str]) -> Pattern:
@@ -360,28 +446,11 @@ def reading(clause: str) -> PatternMatch | None:
     """Returns what a clause (without fillers) says, or None when it is not worth remembering."""
     if len(clause) > _LONGEST:
         return None
-    bare = clause.strip().rstrip(" .!…,;:")
-    rest = _leading().sub("", bare, count=1)
-    for pattern in patterns():
-        for phrase in pattern.when:
-            match = phrase.words.match(bare)
-            if match is None and phrase.led and rest != bare:
-                match = phrase.words.match(rest)
-            if match is None:
-                continue
-            groups = match.groupdict()
-            value = (groups.get("v") or match.string[match.end() :] or match[0]).strip(" ,.;:")
-            if not re.search(r"\w", value):
-                continue
-            ended = (groups.get("e") or "").strip(" ,.;:")
-            key = (groups.get("k") or "").strip()
-            return PatternMatch(pattern, value, (groups.get("who") or "").strip(" ,"), ended, key)
-    return None
-
-
-@cache
-def _leading() -> re.Pattern[str]:
-    return re.compile(rf"^{piece('LEAD')}", re.IGNORECASE)
+    bare = clause.strip().rstrip(_ENDS)
+    for name, speaks in _speaks().items():
+        if speaks.search(bare) and (found := language(name).read(bare)) is not None:
+            return found
+    return language(_ENGLISH).read(bare)
 
 
 @cache

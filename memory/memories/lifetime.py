@@ -16,6 +16,7 @@ from memory.memories.entities import (
     MemoryState,
     MemoryTier,
 )
+from memory.memories.secrets import looks_secret
 
 PROCEDURAL_VERSIONS = 10
 """How many earlier versions of a procedure the store keeps."""
@@ -86,12 +87,23 @@ def expires_at(
 def in_use(memory: Memory, *, ask_first: bool = False) -> bool:
     """Whether a memory may be recalled.
 
-    Procedures, and what a client proposed, need the user's approval first; with `ask_first` all memories do.
+    Procedures, and what `needs_consent`, need the user's approval first; with `ask_first` all memories do.
     """
     if memory.state not in FINDABLE:
         return False
-    needs_approval = memory.tier is MemoryTier.PROCEDURAL or memory.proposed_by is not None
+    needs_approval = memory.tier is MemoryTier.PROCEDURAL or needs_consent(memory)
     return memory.state is MemoryState.KEPT or not (ask_first or needs_approval)
+
+
+def needs_consent(memory: Memory) -> bool:
+    """Whether a memory is only used once the user has accepted it: a client proposed it, or it looks like a
+    secret."""
+    return memory.proposed_by is not None or looks_secret(memory.text)
+
+
+def awaits_consent(memory: Memory) -> bool:
+    """Whether a memory is in the inbox, and not used before the user has accepted it."""
+    return memory.state is not MemoryState.KEPT and needs_consent(memory)
 
 
 def life_left(memory: Memory, now: datetime) -> float:
@@ -260,7 +272,7 @@ class Standing:
 def ground(standing: Standing, rules: Retention) -> Ground | None:
     """Returns why to promote it, or None. What awaits the user's approval is never promoted past it."""
     memory = standing.memory
-    if memory.proposed_by is not None and memory.state is MemoryState.INBOX:
+    if awaits_consent(memory):
         return None
     if memory.tier not in PASSING or memory.state not in (MemoryState.INBOX, MemoryState.KEPT):
         return None

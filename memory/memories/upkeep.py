@@ -27,6 +27,7 @@ from memory.memories.lifetime import (
     RetentionPlan,
     Standing,
     archived,
+    awaits_consent,
     detail_words,
     fading,
     ground,
@@ -83,7 +84,7 @@ class Cluster:
 
 def may_merge(memory: Memory) -> bool:
     """Whether a memory may be merged: not pinned ones, nor those that the user has to approve."""
-    if memory.proposed_by is not None and memory.state is not MemoryState.KEPT:
+    if awaits_consent(memory):
         return False
     return memory.state in FINDABLE and not memory.pinned and memory.tier is not MemoryTier.PROCEDURAL
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memory.recall.entities import Entry, RecallItem, SessionEntry, Wording
 from memory.recall.moments import speaks_of_time
-from memory.recall.words import states_preference
+from memory.recall.words import instructs, states_preference
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +39,7 @@ class Catalogue:
         self._worded = np.zeros(_FIRST_ROOM, np.bool_)
         self._dated = np.zeros(_FIRST_ROOM, np.bool_)
         self._prefers = np.zeros(_FIRST_ROOM, np.bool_)
+        self._instructs = np.zeros(_FIRST_ROOM, np.bool_)
         self._alive = np.zeros(_FIRST_ROOM, np.bool_)
         self._before = np.full(_FIRST_ROOM, NOBODY, np.int64)
         self._after = np.full(_FIRST_ROOM, NOBODY, np.int64)
@@ -100,6 +101,12 @@ class Catalogue:
         return self._prefers[: self._size]
 
     @property
+    def instructs(self) -> "NDArray[np.bool_]":
+        """Whether each message says how later replies should be; valid only for rows whose wording was
+        read."""
+        return self._instructs[: self._size]
+
+    @property
     def alive(self) -> "NDArray[np.bool_]":
         return self._alive[: self._size]
 
@@ -148,7 +155,8 @@ class Catalogue:
         self._important[rows] = important
         self._asks[rows] = asks
         # The text may have changed.
-        self._worded[rows] = self._dated[rows] = self._prefers[rows] = False
+        for column in (self._worded, self._dated, self._prefers, self._instructs):
+            column[rows] = False
         self._alive[rows] = True
 
     def unworded(self, rows: "NDArray[np.int64] | None" = None) -> "NDArray[np.int64]":
@@ -165,6 +173,7 @@ class Catalogue:
         known = rows != NOBODY
         self._dated[rows[known]] = self._np.array([one.dated for one in found], self._np.bool_)[known]
         self._prefers[rows[known]] = self._np.array([one.prefers for one in found], self._np.bool_)[known]
+        self._instructs[rows[known]] = self._np.array([one.instructs for one in found], self._np.bool_)[known]
 
     def take_sessions(self, entries: Iterable[SessionEntry]) -> None:
         self.version += 1
@@ -239,7 +248,8 @@ class Catalogue:
     def _grow(self) -> None:
         for name in (
             "_seq", "_session", "_time", "_length", "_speaker",
-            "_machine", "_important", "_asks", "_worded", "_dated", "_prefers", "_alive", "_before", "_after",
+            "_machine", "_important", "_asks", "_worded", "_dated", "_prefers", "_instructs",
+            "_alive", "_before", "_after",
         ):  # fmt: skip
             column = getattr(self, name)
             setattr(self, name, self._np.concatenate([column, self._np.zeros_like(column)]))
@@ -266,6 +276,7 @@ class Columns:
     length: "NDArray[np.float64]"
     prefers: "NDArray[np.bool_]"
     dated: "NDArray[np.bool_]"
+    instructs: "NDArray[np.bool_]"
 
 
 _TYPES = {"int64": ("project", "created", "since", "expires"), "float64": ("rate", "importance", "length")}
@@ -327,6 +338,10 @@ class ItemIndex:
         """Returns the rows in which a stem occurs, and how often."""
         return self._words.get(word, {})
 
+    def vocabulary(self, beginning: str) -> list[str]:
+        """Returns the stems that start with `beginning`."""
+        return [word for word in self._words if word.startswith(beginning)]
+
     def project_code(self, name: str) -> int:
         return self._projects.get(name, _NOWHERE - 1)
 
@@ -370,6 +385,7 @@ class ItemIndex:
             float(words),
             item.prefers or states_preference(item.text),
             speaks_of_time(item.text),
+            instructs(item.text),
         )
 
 
@@ -393,7 +409,7 @@ class Sought:
 
 
 def findable(item_index: ItemIndex, sought: Sought) -> "NDArray[np.int64]":
-    """Returns the rows that may be found: procedures only once approved, and nothing expired."""
+    """Returns the rows that may be found: procedures and the like only once approved, and nothing expired."""
     import numpy as np
 
     own = item_index.columns()

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from memory.clock import Clock, micros
@@ -23,23 +24,23 @@ from memory.recall.entities import (
     Text,
 )
 from memory.recall.feature_builder import (
-    POOL,
     ItemRows,
     Meaning,
     Nearest,
     Places,
     Question,
     Rows,
-    best_of,
     gather,
     in_scope,
-    in_turns,
     may_be_found,
     meaning,
+    merged,
     narrowed,
     nearest,
     placed,
 )
+from memory.recall.languages import MOST_FORMS, beginning, forms, language_of, without_small_words
+from memory.recall.needs import chosen
 from memory.recall.question import (
     CONSIDERED,
     QueryEmbedder,
@@ -134,6 +135,18 @@ class RoomView:
         else:
             here = [self._places[word] for word in words]
         return [one for one in here if one is not None]
+
+    async def forms(self, words: Sequence[str], language: str) -> dict[str, tuple[str, ...]]:
+        """Returns the stems of other forms of these words in that language, for those that have any. Raises
+        the errors of storage."""
+        starts = {word: start for word in words if (start := beginning(word, language)) is not None}
+        read = await self._evidence.vocabulary(list(starts.values()), limit=MOST_FORMS)
+        found = {}
+        for (word, start), known in zip(starts.items(), read, strict=True):
+            others = {*known, *self.item_index.vocabulary(start)}
+            if same := forms(word, sorted(others), language):
+                found[word] = same
+        return found
 
     def _hold(self, found: dict[str, Places | None]) -> None:
         """Caches places; the words read first are dropped first."""
@@ -580,6 +593,9 @@ class RecallEngine:
         embedding = None if lately else asyncio.ensure_future(self._embedded(bare))
         try:
             asked = sentences(bare) if self._refined else [bare]
+            language = language_of(bare) if self._refined else None
+            if language is not None:
+                asked = [without_small_words(sentence, language) for sentence in asked]
             of_each = await self._evidence.stems_of(asked)
             stems = list(dict.fromkeys(stem for own in of_each for stem in own))
             words = tuple(content_words(stems))
@@ -587,7 +603,11 @@ class RecallEngine:
             if lately and question.words and (hits := await self._lately(wanted, words, question)):
                 return Found(hits, window=True)
             embedding = embedding or asyncio.ensure_future(self._embedded(bare))
-            places = await self._room.places(words, at_most=COMMON) if "message" in wanted.kinds else []
+            if language is not None:
+                question = replace(question, forms=await self._room.forms(words, language))
+            every = list(dict.fromkeys([*words, *chain(*question.forms.values())]))
+            places = await self._room.places(every, at_most=COMMON) if "message" in wanted.kinds else []
+            places = merged(places, question.forms)
             if self._mirror is not None:
                 await self._mirror.follow()
             vector = await embedding
@@ -663,10 +683,8 @@ class RecallEngine:
         if self._refined and search and near:
             found = await search.look_again(looked.question, rows, items, near, evidence, scores.total)
             scores = scores if found is evidence else self._scorer(found, weights)
-        turns = looked.question.turns
-        best = best_of(scores.total, allowed, times, wanted.k * (POOL if turns else 1))
-        if turns:
-            best = in_turns(best, np.concatenate([rows.session, items.session]))[: wanted.k]
+        places = np.concatenate([rows.session, items.session])
+        best = chosen(looked.question.need, scores.total, allowed, times, rows, places, wanted.k)
         ranked = Ranked(catalogue, rows, items, evidence, scores, best)
         return await asyncio.to_thread(ranked.hits, await self._evidence.texts(ranked.messages()), near)
 

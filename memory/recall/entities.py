@@ -86,11 +86,13 @@ class Entry(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Wording:
     """What only some questions need to know of a message's text: `dated` marks text that says when something
-    was, `prefers` text that says what a person likes or avoids."""
+    was, `prefers` text that says what a person likes or avoids, `instructs` text that says how later
+    replies should be."""
 
     seq: int
     dated: bool
     prefers: bool
+    instructs: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +101,9 @@ class RecallItem:
 
     `text` is worded as in a prompt. Times are microseconds since 1970: `since` is when the item was learned
     or last used, and its age counts from then. `rate` (per hour) and the multiplier `importance` are those of
-    `memory.recall.scoring`. `approved` marks items accepted by the user, `procedure` items found only when
-    approved (procedures, and what a client proposed), `prefers` items on what somebody likes or avoids.
-    `messages` and `sessions` are where it was learned.
+    `memory.recall.decay`. `approved` marks items accepted by the user, `procedure` items found only when
+    approved (procedures, secrets, what a client proposed), `prefers` items on what somebody likes or
+    avoids. `messages` and `sessions` are where it was learned.
     """
 
     seq: int

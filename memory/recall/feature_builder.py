@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import repeat
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memory.clock import micros
@@ -13,6 +14,7 @@ from memory.recall.catalogue import NOBODY, Catalogue, ItemIndex
 from memory.recall.decay import RATES, base_of, retentions
 from memory.recall.entities import Posting
 from memory.recall.moments import Span
+from memory.recall.needs import Need
 from memory.recall.scoring import OWN_WORDS, Evidence
 from memory.search.terms import is_unspaced
 from memory.vectors.entities import Near
@@ -82,22 +84,6 @@ def may_be_found(
     if before is not None:
         allowed &= times < micros(before)
     return allowed
-
-
-POOL = 2
-"""Where sessions take turns, this many times the hits asked for are considered."""
-
-
-def in_turns(places: "NDArray[np.int64]", sessions: "NDArray[np.int64]") -> "NDArray[np.int64]":
-    """Returns `places`, best first, in another order: the best of each session, then the second of each, and
-    so on. `sessions` has the session number of every place."""
-    import numpy as np
-
-    own = sessions[places]
-    order = np.argsort(own, kind="stable")
-    rank = np.empty(len(own), np.int64)
-    rank[order] = np.arange(len(own)) - np.searchsorted(own[order], own[order])
-    return places[np.argsort(rank, kind="stable")]
 
 
 def best_of(
@@ -228,17 +214,17 @@ class ItemRows:
         self.lengths = own.length[rows]
         self.created, self.since = own.created[rows], own.since[rows]
         self.rate, self.importance = own.rate[rows], own.importance[rows]
-        self.prefers, self.dated = own.prefers[rows], own.dated[rows]
+        self.prefers, self.dated, self.instructs = own.prefers[rows], own.dated[rows], own.instructs[rows]
 
-    def counts(self, word: str) -> "NDArray[np.float64]":
-        """Returns how often a stem occurs in each item."""
+    def counts(self, *words: str) -> "NDArray[np.float64]":
+        """Returns how often any of these stems occurs in each item."""
         import numpy as np
 
         counts = np.zeros(len(self.rows))
-        if places := self.item_index.places(word):
+        for places in filter(None, map(self.item_index.places, words)):
             at = self.place[np.fromiter(places, np.int64, len(places))]
             inside = at != NOBODY
-            counts[at[inside]] = np.fromiter(places.values(), float, len(places))[inside]
+            counts[at[inside]] += np.fromiter(places.values(), float, len(places))[inside]
         return counts
 
 
@@ -264,6 +250,7 @@ def bm25_norm(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
     return K1 * (1 - B + B * lengths / max(float(lengths.mean()) if len(lengths) else 1.0, 1.0))
 
 
+_NO_FORMS: Mapping[str, Sequence[str]] = MappingProxyType({})
 ACROSS = 0.5
 """How much a pair of letters that is nowhere counts: it may lie across the end of a word."""
 
@@ -294,6 +281,22 @@ def placed(catalogue: Catalogue, posting: Posting) -> Places:
     return Places(posting.term, rows[known], counts[known].astype(float), posting.common)
 
 
+def merged(places: Sequence[Places], forms: Mapping[str, Sequence[str]]) -> list[Places]:
+    """Returns the places of words, each with those of its other forms."""
+    import numpy as np
+
+    known = {one.term: one for one in places}
+    found = [one for one in places if not any(one.term in others for others in forms.values())]
+    for word, others in forms.items():
+        same = [known[term] for term in (word, *others) if term in known]
+        if len(same) > int(word in known):
+            rows, inverse = np.unique(np.concatenate([one.rows for one in same]), return_inverse=True)
+            counts = np.bincount(inverse, np.concatenate([one.counts for one in same]), len(rows))
+            whole = Places(word, rows, counts.astype(float), any(one.common for one in same))
+            found = [one for one in found if one.term != word] + [whole]
+    return found
+
+
 def lexical(
     rows: Rows,
     items: ItemRows,
@@ -301,6 +304,7 @@ def lexical(
     places: Sequence[Places],
     asked: int,
     parts: Sequence[Part] = (),
+    forms: Mapping[str, Sequence[str]] = _NO_FORMS,
 ) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
     """Returns the BM25 of each message or item, of it with its neighbours, and of its session, and the share
     of the question's words that it contains. The share is 0 when `asked`, the number of these words, is 0. A
@@ -318,7 +322,7 @@ def lexical(
     known = {one.term: one for one in places}
     whole = 0.0
     for word in looked_for:
-        own, beside = known.get(word), items.counts(word)
+        own, beside = known.get(word), items.counts(word, *forms.get(word, ()))
         if own is None and not beside.any():
             whole += _of_absent(word, rows.total + m)
             continue
@@ -532,8 +536,8 @@ COMPARED = 20_000
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a question asks, apart from its words: whom it names, the times it names, whether it asks for the
-    model's messages, for a time or for advice, whether sessions take turns in the answer, how many words are
-    searched for, and its sentences."""
+    model's messages, for a time or for advice, what kind of answer it needs, how many words are
+    searched for, its sentences, and the other forms of its words."""
 
     speakers: frozenset[int]
     spans: tuple[Span, ...]
@@ -541,9 +545,10 @@ class Question:
     asks_when: bool
     asks_advice: bool
     now: datetime
-    turns: bool = False
+    need: Need = Need.BEST
     words: int = 0
     parts: tuple[Part, ...] = ()
+    forms: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def gather(
@@ -560,7 +565,9 @@ def gather(
     import numpy as np
 
     chosen = rows.rows
-    own, around, session, held = lexical(rows, items, words, places, question.words, question.parts)
+    own, around, session, held = lexical(
+        rows, items, words, places, question.words, question.parts, question.forms
+    )
     said = None if near is None else meaning(rows, items, near)
     now = question.now.timestamp() * 1e6
     important = catalogue.important[chosen]
@@ -587,6 +594,8 @@ def gather(
         machine=np.concatenate([machine & (not question.asks_machine), none]),
         asks=np.concatenate([catalogue.asks[chosen] & ~rows.with_machine, none]),
         stated=np.concatenate([catalogue.prefers[chosen] & ~machine, items.prefers]) & question.asks_advice,
+        standing=np.concatenate([catalogue.instructs[chosen] & rows.with_machine & ~machine, items.instructs])
+        & (question.asks_advice and question.need is Need.BEST),
         recency=retentions(ages, rates),
         importance=np.concatenate([np.where(important, MARKED, 1.0), items.importance]),
     )

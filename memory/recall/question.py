@@ -17,6 +17,7 @@ from memory.clock import LocalZone
 from memory.recall.entities import ITEM_KINDS, KINDS, FixedTexts, QueryVectors, RecallQuery
 from memory.recall.feature_builder import Part, Question
 from memory.recall.moments import asks_when, spans
+from memory.recall.needs import need_of
 from memory.recall.words import (
     addresses_machine,
     asks_advice,
@@ -403,7 +404,7 @@ def question_of(
         asks_when=asks_when(wanted.text),
         asks_advice=asks_advice(wanted.text),
         now=wanted.now,
-        turns=surveys(wanted.text) and not sums_up(wanted.text),
+        need=need_of(wanted.text),
         words=len(words) if carries_meaning(stems) else 0,
         parts=parts,
     )

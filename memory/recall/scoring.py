@@ -22,6 +22,8 @@ SESSION_MEANING = 0.2
 TRUSTED = 0.35
 """Words count fully when some message contains this share of the question's words, and less below. Where the
 question shares only a word by chance with what was said, meaning decides."""
+INSTRUCTIONS = 3
+"""This many standing instructions count for a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Weights:
     machine: float = 0.6
     question: float = 0.3
     stated: float = 0.05
+    standing: float = 1.0
     topic: float = 1.7
     decay: Decay = BOUNDED
 
@@ -46,7 +49,7 @@ class Weights:
     def highest(self) -> float:
         """The highest sum that all evidence can reach."""
         talk = self.lexical + self.semantic + self.neighbour + self.session
-        return talk + self.speaker + self.time + self.dated + self.stated + self.topic
+        return talk + self.speaker + self.time + self.dated + self.stated + max(self.topic, self.standing)
 
     @property
     def lowest(self) -> float:
@@ -67,8 +70,9 @@ class Evidence:
     the question names (0 … 1, None when it names none). `dated` marks messages that say when something was,
     if the question asks that. `machine` marks a model's messages, unless the question asks for them. `asks`
     marks messages between people that only ask. `stated` marks messages that say what somebody likes or
-    avoids, if the question asks for advice; `topic` is how far that is about what is asked for (0 … 1).
-    `recency` is what age leaves (e^(-λ·age), 0 … 1), `importance` the multiplier of `memory.recall.decay`.
+    avoids, if the question asks for advice; `standing` those that say how later replies should be; `topic` is
+    how far that is about what is asked for (0 … 1). `recency` is what age leaves (e^(-λ·age), 0 … 1),
+    `importance` the multiplier of `memory.recall.decay`.
     """
 
     words: "NDArray[np.float64]"
@@ -86,6 +90,7 @@ class Evidence:
     machine: "NDArray[np.bool_]"
     asks: "NDArray[np.bool_]"
     stated: "NDArray[np.bool_]"
+    standing: "NDArray[np.bool_]"
     recency: "NDArray[np.float64]"
     importance: "NDArray[np.float64]"
     topic: "NDArray[np.float64] | None" = None
@@ -115,6 +120,8 @@ def score(evidence: Evidence, weights: Weights) -> Scores:
     trust = min(1.0, float(evidence.held.max()) / TRUSTED) ** 2 if len(nothing) else 0.0
     if evidence.whole_meaning is None:
         trust = 1.0
+    standing = _nearest(evidence) if evidence.standing.any() else nothing
+    topic = nothing if evidence.topic is None else evidence.topic
     parts = {
         "lexical": trust * ((1 - OWN_WORDS) * words[0] + OWN_WORDS * words[1]),
         "semantic": _given(evidence.whole_meaning, nothing),
@@ -126,7 +133,9 @@ def score(evidence: Evidence, weights: Weights) -> Scores:
         "machine": evidence.machine.astype(float) if evidence.machine.any() else nothing,
         "question": evidence.asks.astype(float) if evidence.asks.any() else nothing,
         "stated": evidence.stated.astype(float) if evidence.stated.any() else nothing,
-        "topic": nothing if evidence.topic is None else evidence.topic,
+        "standing": standing,
+        # A standing instruction counts instead of its topic, so that no sum is higher than before.
+        "topic": topic if standing is nothing or topic is nothing else np.where(standing > 0, 0.0, topic),
     }
     total = nothing.copy()
     for name, values in parts.items():
@@ -142,6 +151,18 @@ def score(evidence: Evidence, weights: Weights) -> Scores:
     # 1 is ordinary; a message marked important has 1.5.
     parts["importance"] = np.clip(2 * (evidence.importance - 1), 0.0, 1.0)
     return Scores(total, parts)
+
+
+def _nearest(evidence: Evidence) -> "NDArray[np.float64]":
+    """Returns 1 for the few standing instructions that are nearest to the question, and 0 otherwise. What
+    applies to a question often shares nothing with it: "always show units when I ask about physics"."""
+    import numpy as np
+
+    near = evidence.words if evidence.whole_meaning is None else evidence.whole_meaning
+    places = np.flatnonzero(evidence.standing)
+    found = np.zeros(len(near))
+    found[places[np.argsort(-np.nan_to_num(near[places], nan=-1.0), kind="stable")][:INSTRUCTIONS]] = 1.0
+    return found
 
 
 def _given(values: "NDArray[np.float64] | None", otherwise: "NDArray[np.float64]") -> "NDArray[np.float64]":

@@ -13,7 +13,7 @@ _FUNCTION_WORDS = """
     then there these thei thi those to too under until up us veri wa we were what when where which while
     who whom why will with would yet you your d ll m re ve don doesn didn isn wasn won
 """
-_KNOWN = frozenset(_FUNCTION_WORDS.split())
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 _ADDRESSED = re.compile(
     r"\b(?:did|have|had|were) you\b|\byour (?:advice|suggest|recommend|answer|explan|opinion)"
     r"|\byou (?:had |have |'ve |'d )?(?:recommended|suggested|told|said|advised|explained|proposed"
@@ -59,6 +59,20 @@ _ATTITUDE = re.compile(
     r"|\b(?:i|we) (?:only|never|always|rarely|mostly)\b|\bmy favou?rite\b|\bnot a (?:big )?fan of\b",
     re.IGNORECASE,
 )
+# What a person wants of all later replies, or of those about something.
+_INSTRUCTS = re.compile(
+    r"(?:^|[.!?;]\s+)(?:please |and |also |so |ok(?:ay)?,? )*(?:always|never|from now on|from here on"
+    r"|going forward|in (?:the )?future|by default|as a rule|whenever (?:i|you)"
+    r"|remember to always|immer|ab jetzt|ab sofort|in zukunft|künftig|toujours|désormais"
+    r"|à partir de maintenant|à l[’']avenir"
+    r"|siempre|nunca|a partir de ahora|de ahora en adelante)\b(?!,? (?:i|we|ich|wir|je|nous|yo)\b)"
+    r"|\b(?:when(?:ever)?|every time|each time|any time) i (?:ask|request|want)\b"
+    r"|\b(?:i(?:[’']d| would)? (?:want|like|need|expect)|i[’']d prefer it if) you to (?:always|never)\b"
+    r"|\bwenn ich (?:nach|dich) .{0,40}?frage\b|\bquand je (?:te |vous )?demande\b"
+    r"|\bcuando (?:te )?pregunte\b"
+    r"|(?:^|[。！？；，])(?:请)?(?:以后|今后|从现在起|从现在开始|每次|总是)[^我。]{0,12}(?:回答|回复|说|写|用)",
+    re.IGNORECASE,
+)
 _SHORTEST_NAME = 2
 AFTER_A_QUESTION = " \t\r\n\"')”’"
 """Characters that may follow the question mark at the end of a message."""
@@ -67,12 +81,12 @@ AFTER_A_QUESTION = " \t\r\n\"')”’"
 def content_words(stems: Iterable[str]) -> list[str]:
     """Returns the stems that carry meaning; all of them when none does."""
     known = list(stems)
-    return [stem for stem in known if stem not in _KNOWN] or known
+    return [stem for stem in known if stem not in FUNCTION_WORDS] or known
 
 
 def carries_meaning(stems: Iterable[str]) -> bool:
     """Returns whether any of the stems says what is asked about; "how are you" has none."""
-    return any(stem not in _KNOWN for stem in stems)
+    return any(stem not in FUNCTION_WORDS for stem in stems)
 
 
 def addresses_machine(question: str) -> bool:
@@ -100,6 +114,11 @@ def surveys(question: str) -> bool:
 def states_preference(text: str) -> bool:
     """Returns whether the author says what they like, want or avoid."""
     return _ATTITUDE.search(text) is not None
+
+
+def instructs(text: str) -> bool:
+    """Returns whether the author says how all later replies should be, or those about something."""
+    return _INSTRUCTS.search(text) is not None
 
 
 def only_asks(text: str) -> bool:

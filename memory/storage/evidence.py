@@ -8,6 +8,7 @@ from typing import Any
 
 from memory.clock import moment
 from memory.memories.entities import MemoryKind, MemoryState, MemoryTier, reading
+from memory.memories.secrets import looks_secret
 from memory.recall.decay import RATES, base_of, importance
 from memory.recall.entities import (
     Entry,
@@ -21,7 +22,7 @@ from memory.recall.entities import (
     Wording,
 )
 from memory.recall.moments import speaks_of_time
-from memory.recall.words import AFTER_A_QUESTION, states_preference
+from memory.recall.words import AFTER_A_QUESTION, instructs, states_preference
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection, columns, open_memory
 from memory.storage.database import Database
@@ -89,7 +90,12 @@ def wordings(conn: Connection, seqs: Collection[int]) -> list[Wording]:
         (json.dumps(list(seqs)),),
     )
     return [
-        Wording(seq, speaks_of_time(content), not machine and states_preference(content))
+        Wording(
+            seq,
+            speaks_of_time(content),
+            not machine and states_preference(content),
+            not machine and instructs(content),
+        )
         for seq, machine, content in rows.fetchall()
     ]
 
@@ -136,6 +142,15 @@ def posting(conn: Connection, term: str, at_most: int) -> Posting | None:
     if common:
         return Posting(term, (), common=True)
     return Posting(term, found) if found else None
+
+
+def vocabulary(conn: Connection, beginning: str, limit: int) -> list[str]:
+    """Returns up to `limit` words of the index that start with `beginning`."""
+    rows = conn.execute(
+        "SELECT term FROM temp.word_counts WHERE term >= ?1 AND term < ?1 || char(0x10ffff) LIMIT ?2",
+        (beginning, limit),
+    )
+    return [term for (term,) in rows]
 
 
 def texts(conn: Connection, seqs: Sequence[int]) -> list[Text]:
@@ -256,7 +271,12 @@ def _memory(row: tuple[Any, ...]) -> RecallItem:
         0.0 if pinned else RATES[MemoryTier(tier)],
         importance(base_of(own), uses),
         approved=state == MemoryState.KEPT,
-        procedure=kind == MemoryKind.PROCEDURE or tier == MemoryTier.PROCEDURAL or proposed_by is not None,
+        procedure=(
+            kind == MemoryKind.PROCEDURE
+            or tier == MemoryTier.PROCEDURAL
+            or proposed_by is not None
+            or looks_secret(text)
+        ),
         prefers=kind == MemoryKind.PREFERENCE,
         expires_at=expires,
         project=project,
@@ -341,15 +361,25 @@ class EvidenceStore:
     async def postings(self, terms: Sequence[str], *, at_most: int) -> list[Posting]:
         """Returns where each of these stems occurs; those in more than `at_most` messages come without
         places."""
-        if not self._ready:
-            await self._database.prepare(know_vocabularies)
-            self._ready = True
+        await self._know_vocabularies()
 
         def work(conn: Connection) -> list[Posting]:
             found = (posting(conn, term, at_most) for term in terms)
             return [one for one in found if one is not None]
 
         return await self._database.read(work)
+
+    async def vocabulary(self, beginnings: Sequence[str], *, limit: int) -> list[list[str]]:
+        """Returns the words of the index that start with each of these, up to `limit` of each."""
+        await self._know_vocabularies()
+        return await self._database.read(
+            lambda conn: [vocabulary(conn, beginning, limit) for beginning in beginnings]
+        )
+
+    async def _know_vocabularies(self) -> None:
+        if not self._ready:
+            await self._database.prepare(know_vocabularies)
+            self._ready = True
 
     async def texts(self, seqs: Sequence[int]) -> list[Text]:
         """Returns the texts in the order asked for, without those that no longer exist."""

@@ -19,6 +19,7 @@ from memory.memories.entities import (
     MemoryFilter,
     MemoryKind,
     MemoryOrigin,
+    MemoryPatch,
     MemorySource,
     MemoryState,
     MemoryTier,
@@ -346,6 +347,15 @@ def test_a_half_life_of_less_than_a_day_is_told_in_hours() -> None:
     entry = Entry(memory=memory, half_life_days=0.25)
     assert "half-life 6 h" in row(entry, 100, NOW).plain
     assert "its weight halves every 6 hours" in details(entry, NOW).plain
+
+
+async def test_a_secret_in_the_inbox_is_marked_until_it_is_accepted() -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    new = NewMemory(MemoryKind.FACT, "Her alarm code is 4821", MemoryOrigin.PATTERN)
+    memory = await store.memories.add(new)
+    assert "looks like a secret: not used" in row(Entry(memory), 200, NOW).plain
+    kept = await store.memories.change(memory.id, MemoryPatch(state=MemoryState.KEPT), action="accept")
+    assert "secret" not in row(Entry(kept), 200, NOW).plain
 
 
 async def test_a_memory_leads_to_its_message_far_up_in_a_conversation(make: Make) -> None:

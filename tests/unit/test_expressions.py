@@ -25,6 +25,7 @@ from memory.context.recalling import asks
 from memory.learning.entities import Heard
 from memory.learning.memory_writer import claim
 from memory.learning.reader import read, understand
+from memory.recall.languages import without_small_words
 from memory.recall.words import asks_advice, named, states_preference, surveys, without_names
 from memory.summaries.evidence import Evidence, Rule, flaws, importance, names, numbers
 from memory.summaries.planning import sentences
@@ -69,6 +70,15 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.memories.upkeep": {
         "_SENTENCE": (" !", " \n"),
     },
+    "memory.memories.secrets": {
+        "CARD": ("\u00a0\u2011", "\n\u00a0", "1 "),
+        "IBAN": (" .", "a\u00a0", "AA11"),
+        "_GIVEN": ("pin ", "pin is ", "pass "),
+        "_CODE": ("code ", "code is ", "a"),
+        "_NO_VALUE": ("a", "so"),
+        "_KNOWN": ("sk-a", "eyJaaaaaaaa.", "-----BEGIN A"),
+        "_RUN": ("aA1", "a:"),
+    },
     "memory.memories.entities": {
         "_WORD": (" a", "a."),
     },
@@ -89,6 +99,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_COMES": ("b\n", "d "),
         "_BOUND": ("\no", "\nf"),
         "_HINT": ("c ", "an"),
+        "_HAN": ("a", "\u6211"),
     },
     "memory.learning.entities": {
         "_DENIES": ("o.", "p "),
@@ -178,6 +189,13 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_SUMS_UP": (".1", "a."),
         "_SURVEYS": ("e.", "o."),
         "_ATTITUDE": ("i ", "we "),
+        "_INSTRUCTS": ("a. ", "please ", "and please ", "wenn ich nach "),
+    },
+    "memory.recall.languages": {
+        "_WORD": ("a", "a_"),
+    },
+    "memory.recall.needs": {
+        "_ORDER": ("the order ", "in "),
     },
     "memory.recall.moments": {
         "_FORMS": (" p", " y"),
@@ -285,8 +303,6 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_DIGIT": ("11", ".1"),
         "_NUMBER": ("1", "1\n"),
         "_EMAIL": ("$_", "a@a."),
-        "_CARD": ("\u00a0\u2011", "\n\u00a0"),
-        "_IBAN": (" .", "a\u00a0"),
         "_SSN": ("\n9", ".9"),
         "_NINO": ("\n\n", "A\n"),
         "_DNI": ("X\n", "-\n"),
@@ -508,9 +524,11 @@ INSIDE = {
     "memory.learning.reader:open_question": "read",
     "memory.learning.reader:_first": "read",
     "memory.learning.reader:_joint": "read",
+    "memory.recall.languages:without_small_words": "small words",
     "memory.learning.statement_filter:_phrase": "read",
-    "memory.learning.statement_filter:reading": "read",
-    "memory.learning.statement_filter:_leading": "read",
+    "memory.learning.statement_filter:_matched": "read",
+    "memory.learning.statement_filter:_speaks": "read",
+    "memory.learning.statement_filter:language": "read",
     "memory.learning.statement_filter:_date": "read",
     "memory.learning.reader:_vague": "read",
     "memory.learning.reader:_spoken_of": "read",
@@ -529,7 +547,7 @@ INSIDE = {
     "memory.storage.search.plan:typed": "made of a query; each word is looked at once",
     "atlas_desktop.exporting.redaction:_bare": "a name",
     "atlas_desktop.exporting.redaction:_is_phone": "a number",
-    "atlas_desktop.exporting.redaction:iban": "a number",
+    "memory.memories.secrets:iban": "a number",
     "atlas_desktop.exporting.redaction:pattern_of": "redaction",
     "atlas_desktop.importing.sources:_like": "test_bombs.py goes through it",
     "atlas_desktop.services.attachments:typed_path": "a path",
@@ -578,11 +596,19 @@ SCANS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
         ("!", "a! ", " \n", "a "),
     ),
     "halves": (engine._halves, ("a\u0301", "\u0301")),
-    "read": (lambda text: read(Heard("m", "s", text, AT)), ("I like tea and ", "and ", "first 1: ", "A. ")),
+    "read": (
+        lambda text: read(Heard("m", "s", text, AT)),
+        (
+            *("I like tea and ", "and ", "first 1: ", "A. "),
+            *("ich mag sehr ", "am 3. mai ich ", "je mange toujours ", "yo como siempre ", "desde me "),
+            *("我从", "我现在", "我喜欢，", "比起，我"),
+        ),
+    ),
     "understand": (understand, ("my ", "be ")),
     "claim": (claim, ("ich mag ", "  ")),
     "sentences": (sentences, ("`x ", "Dr. ", "!", "> ")),
     "importance": (lambda text: importance(text, Role.USER), ("!", "A ")),
+    "small words": (lambda text: without_small_words(text, "de"), ("der ", "a", "der a ")),
     "content words": (content_words, ("a", "running ")),
     "numbers": (numbers, ("a", "1,000 ", "1")),
     "names": (names, ("Ann ", "A. ", '"')),

@@ -20,6 +20,7 @@ from memory.context.entities import Summary
 from memory.entities import Message
 from memory.errors import MemoryNotFound, MessageNotFound, SkillInvalid
 from memory.memories.entities import FINDABLE, Memory, MemoryFilter, MemoryKind, MemoryOrigin, MemoryState
+from memory.memories.secrets import looks_secret
 from memory.skills.entities import (
     Skill,
     SkillSource,
@@ -485,6 +486,7 @@ def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
     since = age(memory.created_at, now)
     marks = [_("pinned")] if memory.pinned else []
     marks += [_("inbox")] if memory.state is MemoryState.INBOX and tab != INBOX else []
+    marks += [_("looks like a secret: not used")] if _is_secret(memory) else []
     marks += [WHY[entry.why]] if entry.why in WHY else []
     # The tab already implies the kind of nearly all its rows.
     usual = {kind for kind in KINDS.get(tab, ()) if kind in _USUAL}
@@ -498,6 +500,10 @@ def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
     tries = ([*marks, *used, *weight], [*marks, *weight], marks, marks[:-1])
     lines = [" · ".join(one) for one in tries]
     return next((line for line in lines if cell_len(line) <= room), lines[-1])
+
+
+def _is_secret(memory: Memory) -> bool:
+    return memory.state is MemoryState.INBOX and looks_secret(memory.text)
 
 
 def _half_life(entry: Entry, words: str) -> str:

@@ -1,5 +1,6 @@
 """What of all that a search finds may take the time of a turn."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -68,6 +69,15 @@ def test_what_nearly_repeats_a_request_is_not_brought_back_and_an_answer_of_one_
 def test_what_was_marked_may_be_less_close() -> None:
     assert standing(ASKED, [hit("Clara goes there on 9 May.", 0.3)]) == []
     assert len(standing(ASKED, [hit("Clara goes there on 9 May.", 0.3, marked=True)])) == 1
+
+
+def test_a_standing_instruction_may_be_less_close_but_not_far() -> None:
+    how = "Could you explain how I calculate a speed?"
+    near, far = hit("Always show units when I ask about physics.", 0.3), hit("Always rhyme.", 0.1)
+    assert standing(how, [near]) == []
+    near, far = (replace(one, parts={"standing": 1.0}) for one in (near, far))
+    assert standing(how, [near]) == [near]
+    assert standing(how, [far]) == []
 
 
 def test_without_vectors_words_decide() -> None:

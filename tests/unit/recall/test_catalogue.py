@@ -69,7 +69,7 @@ def test_changed_messages_keep_their_rows_and_their_wording_is_asked_for_anew(
     made = catalogue([entries])
     seqs = [entry.seq for entry in entries]
     assert made.unworded().tolist() == seqs
-    made.take_wordings(seqs, [Wording(seq, dated=True, prefers=True) for seq in seqs])
+    made.take_wordings(seqs, [Wording(seq, dated=True, prefers=True, instructs=True) for seq in seqs])
     assert made.unworded().tolist() == []
     changed = [entry for entry in entries if data.draw(st.booleans())]
     made.take([entry._replace(length=entry.length + 1) for entry in changed])

@@ -36,6 +36,7 @@ def nothing(n: int = N) -> Evidence:
         asks=np.zeros(n, bool),
         recency=np.zeros(n),
         stated=np.zeros(n, bool),
+        standing=np.zeros(n, bool),
         importance=np.ones(n),
     )
 
@@ -79,6 +80,22 @@ def test_words_of_a_model_and_mere_questions_stand_back(field: str, part: str) -
     scores = score(replace(nothing(), **{field: only(1).astype(bool)}), WEIGHTS)
     assert int(scores.total.argmin()) == 1
     assert scores.parts[part][1] == 1.0
+
+
+def test_three_standing_instructions_count_and_not_their_topics() -> None:
+    n = 6
+    evidence = replace(
+        nothing(n),
+        whole_meaning=np.array([0.9, 0.1, 0.5, 0.2, 0.4, 0.3]),
+        standing=np.array([False, True, True, True, True, False]),
+        topic=np.ones(n),
+    )
+    parts = score(evidence, WEIGHTS).parts
+    assert parts["standing"].tolist() == [0, 0, 1, 1, 1, 0]
+    assert parts["topic"].tolist() == [1, 1, 0, 0, 0, 1]
+    by_words = score(replace(evidence, whole_meaning=None, words=np.arange(n, dtype=float)), WEIGHTS)
+    assert by_words.parts["standing"].tolist() == [0, 0, 1, 1, 1, 0]
+    assert by_words.total.max() <= 1
 
 
 def test_a_long_session_says_less_about_each_of_its_messages() -> None:

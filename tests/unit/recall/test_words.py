@@ -6,6 +6,7 @@ from memory.recall.words import (
     addresses_machine,
     asks_advice,
     content_words,
+    instructs,
     named,
     only_asks,
     states_preference,
@@ -92,6 +93,28 @@ def test_requests_for_advice_are_known(question: str, asks: bool) -> None:
 )
 def test_statements_of_preference_are_known(text: str, states: bool) -> None:
     assert states_preference(text) is states
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Always show units when I ask about physics.", True),
+        ("Thanks! Never use tables, please.", True),
+        ("From now on, answer in one sentence.", True),
+        ("I want you to always cite a source.", True),
+        ("Ab jetzt bitte kurz antworten.", True),
+        ("A partir de ahora responde en español.", True),
+        ("Désormais, réponds en français.", True),
+        ("以后回答请简短一点。", True),
+        ("I always take the bus.", False),
+        ("Never, I said.", False),
+        ("It always rains when we ask for sun.", False),
+        ("From now on I will take the bus.", False),
+        ("我以后会回答。", False),
+    ],
+)
+def test_standing_instructions_are_known(text: str, says: bool) -> None:
+    assert instructs(text) is says
 
 
 @pytest.mark.parametrize(
