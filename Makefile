@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SNAPSHOTS ?=
+# What llama.cpp is compiled for: auto, cuda, rocm, vulkan, metal, off. The last choice stays until another is made.
+GPU ?= $(or $(patsubst $(VENV)/.gpu-%,%,$(firstword $(wildcard $(VENV)/.gpu-*))),auto)
 # How many tests run at a time; 0 is one after another, in one process.
 JOBS ?= 2
 
@@ -23,8 +25,15 @@ $(VENV)/.building: requirements-build.lock | $(VENV)/bin/python
 	$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-build.lock
 	@touch $@
 
-$(VENV)/.installed: requirements.lock pyproject.toml $(VENV)/.building
-	@echo "Installing what Atlas needs. llama.cpp is compiled for this computer, which takes some minutes."
+# The file's name is the choice: another choice compiles again.
+$(VENV)/.gpu-$(GPU): requirements.lock packaging/graphics.py $(VENV)/.building
+	@$(BIN)/python packaging/graphics.py $(GPU) requirements.lock \
+		$(if $(filter-out $@,$(wildcard $(VENV)/.gpu-*)),--again)
+	@rm -f $(VENV)/.gpu-*
+	@touch $@
+
+$(VENV)/.installed: requirements.lock pyproject.toml $(VENV)/.building $(VENV)/.gpu-$(GPU)
+	@echo "Installing what Atlas needs."
 	$(PIP) install --quiet --require-hashes --no-build-isolation -r requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -36,7 +45,7 @@ $(VENV)/.developed: requirements-dev.lock $(VENV)/.installed
 setup: $(VENV)/.installed ## environment, locked dependencies, default models (asks nothing)
 	@$(BIN)/atlas models pull --defaults
 
-run: setup ## the program
+run: setup ## the program; GPU=cuda|rocm|vulkan|metal|off says what llama.cpp is compiled for
 	@$(BIN)/atlas
 
 demo: setup ## the program in a throw-away home with sample conversations

@@ -323,6 +323,7 @@ def build_host(
             kernels=note.read(),
             need_kernels=note.write,
             tuned=in_use.get,
+            speculation=settings.models.speculation,
         )
     )
 

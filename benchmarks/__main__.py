@@ -15,6 +15,7 @@ NAMES = (
     "context",
     "states",
     "tuning",
+    "speculation",
     "continuity",
     "extraction",
     "lock",

@@ -59,17 +59,24 @@ class Timed:
     tokens_per_second: float
     prompt_tokens: int
     completion_tokens: int
+    drafted_tokens: int = 0
+    accepted_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """The medians over `replies` of one model in one week (its Monday)."""
+    """The medians over `replies` of one model in one week (its Monday).
+
+    `guessed` is the share of all their tokens that had been guessed, `accepted` that of right guesses.
+    """
 
     model: str
     week: date
     replies: int
     first_token_ms: float
     tokens_per_second: float
+    guessed: float = 0.0
+    accepted: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,11 @@ class TokenDelta:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Milliseconds and counts of one completion; `cached_tokens` were already in the model's state."""
+    """Milliseconds and counts of one completion; `cached_tokens` were already in the model's state.
+
+    Of the `completion_tokens`, `accepted_tokens` had been guessed; `drafted_tokens` are all guesses that were
+    evaluated.
+    """
 
     first_token_ms: float = 0.0
     total_ms: float = 0.0
@@ -116,6 +120,8 @@ class Timings:
     evaluated_tokens: int = 0
     completion_tokens: int = 0
     tokens_per_second: float = 0.0
+    drafted_tokens: int = 0
+    accepted_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,8 @@ def shape(value: "Insights") -> dict[str, Any]:
                 "replies": one.replies,
                 "first_token_ms": round(one.first_token_ms, 1),
                 "tokens_per_second": round(one.tokens_per_second, 2),
+                "guessed": round(one.guessed, 3),
+                "guesses_accepted": round(one.accepted, 3),
             }
             for one in value.speed
         ],
@@ -173,6 +175,15 @@ def text(value: "Insights") -> str:
                 wait=number(round(one.first_token_ms)),
                 speed=number(round(one.tokens_per_second)),
                 week=one.week,
+            )
+            + (
+                _(
+                    "; {guessed} % of the tokens were guessed, {accepted} % of the guesses were right",
+                    guessed=number(round(100 * one.guessed)),
+                    accepted=number(round(100 * one.accepted)),
+                )
+                if one.guessed
+                else ""
             )
             for one in latest.values()
         ]

@@ -337,6 +337,8 @@ def reply(event: Replied) -> dict[str, Any]:
             "evaluated_tokens": timings.evaluated_tokens,
             "completion_tokens": timings.completion_tokens,
             "tokens_per_second": round(timings.tokens_per_second, 2),
+            "drafted_tokens": timings.drafted_tokens,
+            "accepted_tokens": timings.accepted_tokens,
         },
         "context": tiers(event.context),
         "recalled": [recalled(hit) for hit in event.recalled],

@@ -85,6 +85,7 @@ class Doctor:
         found = [self._python(), self._model_process()]
         found += await asyncio.to_thread(self._home)
         found.append(self._guarded("settings", self._config))
+        found.append(await asyncio.to_thread(self._guarded, "graphics", self._graphics))
         found += await self._vault_findings()
         found += await asyncio.to_thread(self._backup_findings)
         found += await asyncio.to_thread(self._model_findings)
@@ -136,6 +137,54 @@ class Doctor:
                 else _("Use only models and files you trust. On Linux, these processes are sandboxed.")
             ),
         )
+
+    def _graphics(self) -> Finding:
+        """Checks whether the layers of a model run on a graphics card."""
+        from models.library import catalog
+
+        libraries = catalog.llama_libraries()
+        built = ", ".join(catalog.built_for(libraries)) if libraries is not None else ""
+        card = catalog.this_machine().gpu
+        if not built:
+            if card is None:
+                text = _("No graphics card was found: models run on the processor.")
+                return Finding("graphics", Verdict.GOOD, text)
+            return Finding(
+                "graphics",
+                Verdict.WARNING,
+                _(
+                    "Models run on the processor: llama.cpp is not compiled for the graphics found ({card}).",
+                    card=card,
+                ),
+                _("In a clone, `make run GPU=auto` compiles it again and says what is missing."),
+            )
+        if not catalog.card_responds():
+            return Finding(
+                "graphics",
+                Verdict.WARNING,
+                _(
+                    "Models run on the processor: llama.cpp is compiled for {kind}, but no card responds.",
+                    kind=built,
+                ),
+                _("Check the driver of the graphics card."),
+            )
+        layers = self._settings.load().models.gpu_layers
+        if layers == 0:
+            text = _(
+                "Models run on the processor, because models.gpu_layers is 0 (llama.cpp: {kind}).", kind=built
+            )
+            return Finding("graphics", Verdict.GOOD, text)
+        if layers < 0:
+            text = _("All layers of a model run on the graphics card ({kind}).", kind=built)
+        else:
+            text = ngettext(
+                "1 layer of a model runs on the graphics card ({kind}), the others on the processor.",
+                "Up to {count} layers of a model run on the graphics card ({kind}), "
+                "the others on the processor.",
+                layers,
+                kind=built,
+            )
+        return Finding("graphics", Verdict.GOOD, text)
 
     def _home(self) -> list[Finding]:
         home = self._paths.home

@@ -212,9 +212,16 @@ def _speed(timings: Sequence[Timed], zone: tzinfo | None) -> tuple[Speed, ...]:
             len(found),
             median(one.first_token_ms for one in found),
             median(one.tokens_per_second for one in found),
+            _share(found, "accepted_tokens", "completion_tokens"),
+            _share(found, "accepted_tokens", "drafted_tokens"),
         )
         for (week, model), found in sorted(held.items())
     )
+
+
+def _share(found: Sequence[Timed], part: str, whole: str) -> float:
+    counts = [sum(int(getattr(one, name)) for one in found) for name in (part, whole)]
+    return counts[0] / max(1, counts[1])
 
 
 def _storage(stored: Sequence[Stored]) -> tuple[Stored, ...]:

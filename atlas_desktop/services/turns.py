@@ -571,6 +571,8 @@ class TimingService:
             timings.tokens_per_second,
             timings.prompt_tokens,
             timings.completion_tokens,
+            timings.drafted_tokens,
+            timings.accepted_tokens,
         )
         try:
             await self._store.insights.note_timing(replied.session.id, timed)

@@ -130,6 +130,16 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int,
         Meta(ge=-1, le=1000, title=N_("GPU layers"), description=N_("Layers on the graphics card; -1: all.")),
     ] = -1
+    speculation: Annotated[
+        bool,
+        Meta(
+            title=N_("Guess repeated text"),
+            description=N_(
+                "Guess what a reply repeats from the conversation and check several tokens at once. "
+                "Replies that quote come sooner from large models; rounding may word a reply differently."
+            ),
+        ),
+    ] = False
     load_timeout_s: Annotated[
         int,
         Meta(

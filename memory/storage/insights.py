@@ -337,6 +337,8 @@ def note_timing(conn: Connection, session_id: str, timed: Timed) -> None:
             round(timed.tokens_per_second, 2),
             timed.prompt_tokens,
             timed.completion_tokens,
+            timed.drafted_tokens,
+            timed.accepted_tokens,
         ]
     )
     conn.execute(
@@ -361,8 +363,9 @@ def timings(conn: Connection, since: int | None, limit: int) -> list[Timed]:
     ).fetchall()
     found = []
     for text, at in reversed(rows):
-        message, model, first, speed, read, written = json.loads(text)
-        found.append(Timed(message, model, moment(at), first, speed, read, written))
+        # Older ones end before the guesses.
+        message, model, first, speed, read, written, *guesses = json.loads(text)
+        found.append(Timed(message, model, moment(at), first, speed, read, written, *guesses))
     return found
 
 

@@ -364,6 +364,37 @@ def _cgroup_limit(path: Path = Path("/sys/fs/cgroup/memory.max")) -> int | None:
     return int(text) if text.isdigit() else None
 
 
+_BACKENDS: Final = {"cuda": "CUDA", "hip": "ROCm", "vulkan": "Vulkan", "metal": "Metal"}
+
+
+def built_for(libraries: Path) -> tuple[str, ...]:
+    """The kinds of graphics that llama.cpp was compiled for, by its libraries in a folder."""
+    return tuple(name for backend, name in _BACKENDS.items() if any(libraries.glob(f"*ggml-{backend}*")))
+
+
+def llama_libraries() -> Path | None:
+    """The folder of llama.cpp's libraries, found without loading them."""
+    from importlib.util import find_spec
+
+    spec = find_spec("llama_cpp")
+    return Path(spec.origin).parent / "lib" if spec is not None and spec.origin else None
+
+
+def card_responds() -> bool:
+    """Whether llama.cpp finds a card that it can compute on; asks in a separate process (a second).
+
+    A driver that does not answer or ends that process counts as none.
+    """
+    import subprocess
+
+    ask = "import llama_cpp.llama_cpp as C; raise SystemExit(0 if C.llama_supports_gpu_offload() else 3)"
+    try:
+        done = subprocess.run([sys.executable, "-I", "-c", ask], capture_output=True, timeout=30, check=False)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
 _VENDORS: Final = {"0x10de": "NVIDIA", "0x1002": "AMD", "0x8086": "Intel"}
 
 

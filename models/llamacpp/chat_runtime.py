@@ -9,6 +9,7 @@ from models.library.files import fingerprint
 from models.llamacpp.jobs import ContextRunner, Embedding, Send
 from models.llamacpp.native import BATCH, Context, Interrupt, Model
 from models.llamacpp.prompts import PromptBuilder
+from models.llamacpp.speculation import BatchCosts
 from models.llamacpp.states import (
     SLICE,
     SequenceState,
@@ -44,7 +45,8 @@ class ChatRuntime:
     """The contexts of one model for the chat, for other programs and for tasks, and their cached states.
 
     `cache` is the limit of cached states in bytes (negative: chosen here). `new_context(length,
-    interruptible)` creates a context.
+    interruptible)` creates a context. With `speculation`, replies are written speculatively if the model can
+    drop the end of its state.
     """
 
     def __init__(
@@ -57,13 +59,15 @@ class ChatRuntime:
         fingerprint: str,
         cache: int,
         new_context: Callable[[int, bool], Context],
+        speculation: bool = True,
     ) -> None:
         self.model = model
         self.prompts = prompts
         self.fingerprint = fingerprint
         limit = cache if cache >= 0 else default_cache_bytes()
         self.states = StateCache(limit, layout, whole=context.keeps_whole_state)
-        self.chat = ContextRunner(model, prompts, context, self.states, context.batch, keeps=True)
+        self._costs = BatchCosts() if speculation and context.trims else None
+        self.chat = self._runner(context, context.batch, keeps=True)
         self._new_context = new_context
         self._task: ContextRunner | None = None
         self._door: ContextRunner | None = None
@@ -79,7 +83,7 @@ class ChatRuntime:
             context = self._new_context(self.chat.context.length, not self.model.keeps_whole_state)
             # Like tasks, a model that cannot drop the end of its state is not pre-empted.
             batch = UNINTERRUPTED_BATCH if self.model.keeps_whole_state else context.batch
-            self._door = ContextRunner(self.model, self.prompts, context, self.states, batch, keeps=True)
+            self._door = self._runner(context, batch, keeps=True)
         return self._door
 
     def task(self, tokens: int) -> ContextRunner:
@@ -96,8 +100,11 @@ class ChatRuntime:
             whole = self.model.keeps_whole_state
             context = self._new_context(wanted, not whole)
             batch = min(UNINTERRUPTED_BATCH if whole else TASK_BATCH, context.batch)
-            self._task = ContextRunner(self.model, self.prompts, context, self.states, batch, keeps=False)
+            self._task = self._runner(context, batch, keeps=False)
         return self._task
+
+    def _runner(self, context: Context, batch: int, *, keeps: bool) -> ContextRunner:
+        return ContextRunner(self.model, self.prompts, context, self.states, batch, keeps, self._costs)
 
     def prefill(
         self, request: protocol.Prefill, prefix: list[int], send: Send, cancelled: Callable[[], bool]
@@ -221,6 +228,7 @@ def load_chat(load: protocol.Load, interrupt: Interrupt) -> tuple[ChatRuntime, p
         fingerprint=loaded.fingerprint,
         cache=load.state_cache,
         new_context=new_context,
+        speculation=load.speculation,
     )
     return runtime, loaded
 

@@ -14,6 +14,7 @@ import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
 from models.errors import BadGrammar, PromptTooLong
 from models.llamacpp.native import Context, Model, Vocabulary
 from models.llamacpp.prompts import PromptBuilder
+from models.llamacpp.speculation import BatchCosts, Speculation
 from models.llamacpp.states import (
     MIN_GAIN,
     StateCache,
@@ -45,9 +46,9 @@ class Sampler:
             self.close()
             raise
 
-    def sample(self, context: Context) -> int:
-        """The next token after what the context has evaluated."""
-        return int(C.llama_sampler_sample(self.handle, context.handle, -1))
+    def sample(self, context: Context, at: int = -1) -> int:
+        """The next token after token `at` of the last batch that the context has evaluated."""
+        return int(C.llama_sampler_sample(self.handle, context.handle, at))
 
     def close(self) -> None:
         if self.handle:
@@ -160,7 +161,7 @@ class ContextRunner:
     """A chat model with one context, which evaluates only tokens that the context does not contain.
 
     When the context must give up its tokens for another prompt, `states` receives a copy if `keeps`. `batch`
-    is the number of tokens evaluated at a time.
+    is the number of tokens evaluated at a time. Replies are written speculatively unless `costs` is None.
     """
 
     model: Model
@@ -169,6 +170,7 @@ class ContextRunner:
     states: StateCache
     batch: int
     keeps: bool
+    costs: BatchCosts | None = None
 
     def generate(
         self,
@@ -191,11 +193,12 @@ class ContextRunner:
         evaluated = yield from self._read(prompt, cached, cancelled)
         first = 0.0
         stop = StopReason.CANCELLED
+        speculation = Speculation(prompt, self.costs) if self.costs is not None else None
         if not cancelled():
             sampler = Sampler(self.model.vocab, params)
             try:
                 limit = min(params.max_tokens, room)
-                first, stop = yield from self._speak(reply, sampler, limit, cancelled)
+                first, stop = yield from self._speak(reply, sampler, limit, speculation, cancelled)
             finally:
                 sampler.close()
         now = time.perf_counter()
@@ -219,6 +222,8 @@ class ContextRunner:
                 prompt_hash=hash_tokens(prompt),
                 held_hash=hash_tokens(self.context.tokens),
                 held_tokens=len(self.context.tokens),
+                drafted_tokens=speculation.drafted if speculation else 0,
+                accepted_tokens=speculation.accepted if speculation else 0,
             )
         )
 
@@ -285,26 +290,69 @@ class ContextRunner:
         return len(self.context.tokens) - start
 
     def _speak(
-        self, reply: "_Reply", sampler: Sampler, limit: int, cancelled: Callable[[], bool]
+        self,
+        reply: "_Reply",
+        sampler: Sampler,
+        limit: int,
+        speculation: Speculation | None,
+        cancelled: Callable[[], bool],
     ) -> Generator[None, None, tuple[float, StopReason]]:
-        first = 0.0
-        vocab = self.model.vocab
-        while True:
-            token = sampler.sample(self.context)
-            first = first or time.perf_counter()
-            # A control token that the model generates must not become a turn of the next prompt.
-            if vocab.is_end(token) or vocab.is_control(token):
-                return first, StopReason.STOP
-            reply.say(token, vocab.piece(token))
-            if reply.stream.stopped:
-                return first, StopReason.STOP
-            if len(reply.tokens) >= limit:
-                return first, StopReason.LENGTH
-            yield
-            while not cancelled() and not self.context.evaluate([token]):
+        first, at = 0.0, -1
+        vocab, context = self.model.vocab, self.context
+        # Guessed tokens that the context has evaluated already, after everything that was said.
+        ahead: list[int] = []
+        try:
+            while True:
+                token = sampler.sample(context, at)
+                first = first or time.perf_counter()
+                # A control token that the model generates must not become a turn of the next prompt.
+                if vocab.is_end(token) or vocab.is_control(token):
+                    return first, StopReason.STOP
+                reply.say(token, vocab.piece(token))
+                if reply.stream.stopped:
+                    return first, StopReason.STOP
+                if len(reply.tokens) >= limit:
+                    return first, StopReason.LENGTH
+                if speculation is not None:
+                    speculation.said(token)
+                    if ahead and token == ahead[0]:
+                        del ahead[0]
+                        at += 1
+                        speculation.accepted += 1
+                        continue
+                    context.rewind(len(context.tokens) - len(ahead))
+                    ahead = []
                 yield
-            if cancelled():
-                return first, StopReason.CANCELLED
+                guessed = self._guess(speculation, limit - len(reply.tokens)) if speculation else []
+                while not cancelled():
+                    if self._next([token, *guessed]):
+                        ahead, at = guessed, 0
+                        break
+                    # What interrupts is urgent: nothing more is lost to guesses.
+                    guessed = []
+                    yield
+                if cancelled():
+                    return first, StopReason.CANCELLED
+                if speculation is not None:
+                    speculation.drafted += len(ahead)
+        finally:
+            context.rewind(len(context.tokens) - len(ahead))
+
+    def _guess(self, speculation: Speculation, most: int) -> list[int]:
+        vocab = self.model.vocab
+        room = self.context.length - len(self.context.tokens) - 1
+        guessed = speculation.guess(min(most - 1, room, self.context.batch - 1))
+        steers = (at for at, one in enumerate(guessed) if vocab.is_end(one) or vocab.is_control(one))
+        return guessed[: next(steers, len(guessed))]
+
+    def _next(self, tokens: list[int]) -> bool:
+        """Evaluates the newest token and guesses after it; returns False when it was aborted."""
+        began = time.perf_counter()
+        if not self.context.evaluate(tokens, each=True):
+            return False
+        if self.costs is not None:
+            self.costs.took(len(tokens), time.perf_counter() - began)
+        return True
 
 
 class _Reply:

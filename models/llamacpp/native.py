@@ -390,6 +390,8 @@ class Context:
         self.batch = batch
         self.tokens: list[int] = []
         self.keeps_whole_state = model.keeps_whole_state
+        self.trims = False
+        """Whether the last tokens can be dropped alone; `states.try_out` finds out."""
 
     def close(self) -> None:
         if self.handle:
@@ -415,16 +417,20 @@ class Context:
         """Number of tokens in the context according to llama.cpp."""
         return int(C.llama_memory_seq_pos_max(self._memory, 0)) + 1 if self._memory else 0
 
-    def evaluate(self, tokens: Sequence[int]) -> bool:
+    def evaluate(self, tokens: Sequence[int], *, each: bool = False) -> bool:
         """Evaluates at most one batch of tokens; returns False when it was aborted.
 
-        `self.tokens` then lists what the context contains. Raises `ContextClosed` or `DecodeFailed`.
+        A token can be sampled after the last one, and with `each` after every one of them. `self.tokens` then
+        lists what the context contains. Raises `ContextClosed` or `DecodeFailed`.
         """
         if not self.handle:
             raise ContextClosed
         array = (C.llama_token * len(tokens))(*tokens)
+        batch = C.llama_batch_get_one(array, len(tokens))
+        if each:
+            batch.logits = (ctypes.c_int8 * len(tokens))(*[1] * len(tokens))
         self._make_room()
-        status = C.llama_decode(self.handle, C.llama_batch_get_one(array, len(tokens)))
+        status = C.llama_decode(self.handle, batch)
         _crew.worked(time.perf_counter())
         if status == 0:
             self.tokens.extend(tokens)

@@ -60,6 +60,7 @@ def try_out(context: Context, token: int) -> StateLayout:
     eight = state_size(context)
     context.evaluate([token])
     nine = state_size(context)
+    context.trims = context.rewind(8) == 8
     context.rewind(0)
     per_token = nine - eight
     return StateLayout(eight - 8 * per_token, per_token, linear=not context.keeps_whole_state)

@@ -172,7 +172,7 @@ class HostSpec:
     refuse it (too little memory, a damaged file). `kernels` are the fastest that this machine is known to run
     (see `Supervisor.load`); `need_kernels` is called when only weaker ones run. `tuned` returns the fastest
     settings found for a file. `state_cache` is the limit in bytes for states of other prompts; -1 lets the
-    worker choose.
+    worker choose. `speculation` says whether replies are written speculatively.
     """
 
     chat: Callable[[], tuple[str, Path]]
@@ -186,6 +186,7 @@ class HostSpec:
     need_kernels: Callable[[Kernels], None] | None = None
     tuned: Callable[[Path], RunSettings | None] | None = None
     state_cache: int = -1
+    speculation: bool = True
 
 
 class Supervisor:
@@ -289,6 +290,7 @@ class Supervisor:
                 vocab_only,
                 kernels,
                 self._spec.state_cache,
+                self._spec.speculation,
                 *(tuned.load_fields if tuned is not None and role == "chat" else ()),
             )
             try:

@@ -60,7 +60,8 @@ class Load(Request, frozen=True):
     `kernels` says which processor units llama.cpp may use (`models.tuning.kernels.Kernels`). `batch` is the
     number of tokens evaluated at once, `flash` says whether flash attention is used, and `kv_type` how keys
     and values are stored (`f16`, `q8_0`); 0, None and an empty text let the worker choose. `state_cache` is
-    the limit in bytes for states of other prompts; -1 lets the worker choose.
+    the limit in bytes for states of other prompts; -1 lets the worker choose. `speculation` says whether
+    replies are written speculatively where the model allows it.
     """
 
     path: str
@@ -71,6 +72,7 @@ class Load(Request, frozen=True):
     vocab_only: bool = False
     kernels: str = Kernels.ALL
     state_cache: int = -1
+    speculation: bool = True
     batch: int = 0
     flash: bool | None = None
     kv_type: str = ""
@@ -176,6 +178,8 @@ class Done(Answer, frozen=True):
     prompt_hash: str
     held_hash: str
     held_tokens: int
+    drafted_tokens: int = 0
+    accepted_tokens: int = 0
 
 
 class Prefilled(Answer, frozen=True):
@@ -347,6 +351,8 @@ def completion(answer: AnyAnswer | errors.ModelsError) -> Completion:
             evaluated_tokens=answer.evaluated_tokens,
             completion_tokens=answer.completion_tokens,
             tokens_per_second=answer.tokens_per_second,
+            drafted_tokens=answer.drafted_tokens,
+            accepted_tokens=answer.accepted_tokens,
         ),
         prompt_hash=answer.prompt_hash,
         held_hash=answer.held_hash,

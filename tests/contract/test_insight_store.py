@@ -63,6 +63,24 @@ async def test_timings_go_with_their_session(store: Store) -> None:
     assert await store.insights.timings() == []
 
 
+async def test_timings_have_guesses_and_older_ones_are_read_without(store: Store) -> None:
+    session, said = await talk(store, 2)
+    at = said[0].created_at
+    old = Timed(said[0].id, "m", at, 1.5, 20.25, 3, 4)
+    new = Timed(said[1].id, "m", at + timedelta(hours=1), 1.5, 20.25, 3, 40, 24, 20)
+    for one in (old, new):
+        await store.insights.note_timing(session.id, one)
+    # As it was written before there were guesses.
+    await store._database.write(
+        lambda conn: conn.execute(
+            "UPDATE job_results SET result = ? WHERE kind = 'timing' AND created_at = "
+            "(SELECT min(created_at) FROM job_results WHERE kind = 'timing')",
+            (f'["{said[0].id}", "m", 1.5, 20.25, 3, 4]',),
+        )
+    )
+    assert await store.insights.timings() == [old, new]
+
+
 async def test_memories_grow_and_the_most_used_lead(store: Store) -> None:
     session, said = await talk(store, 4)
 

@@ -38,7 +38,9 @@ def counted() -> Insights:
             Topic("tag", "sea", 4, {"2026-01": 1, "2026-03": 3}),
             Topic("cluster", "bread, rye", 2, {"2026-03": 2}, ("bread", "rye")),
         ),
-        speed=tuple(Speed("small", day, 5, 140.0, 90.0 + n) for n, day in enumerate(weeks)),
+        speed=tuple(
+            Speed("small", day, 5, 140.0, 90.0 + n, 0.25 * (n == 2), 0.8) for n, day in enumerate(weeks)
+        ),
         storage=(Stored("models", 98_000_000, 1), Stored("messages", 120_000, 24), Stored("links", 0, 0)),
         growth=(Growth(weeks[0], 1, 1), Growth(weeks[2], 2, 3)),
         most_used=(Used("m", "fact", "The bus is the 12", 7, datetime(2026, 3, 9).astimezone()),),
@@ -52,7 +54,13 @@ def test_every_tab_is_drawn_and_told_in_words() -> None:
         "topics": ("sea · 4 conversations · since Jan 2026", "bread, rye · 2 conversations"),
         "memories": ("The bus is the 12 · fact · 7 uses", "2 new, 3 in all"),
         "storage": ("98.0 MB  models · 1 entry", "120.0 kB  messages"),
-        "speed": ("92.0 tokens a second, first word after 140 ms, 5 replies",),
+        "speed": (
+            (
+                "92.0 tokens a second, first word after 140 ms, 5 replies; "
+                "25 % of the tokens were guessed, 80 % of the guesses were right\n"
+            ),
+            "91.0 tokens a second, first word after 140 ms, 5 replies\n",
+        ),
     }
     drawn = {
         "activity": "Tokens written a week",

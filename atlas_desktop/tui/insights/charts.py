@@ -217,6 +217,12 @@ def _speed(found: "Insights") -> Iterable[Part]:
                 first=_duration(one.first_token_ms),
                 replies=ngettext("1 reply", "{count} replies", one.replies),
             )
+            if one.guessed:
+                yield _(
+                    "; {guessed} % of the tokens were guessed, {accepted} % of the guesses were right",
+                    guessed=formats().number(round(100 * one.guessed)),
+                    accepted=formats().number(round(100 * one.accepted)),
+                )
 
 
 def models_of(found: "Insights") -> list[str]:

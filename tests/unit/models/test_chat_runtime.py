@@ -20,6 +20,7 @@ class FakeContext:
 
     batch = 256
     takes_every_processor = False
+    trims = True
 
     def __init__(
         self, length: int, *, whole: bool = False, aborts: Callable[[], bool] = lambda: False
