@@ -78,6 +78,11 @@ class Paths:
         return self.home / "config.toml"
 
     @property
+    def exports(self) -> Path:
+        """The folder of pictures and tables that were saved with a key."""
+        return self.home / "exports"
+
+    @property
     def logs(self) -> Path:
         return self.home / "logs"
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from atlas_desktop.errors import Skipped, room_name, size
@@ -18,6 +19,7 @@ from memory.vault.status import VaultStatus
 
 if TYPE_CHECKING:
     from atlas_desktop.services.documents.scanning import SkipReason
+    from atlas_desktop.services.engines import Engine
     from atlas_desktop.services.forgetting import Receipt
     from atlas_desktop.services.memories import ProjectLifetime
     from atlas_desktop.services.projects import ProjectDefaults
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from memory.skills.entities import UsedSkill
     from memory.sync.entities import Device, Problem, SyncReport, SyncStatus
     from memory.tasks.entities import Step, Task, TaskEvent
+    from models.engines.spec import EngineReport
 
 
 _SCOPE_TEXTS = {
@@ -1071,3 +1074,72 @@ def remaining(seconds: float) -> str:
 
 def _span_day(moment: datetime) -> str:
     return formats().date(moment)
+
+
+_ENGINE_MODELS = 12
+_ROLE_TEXTS = {"chat": N_("chat"), "embed": N_("search by meaning")}
+
+
+def before_leaving(name: str, url: str) -> str:
+    """Returns the question that is asked once before text leaves this computer."""
+    text = _(
+        "{name} is not on this computer. What you write, and what is recalled for it, will be sent to {url}. "
+        "The private room is never sent. Use it?",
+        name=name,
+        url=url,
+    )
+    if url.startswith("http://"):
+        return f"{_('The way there is not encrypted.')} {text}"
+    return text
+
+
+def engine_place(engine: "Engine") -> str:
+    """Returns where an engine is: on this computer, or that text leaves it."""
+    if engine.local:
+        return _("on this computer")
+    return _("leaves this computer") if engine.allowed else _("not agreed to yet")
+
+
+def engine_roles(engine: "Engine", chosen: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Returns the roles that an engine has, each with its model."""
+    split = {role: ref.partition(":") for role, ref in chosen.items()}
+    return [(role, model) for role, (name, _colon, model) in split.items() if name == engine.name]
+
+
+def engine_line(engine: "Engine", chosen: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Returns an engine in one line, with the models that are `chosen` for roles."""
+    uses = [
+        _("{role}: {model}", role=_(_ROLE_TEXTS[role]), model=clean_line(model))
+        for role, model in engine_roles(engine, chosen)
+    ]
+    return " · ".join([engine.name, engine.url, engine_place(engine), *uses])
+
+
+def can_text(name: str, report: "EngineReport") -> str:
+    """Returns what a server can do, in one line."""
+    can = [
+        (report.stream, _("streams replies"), _("sends replies as a whole")),
+        (report.json_schema, _("follows JSON schemas"), _("does not follow JSON schemas")),
+        (report.embeddings, _("makes vectors"), _("makes no vectors")),
+        (report.exact_tokens, _("counts tokens exactly"), _("tokens are estimated")),
+    ]
+    context = (
+        _("context of {tokens} tokens", tokens=formats().number(report.context))
+        if report.context
+        else _("does not say its context: set context_length in [engines.{name}]", name=name)
+    )
+    server = [report.family.value] if report.family else []
+    return " · ".join([*server, *(yes if does else no for does, yes, no in can), context])
+
+
+def engine_report_text(engine: "Engine", report: "EngineReport") -> str:
+    """Returns what a server can do, with its models, a line each."""
+    lines = [f"{engine.name} · {engine.url} · {engine_place(engine)}", can_text(engine.name, report)]
+    names = [f"{engine.name}:{clean_line(one)}" for one in report.models]
+    lines += names[:_ENGINE_MODELS]
+    if len(names) > _ENGINE_MODELS:
+        lines.append(ngettext("and 1 more", "and {count} more", len(names) - _ENGINE_MODELS))
+    if report.chat_model:
+        ref = f"{engine.name}:{clean_line(report.chat_model)}"
+        lines.append(_("To chat with it: `atlas models use {ref}`.", ref=ref))
+    return "\n".join(lines)

@@ -64,6 +64,14 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True)
+class Waited:
+    """How long the replies took that were measured, from sending to their last word."""
+
+    replies: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Speed:
     """The medians over `replies` of one model in one week (its Monday).
 
@@ -137,6 +145,18 @@ def by_month(times: Iterable[datetime], zone: tzinfo | None) -> dict[str, int]:
             name, end = f"{local:%Y-%m}", _next_month(local, zone)
         counts[name] += 1
     return dict(counts)
+
+
+def months_between(months: Sequence[str]) -> list[str]:
+    """Returns all months from first to last, such as 2026-03, including empty ones."""
+    if not months:
+        return []
+    (year, month), last = map(int, min(months).split("-")), max(months)
+    found = [f"{year:04}-{month:02}"]
+    while found[-1] < last:
+        year, month = (year + 1, 1) if month == 12 else (year, month + 1)
+        found.append(f"{year:04}-{month:02}")
+    return found
 
 
 def _next_month(local: datetime, zone: tzinfo | None) -> datetime:

@@ -4,11 +4,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atlas_desktop import phrases
 from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _
-from atlas_desktop.phrases import engines as phrases
 
 if TYPE_CHECKING:
     from atlas_desktop.services.engines import Engine
@@ -84,7 +84,7 @@ async def probe(ctx: Context, args: argparse.Namespace) -> int:
 
 
 def _tell(ctx: Context, engine: "Engine", report: "EngineReport") -> None:
-    ctx.emit(output.engine_report(engine, report), lambda: phrases.report_text(engine, report))
+    ctx.emit(output.engine_report(engine, report), lambda: phrases.engine_report_text(engine, report))
 
 
 async def remove(ctx: Context, args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, Progress
 from atlas_desktop.errors import Exit, UsageError, size
-from atlas_desktop.locale import _, ngettext
+from atlas_desktop.locale import _, formats, ngettext
 from atlas_desktop.phrases import fit_text, stage_text
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def recommendation_json(value: "Recommendation") -> dict[str, Any]:
         "fit": str(value.fit),
         "bytes": entry.bytes,
         "memory_needed": value.needed,
+        "tokens_per_second": round(value.speed, 1),
         "parameters": entry.parameters,
         "licence": entry.licence,
         "licence_open": entry.licence_open,
@@ -226,6 +227,16 @@ def details_text(value: "ModelDetails") -> str:
     return "\n".join(_labelled(label, text) for label, text in rows)
 
 
+def _speed_text(one: "Recommendation") -> str:
+    """Returns the expected speed of a chat model; an embedding model writes nothing."""
+    from models.library.catalog import ModelRole
+
+    chats = ModelRole.CHAT in one.entry.roles
+    return (
+        _("about {value}", value=formats().decimal(one.speed, 0 if one.speed >= 10 else 1)) if chats else "–"
+    )
+
+
 def recommendations(machine: "Machine", found: Sequence["Recommendation"]) -> str:
     head = textwrap.fill(
         ngettext(
@@ -241,7 +252,7 @@ def recommendations(machine: "Machine", found: Sequence["Recommendation"]) -> st
     fitting = [one for one in found if one.fit != "won't fit"][:_SHOWN]
     if not fitting:
         return f"{head}\n\n{_('No model in the catalogue fits this machine.')}"
-    rows = [("", _("MODEL"), _("FIT"), _("SIZE"), _("MEMORY"), _("LICENCE"))]
+    rows = [("", _("MODEL"), _("FIT"), _("SIZE"), _("MEMORY"), _("TOKENS/S"), _("LICENCE"))]
     rows += [
         (
             "",
@@ -249,6 +260,7 @@ def recommendations(machine: "Machine", found: Sequence["Recommendation"]) -> st
             fit_text(one.fit),
             size(one.entry.bytes),
             size(one.needed),
+            _speed_text(one),
             one.entry.licence,
         )
         for one in fitting

@@ -11,6 +11,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from atlas_desktop.exporting.document import (
     BaseWriter,
     MemoryRecord,
@@ -260,3 +262,67 @@ def parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+
+
+# --- reading Markdown, for formats that set it ------------------------------------------------------
+
+
+@cache
+def _inline_parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    # What looks like an entity was typed as it is.
+    return MarkdownIt("commonmark", {"html": False}).enable("strikethrough").disable("entity")
+
+
+def inline_parts(line: str) -> list[tuple[str, str]]:
+    """Returns the parts of a line without marks, each with its kind: `bold`, `code`, or nothing.
+
+    A link is its text and, unless that says it, its address.
+    """
+    parts: list[tuple[str, str]] = []
+    bold, href = 0, ""
+    indent = line[: len(line) - len(line.lstrip())]
+    for token in _inline_parser().parseInline(line.strip())[0].children or ():
+        bold += {"strong_open": 1, "strong_close": -1}.get(token.type, 0)
+        if token.type == "link_open":
+            href = str(token.attrs.get("href", ""))
+        elif token.type == "link_close":
+            if href and not (parts and clean(href) == parts[-1][0]):
+                parts.append((f" ({clean(href)})", ""))
+        elif token.type == "image":
+            parts.append((f"[{clean(token.content)}] ({clean(str(token.attrs.get('src', '')))})", ""))
+        elif token.content:
+            kind = "code" if token.type == "code_inline" else "bold" if bold else ""
+            parts.append((clean(token.content), kind))
+    return [(indent, ""), *parts] if indent else parts
+
+
+def is_table(lines: Sequence[str]) -> bool:
+    """Whether the first two of these lines begin a table: cells, and a line of dashes below them."""
+    return len(lines) > 1 and "|" in lines[0] and "-" in lines[1] and set(lines[1].strip()) <= set("|-: ")
+
+
+def table_lines(lines: Sequence[str]) -> list[str]:
+    """Returns the lines of a table with aligned columns, without the marks in its cells."""
+    rows = [[_cell(cell) for cell in _cells(line)] for at, line in enumerate(lines) if at != 1]
+    columns = max(map(len, rows), default=0)
+    rows = [[*row, *[""] * (columns - len(row))] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    drawn = [
+        " │ ".join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
+    rule = ["─┼─".join("─" * width for width in widths)] if drawn else []
+    return [line.rstrip() for line in (*drawn[:1], *rule, *drawn[1:])]
+
+
+def _cells(line: str) -> list[str]:
+    """Splits a row at bars that are not escaped."""
+    kept = line.strip().replace("\\|", "\0")
+    kept = kept.removeprefix("|").removesuffix("|")
+    return [cell.strip().replace("\0", "|") for cell in kept.split("|")]
+
+
+def _cell(text: str) -> str:
+    return "".join(part for part, _kind in inline_parts(text))

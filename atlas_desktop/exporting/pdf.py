@@ -24,6 +24,7 @@ from atlas_desktop.exporting.document import (
     title_of,
     told_branch,
 )
+from atlas_desktop.exporting.markdown import inline_parts, is_table, table_lines
 from atlas_desktop.services.cleaning import clean, clean_line
 from memory.transfer import TravellingSession
 
@@ -216,6 +217,7 @@ _TAB = 4
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"^ {0,3}#{1,6} +")
+_BULLET = re.compile(r"^( *)[*+-] +")
 _WORDS = re.compile(r" +|[^ ]+")
 _WRAPS_ANYWHERE = frozenset("WF")
 
@@ -301,11 +303,22 @@ class PdfWriter(BaseWriter):
         self._down(2)
 
     def _text(self, text: str) -> None:
-        """Sets fenced code in a monospaced font, headings in bold, and everything else as typed."""
+        """Sets Markdown: code and tables in a monospaced font, headings and bold in bold, lists with dots.
+
+        Lines stay as they were typed.
+        """
         self._left = _MARGIN + _INDENT
         fence = ""
-        for line in text.rstrip().split("\n"):
+        lines = text.rstrip().split("\n")
+        table: list[str] = []
+        for at, line in enumerate(lines):
             found = _FENCE.match(line)
+            if not fence and (table or is_table(lines[at : at + 2])):
+                if line.strip() and not found:
+                    table.append(line)
+                    continue
+                self._table(table)
+                table = []
             if fence:
                 if found and found[1].startswith(fence) and not line.strip().strip(fence[0]):
                     fence = ""
@@ -316,10 +329,21 @@ class PdfWriter(BaseWriter):
             elif _HEADING.match(line):
                 self._set(_HEADING.sub("", line), self._fonts.bold, _SIZE)
             elif line.strip():
-                self._set(line, self._fonts.plain, _SIZE)
+                self._inline(_BULLET.sub(r"\1•  ", line))
             else:
                 self._down(_SIZE * 0.7)
+        self._table(table)
         self._left = _MARGIN
+
+    def _table(self, lines: list[str]) -> None:
+        for line in table_lines(lines):
+            self._set(line, self._fonts.mono, _CODE)
+
+    def _inline(self, line: str) -> None:
+        """Sets a line with bold and code in their fonts."""
+        fonts = {"bold": self._fonts.bold, "code": self._fonts.mono}
+        parts = [(text, fonts.get(kind, self._fonts.plain)) for text, kind in inline_parts(line)]
+        self._set("", self._fonts.plain, _SIZE, parts=parts)
 
     # --- setting ----------------------------------------------------------------------------------
 
@@ -331,10 +355,12 @@ class PdfWriter(BaseWriter):
         *,
         colour: tuple[float, float, float] = _INK,
         shade: bool = False,
+        parts: Sequence[tuple[str, Chain]] = (),
     ) -> None:
+        """Sets a text in one font, or the `parts` of a line in theirs."""
         leading = size * _LEADING
         room = (self._width - _MARGIN - self._left) / size * 1000
-        for line in self._lines(text.expandtabs(_TAB), chain, room):
+        for line in self._lines(parts or [(text.expandtabs(_TAB), chain)], room):
             if self._y - leading < _MARGIN:
                 self._turn()
             self._y -= leading
@@ -354,14 +380,15 @@ class PdfWriter(BaseWriter):
             out.textOut(text)
         self._canvas.drawText(out)
 
-    def _lines(self, text: str, chain: Chain, room: float) -> Iterator[list[Run]]:
+    def _lines(self, parts: Sequence[tuple[str, Chain]], room: float) -> Iterator[list[Run]]:
         """Yields lines of at most `room` thousandths of the font size.
 
         Lines break at spaces, or anywhere in scripts without them.
         """
         line: list[Run] = []
         used = 0.0
-        for word, width in self._words(text, chain):
+        words = ((word, width, chain) for text, chain in parts for word, width in self._words(text, chain))
+        for word, width, chain in words:
             if used + width > room and line:
                 yield line
                 line, used = [], 0.0

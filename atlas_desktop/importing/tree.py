@@ -20,6 +20,17 @@ _LONGEST_NAME = 200
 _LONGEST_TITLE = 500
 
 
+PROGRAMS = {
+    "chatgpt": "ChatGPT",
+    "claude": "Claude",
+    "openwebui": "Open WebUI",
+    "lmstudio": "LM Studio",
+    "jan": "Jan",
+    "llm": "llm",
+}
+"""Names of the programs that conversations come from."""
+
+
 def session_of(talk: Talk, *, otherwise: datetime) -> TravellingSession:
     """Returns the conversation as a session; `otherwise` is its time if it has none (aware).
 
@@ -31,6 +42,8 @@ def session_of(talk: Talk, *, otherwise: datetime) -> TravellingSession:
         raise Unreadable(_("it contains no messages"))
     tree = _Tree(_parents(said), kept)
     parents = {name: tree.nearest(tree.parents[name]) for name in kept}
+    # A reply without a model of its own has that of the conversation, or the name of the program.
+    whose = talk.model or PROGRAMS.get(str(talk.meta.get("imported_from", "")), "")
     begun = talk.created_at or min(_moments(kept.values()), default=otherwise)
     order = _grown(kept, parents, begun)
     messages = tuple(
@@ -44,7 +57,7 @@ def session_of(talk: Talk, *, otherwise: datetime) -> TravellingSession:
             status=one.status,
             stop_reason=one.stop_reason,
             important=one.important,
-            model=_name(one.model or "") or None,
+            model=_name(one.model or (whose if one.role is Role.ASSISTANT else "")) or None,
             meta=json_text(one.meta),
         )
         for one, at in order
@@ -64,7 +77,7 @@ def session_of(talk: Talk, *, otherwise: datetime) -> TravellingSession:
         tags=tuple(dict.fromkeys(tag for one in talk.tags if (tag := _name(one)))),
         memory_mode=talk.memory_mode,
         system_prompt=clean(talk.system_prompt or "").strip() or None,
-        model=_name(talk.model or "") or _last_model(messages),
+        model=_name(talk.model or "") or _last_model(kept[one.id] for one in messages),
         starred=talk.starred,
         important=talk.important,
         head=head or messages[-1].id,
@@ -158,8 +171,9 @@ def _first(messages: Iterable[TravellingMessage]) -> str:
     return next((one.content for one in every if one.role is Role.USER), every[0].content)
 
 
-def _last_model(messages: tuple[TravellingMessage, ...]) -> str | None:
-    return next((one.model for one in reversed(messages) if one.model), None)
+def _last_model(said: Iterable[Said]) -> str | None:
+    models = [_name(one.model) for one in said if one.model]
+    return models[-1] if models else None
 
 
 def _name(given: str) -> str:

@@ -1,17 +1,34 @@
 """The user's own statistics: computed locally from the open rooms, never stored."""
 
 import asyncio
+import csv
+import io
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime, tzinfo
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from atlas_desktop.services.cleaning import clean_line
 from memory.entities import RoomKind
-from memory.insights import DayCount, Growth, Speed, Stored, Timed, Topic, Totals, Used, by_month, monday
+from memory.insights import (
+    DayCount,
+    Growth,
+    Speed,
+    Stored,
+    Timed,
+    Topic,
+    Totals,
+    Used,
+    Waited,
+    by_month,
+    monday,
+    months_between,
+)
+from memory.memories.entities import Memory
 from models.library.files import files_below
 
 if TYPE_CHECKING:
@@ -29,8 +46,9 @@ _MOST = 10
 class Insights:
     """Statistics of the rooms that were open.
 
-    `days` and `weeks` omit those without messages; a week is named by its Monday. Topics are tags, projects
-    and categories, the most frequent first, and clusters.
+    `hours` counts the user's messages by hour of the day. `days` and `weeks` omit those without messages; a
+    week is named by its Monday. Topics are tags, projects and categories, the most frequent first, and
+    clusters.
     """
 
     rooms: tuple[RoomKind, ...]
@@ -44,6 +62,8 @@ class Insights:
     growth: tuple[Growth, ...]
     most_used: tuple[Used, ...]
     took_ms: float
+    hours: tuple[int, ...] = (0,) * 24
+    waited: Waited = field(default_factory=Waited)
 
 
 async def insights(
@@ -82,7 +102,36 @@ async def insights(
             sorted((one for found in each for one in found.most_used), key=lambda one: -one.uses)[:_MOST]
         ),
         took_ms=1000 * (time.perf_counter() - began),
+        hours=tuple(sum(found.hours[hour] for found in each) for hour in range(24)),
+        waited=_waited([one for found in each for one in found.timings]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTopic:
+    """A topic, the memories learned in its conversations (newest first), and their number by month."""
+
+    topic: Topic
+    memories: tuple[Memory, ...]
+    months: tuple[tuple[str, int], ...]
+
+
+async def memory_topics(store: "Store", now: datetime) -> list[MemoryTopic]:
+    """Returns the topics that have memories in use, most memories first, with the months from the first
+    memory to `now`."""
+    zone = now.tzinfo
+    topics = [*await store.insights.topics(zone), *await _clusters(store, zone, None)]
+    sessions = {session for one in topics for session in one.session_ids}
+    learned = await store.memories.learned_in(sessions)
+    found = []
+    for topic in topics:
+        own = {one.id: one for session in topic.session_ids for one in learned.get(session, ())}
+        if own:
+            memories = sorted(own.values(), key=lambda one: (one.created_at, one.id), reverse=True)
+            counts = by_month([one.created_at for one in memories], zone)
+            months = months_between([*counts, f"{now:%Y-%m}"])
+            found.append(MemoryTopic(topic, tuple(memories), tuple((m, counts.get(m, 0)) for m in months)))
+    return sorted(found, key=lambda one: (-len(one.memories), one.topic.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +143,7 @@ class _Room:
     storage: Sequence[Stored]
     growth: Sequence[Growth]
     most_used: Sequence[Used]
+    hours: Sequence[int]
 
 
 async def _of(store: "Store", zone: tzinfo | None, since: datetime | None, *, clusters: bool) -> _Room:
@@ -108,8 +158,9 @@ async def _of(store: "Store", zone: tzinfo | None, since: datetime | None, *, cl
         totals = await told.totals()
         growth = await told.growth(zone, since)
         most_used = await told.most_used(limit=_MOST)
+        hours = await told.hours(zone, since)
     groups = [] if found is None else found.result()
-    return _Room(totals, days.result(), [*topics, *groups], timings, storage, growth, most_used)
+    return _Room(totals, days.result(), [*topics, *groups], timings, storage, growth, most_used, hours)
 
 
 async def _clusters(store: "Store", zone: tzinfo | None, since: datetime | None) -> list[Topic]:
@@ -155,7 +206,7 @@ def _days(counts: Iterable[DayCount]) -> tuple[DayCount, ...]:
 
 
 def _added(first: DayCount, second: DayCount) -> DayCount:
-    names = [field.name for field in fields(DayCount) if field.name != "day"]
+    names = [one.name for one in fields(DayCount) if one.name != "day"]
     return DayCount(first.day, **{name: getattr(first, name) + getattr(second, name) for name in names})
 
 
@@ -199,6 +250,43 @@ def _topics(topics: Iterable[Topic]) -> tuple[Topic, ...]:
         found[one.kind, one.name] = one
     kinds = ("tag", "project", "category", "cluster")
     return tuple(sorted(found.values(), key=lambda one: (kinds.index(one.kind), -one.sessions, one.name)))
+
+
+def _waited(timings: Sequence[Timed]) -> Waited:
+    seconds = sum(
+        one.first_token_ms / 1000 + one.completion_tokens / one.tokens_per_second
+        for one in timings
+        if one.tokens_per_second > 0
+    )
+    return Waited(len(timings), seconds)
+
+
+def as_csv(found: Insights, tab: str) -> str:
+    """Returns the numbers of a tab as a table: activity, topics, memories, storage or speed."""
+    out = io.StringIO()
+    write = csv.writer(out).writerow
+    if tab == "topics":
+        write(["kind", "name", "month", "sessions"])
+        for topic in found.topics:
+            for month, count in topic.months.items():
+                # A spreadsheet would compute a name that begins like a formula.
+                name = clean_line(topic.name)
+                write([topic.kind, f"'{name}" if name[:1] in "=+-@" else name, month, count])
+        return out.getvalue()
+    rows: dict[str, Sequence[object]] = {
+        "activity": found.days,
+        "memories": found.growth,
+        "storage": found.storage,
+        "speed": found.speed,
+    }
+    names = [one.name for one in fields(_ROW_TYPES[tab])]
+    write(names)
+    for row in rows[tab]:
+        write([getattr(row, name) for name in names])
+    return out.getvalue()
+
+
+_ROW_TYPES: dict[str, type] = {"activity": DayCount, "memories": Growth, "storage": Stored, "speed": Speed}
 
 
 def _speed(timings: Sequence[Timed], zone: tzinfo | None) -> tuple[Speed, ...]:

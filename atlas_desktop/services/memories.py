@@ -10,7 +10,7 @@ from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.settings.schema import MemorySettings, Settings
 from memory.clock import Clock
-from memory.entities import Message
+from memory.entities import Message, StoredReceipt
 from memory.errors import AmbiguousId, ChangeNotFound, MessageNotFound, SessionNotFound
 from memory.jobs.queue import Job
 from memory.jobs.runner import Duty
@@ -43,7 +43,7 @@ from memory.memories.lifetime import (
 )
 from memory.memories.profile import candidates, in_order
 from memory.memories.upkeep import Merger, Promotion, Rewording, Upkeep
-from memory.recall.decay import PRESETS, half_life_days, strength
+from memory.recall.decay import PRESETS, StrengthCurve, half_life_days, strength
 from memory.storage.store import Store
 from models.ports import ChatModel
 
@@ -79,6 +79,29 @@ class MemoryDetails:
     uses: tuple[MemoryUse, ...]
     parts: tuple[Memory, ...]
     changes: tuple[MemoryChange, ...]
+
+
+FORGOTTEN = "forgotten"
+"""The action of an event that is a receipt."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEvent:
+    """Something that happened to memories: a change, by its action in the change log, or what was forgotten.
+
+    `memories` are those it was about, as they are now; what was forgotten has a receipt instead.
+    """
+
+    id: str
+    at: datetime
+    action: str
+    automatic: bool = False
+    memories: tuple[Memory, ...] = ()
+    receipt: StoredReceipt | None = None
+
+
+def _when(event: TimelineEvent) -> datetime:
+    return event.at
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +183,34 @@ class KnowledgeService:
         """Returns the memories with what an interface shows of them."""
         known: dict[str, Message | None] = {}
         return [await self._view(memory, known) for memory in memories]
+
+    async def curves(self, memories: Sequence[Memory]) -> list[StrengthCurve]:
+        """Returns how strong each memory was, is and will be."""
+        used = await self._memories.useful_uses([one.id for one in memories])
+        now, threshold = self._clock.now(), rules_of(self._settings()).forgetting_weight
+        return [StrengthCurve(one, now, tuple(used.get(one.id, ())), threshold) for one in memories]
+
+    async def timeline(self, *, limit: int = 200) -> list[TimelineEvent]:
+        """Returns what was learned, changed and forgotten, latest first."""
+        changes = [one for one in await self._memories.changes(limit=limit) if one.undone_at is None]
+        ids = list({key for one in changes for key in one.memory_ids})
+        known = {one.id: one for one in await self._memories.get_many(ids)}
+        events = [
+            TimelineEvent(
+                one.id,
+                one.created_at,
+                one.action,
+                automatic=one.automatic,
+                memories=tuple(known[key] for key in one.memory_ids if key in known),
+            )
+            for one in changes
+        ]
+        events += [
+            TimelineEvent(one.id, one.forgotten_at, FORGOTTEN, receipt=one)
+            for one in await self._store.receipts.list(limit=limit)
+            if any(one.what.counts.values())
+        ]
+        return sorted((one for one in events if one.memories or one.receipt), key=_when, reverse=True)[:limit]
 
     async def details(self, ref: str) -> MemoryDetails:
         memory = await self._memories.get(ref)

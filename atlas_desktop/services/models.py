@@ -23,10 +23,11 @@ from models.library.catalog import (
     Source,
     fit,
     fit_entry,
+    measured_machine,
     memory_needed,
     needed_by,
     recommend,
-    this_machine,
+    tokens_per_second,
 )
 from models.library.download import ModelFetcher
 from models.library.files import Cancelled, Report, never, silent
@@ -41,7 +42,8 @@ from models.tuning.plan import TunedStore, tuned_words
 class ModelSummary:
     """One line of a list: a model that is installed, or could be.
 
-    `memory_needed` is in bytes, with the usual context.
+    `memory_needed` is in bytes, with the usual context. `speed` is how many tokens per second a chat model is
+    expected to write, 0 for others.
     """
 
     id: str
@@ -57,6 +59,7 @@ class ModelSummary:
     verified: bool
     note: str
     tuned: str = ""
+    speed: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,7 @@ class ModelViews:
             verified=bool(entry and entry.sha256 and entry.sha256 == model.sha256),
             note=entry.note if entry else "",
             tuned=self._tuned_words(model.id),
+            speed=_speed(model.roles, model.bytes, machine, entry),
         )
 
     def _tuned_words(self, model_id: str) -> str:
@@ -169,7 +173,16 @@ class ModelViews:
             used_for=(),
             verified=entry.verified,
             note=entry.note,
+            speed=_speed(entry.roles, entry.bytes, machine, entry),
         )
+
+
+def _speed(
+    roles: Sequence[ModelRole], file_bytes: int, machine: Machine, entry: CatalogEntry | None
+) -> float:
+    if ModelRole.CHAT not in roles:
+        return 0.0
+    return round(tokens_per_second(file_bytes, machine, entry.active_fraction if entry else 1.0), 1)
 
 
 _PROMPT_WORDS = 400
@@ -292,7 +305,7 @@ class ModelService:
         person: Path,
         environment: Mapping[str, str],
         probe: ModelProbe | None = None,
-        machine: Callable[[], Machine] = this_machine,
+        machine: Callable[[], Machine] = measured_machine,
         tuned: TunedStore | None = None,
     ) -> None:
         self._library = library

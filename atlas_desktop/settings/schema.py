@@ -13,12 +13,21 @@ class UiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the terminal interface looks."""
 
     theme: Annotated[
-        Literal["dark", "light", "contrast-dark", "contrast-light", "terminal"],
+        Literal["dark", "light", "sepia", "contrast-dark", "contrast-light", "terminal"],
         Meta(
             title=N_("Theme"),
-            description=N_("Dark or light, each also in high contrast, or the terminal's own colours."),
+            description=N_(
+                "Dark, light, old paper, dark or light in high contrast, or the terminal's own colours."
+            ),
         ),
     ] = "dark"
+    density: Annotated[
+        Literal["comfortable", "compact"],
+        Meta(
+            title=N_("Density"),
+            description=N_("Comfortable has empty lines between messages and rows; compact shows more."),
+        ),
+    ] = "comfortable"
     reduced_motion: Annotated[
         bool, Meta(title=N_("Reduced motion"), description=N_("No sliding, fading or blinking."))
     ] = False

@@ -23,6 +23,7 @@ from atlas_desktop.tui.crash_recovery import CrashRecovery
 from atlas_desktop.tui.doors import Commands, DoorKeeper
 from atlas_desktop.tui.models.jobs import ModelFolderWatcher
 from atlas_desktop.tui.models.switcher import ModelSwitcher
+from atlas_desktop.tui.saving import save_export
 from atlas_desktop.tui.shutdown import Relaunch, Shutdown
 from atlas_desktop.tui.sync.keeping import SyncKeeper
 from atlas_desktop.tui.terminal import clear_leftovers
@@ -357,6 +358,8 @@ class AtlasApp(BaseApp):
             self.appearance.apply_keys()
         elif key == "ui.theme":
             self.appearance.apply_theme()
+        elif key == "ui.density":
+            self.appearance.apply_density()
         elif key == "ui.reduced_motion":
             self.appearance.apply_motion()
         elif key == "ui.locale":
@@ -510,6 +513,13 @@ class AtlasApp(BaseApp):
 
         if not isinstance(self.screen, ThemeScreen):
             self.push_screen(ThemeScreen(self))
+
+    def action_save_picture(self) -> None:
+        self.attempt(self._save_picture(), group="picture")
+
+    async def _save_picture(self) -> None:
+        """Saves what is shown as a picture."""
+        await save_export(self, "screen", "svg", self.export_screenshot(title="Atlas", simplify=True))
 
     def action_find(self, words: str = "") -> None:
         """Finds anything, over whatever is shown, and opens what is chosen."""

@@ -27,7 +27,7 @@ DARK = Theme(
     panel="#222732",
     success="#8fc99a",
     warning="#e6b673",
-    error="#e8837f",
+    error="#eb8c88",
     variables={
         "border": "#7fb4ca",
         "border-blurred": "#39414f",
@@ -41,8 +41,8 @@ DARK = Theme(
         "input-cursor-foreground": "#14171c",
         "input-selection-background": "#7fb4ca 30%",
         "footer-background": "#14171c",
-        "footer-foreground": "#8b93a3",
-        "footer-description-foreground": "#8b93a3",
+        "footer-foreground": "#9aa2b2",
+        "footer-description-foreground": "#9aa2b2",
         "footer-key-foreground": "#7fb4ca",
         "footer-key-background": "#14171c",
         "footer-item-background": "#14171c",
@@ -62,7 +62,7 @@ DARK = Theme(
         "markdown-h1-text-style": "bold",
         "markdown-h2-text-style": "bold",
         "markdown-h4-text-style": "bold",
-        "quiet": "#8b93a3",
+        "quiet": "#9aa2b2",
         "mine": "#e6b673",
     },
 )
@@ -83,7 +83,7 @@ LIGHT = Theme(
     variables={
         "border": "#1f6a86",
         "border-blurred": "#c9c4b8",
-        "block-cursor-background": "#cfe1e8",
+        "block-cursor-background": "#d5e5eb",
         "block-cursor-foreground": "#10222a",
         "block-cursor-text-style": "bold",
         "block-cursor-blurred-background": "#e3e6e4",
@@ -93,8 +93,8 @@ LIGHT = Theme(
         "input-cursor-foreground": "#fbfaf7",
         "input-selection-background": "#1f6a86 25%",
         "footer-background": "#fbfaf7",
-        "footer-foreground": "#5f6570",
-        "footer-description-foreground": "#5f6570",
+        "footer-foreground": "#5a606b",
+        "footer-description-foreground": "#5a606b",
         "footer-key-foreground": "#1f6a86",
         "footer-key-background": "#fbfaf7",
         "footer-item-background": "#fbfaf7",
@@ -114,8 +114,60 @@ LIGHT = Theme(
         "markdown-h1-text-style": "bold",
         "markdown-h2-text-style": "bold",
         "markdown-h4-text-style": "bold",
-        "quiet": "#5f6570",
+        "quiet": "#5a606b",
         "mine": "#8a5200",
+    },
+)
+
+SEPIA = Theme(
+    name="atlas-sepia",
+    dark=False,
+    primary="#2f5d50",
+    secondary="#5b4a72",
+    accent="#8a3b12",
+    foreground="#3a2e22",
+    background="#f4ecd8",
+    surface="#ece2c9",
+    panel="#e2d6b8",
+    success="#2f6424",
+    warning="#8a3b12",
+    error="#a3211b",
+    variables={
+        "border": "#2f5d50",
+        "border-blurred": "#c2b48f",
+        "block-cursor-background": "#d9d3a4",
+        "block-cursor-foreground": "#2a2118",
+        "block-cursor-text-style": "bold",
+        "block-cursor-blurred-background": "#e6dcbc",
+        "block-cursor-blurred-foreground": "#3a2e22",
+        "block-cursor-blurred-text-style": "none",
+        "input-cursor-background": "#3a2e22",
+        "input-cursor-foreground": "#f4ecd8",
+        "input-selection-background": "#2f5d50 25%",
+        "footer-background": "#f4ecd8",
+        "footer-foreground": "#625640",
+        "footer-description-foreground": "#625640",
+        "footer-key-foreground": "#2f5d50",
+        "footer-key-background": "#f4ecd8",
+        "footer-item-background": "#f4ecd8",
+        "scrollbar": "#cbbd97",
+        "scrollbar-hover": "#ae9f78",
+        "scrollbar-active": "#2f5d50",
+        "scrollbar-background": "#f4ecd8",
+        "scrollbar-background-hover": "#f4ecd8",
+        "scrollbar-background-active": "#f4ecd8",
+        "scrollbar-corner-color": "#f4ecd8",
+        "markdown-h1-color": "#8a3b12",
+        "markdown-h2-color": "#8a3b12",
+        "markdown-h3-color": "#2f5d50",
+        "markdown-h4-color": "#2f5d50",
+        "markdown-h5-color": "#5b4a72",
+        "markdown-h6-color": "#5b4a72",
+        "markdown-h1-text-style": "bold",
+        "markdown-h2-text-style": "bold",
+        "markdown-h4-text-style": "bold",
+        "quiet": "#625640",
+        "mine": "#8a3b12",
     },
 )
 
@@ -131,7 +183,7 @@ CONTRAST_DARK = Theme(
     panel="#1c1c1c",
     success="#7dff9b",
     warning="#ffd75f",
-    error="#ff9b96",
+    error="#ffb3af",
     variables={
         "border": "#6fd6ff",
         "border-blurred": "#9a9a9a",
@@ -289,6 +341,7 @@ TERMINAL = Theme(
 THEMES = {
     "dark": DARK,
     "light": LIGHT,
+    "sepia": SEPIA,
     "contrast-dark": CONTRAST_DARK,
     "contrast-light": CONTRAST_LIGHT,
     "terminal": TERMINAL,
@@ -315,6 +368,7 @@ class Appearance:
         self.apply_theme()
         self._app.stylesheet.set_variables(self._app.get_css_variables())
         self.apply_motion()
+        self.apply_density()
         self.apply_keys()
         self.apply_locale()
 
@@ -327,6 +381,13 @@ class Appearance:
         shown = self._app.screen.focused if self._app.screen_stack else None
         if isinstance(shown, Input | TextArea):
             shown.cursor_blink = not still
+
+    def apply_density(self) -> None:
+        """Sets the class that the style sheets look for, and applies them to all screens."""
+        compact = self._app.desk.settings.ui.density == "compact"
+        if compact != self._app.has_class("-compact"):
+            self._app.set_class(compact, "-compact")
+            self._app.refresh_css(animate=False)
 
     def focused(self, widget: Widget) -> None:
         """Stops the cursor of a newly focused widget from blinking if motion is reduced."""

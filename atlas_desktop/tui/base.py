@@ -23,6 +23,7 @@ from atlas_desktop.locale import _
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.keymap import how_to, shown_keys
+from atlas_desktop.tui.next_steps import with_keys
 from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.terminal import forgiving
 from atlas_desktop.tui.textual_workarounds import SparingScreen, SturdyApp
@@ -192,6 +193,8 @@ class BaseApp(SturdyApp):
     sync_text = ""
     """The state of sync in a few words, for the status line; empty if nothing is synced."""
     model_name = ""
+    model_missing = False
+    """Whether no chat model is installed or chosen."""
     model_id = ""
     context_length = 0
     tokens_estimated = False
@@ -416,6 +419,7 @@ class BaseApp(SturdyApp):
 
         if self.leaving:
             return
+        explained = with_keys(explained, self.keys)
         chat = self.chat
         if chat is not None and chat is self.screen and chat.is_running:
             chat.call_later(chat.tell_error, explained)

@@ -78,14 +78,19 @@ def preset(parameters: int) -> int | None:
     return next((tokens for most, tokens in PRESETS if 0 < parameters <= most), None)
 
 
+def prompt_limit(context_length: int, reply: int) -> int:
+    """Returns the most tokens of a prompt: a reply may claim at most half of the context."""
+    return context_length - min(reply, context_length // 2)
+
+
 def allocate(limits: Limits, *, context_length: int, reply: int, system: int, parameters: int = 0) -> Budget:
     """Returns the budget of one session with one model; sizes in tokens.
 
     `reply` is the longest reply requested; it may claim at most half of the context. A long system prompt
     widens the working memory, as far as the context allows.
     """
-    reserve = min(reply, context_length // 2)
-    limit = context_length - reserve
+    limit = prompt_limit(context_length, reply)
+    reserve = context_length - limit
     # A reply may claim half of the context. A sixteenth is reserved for the turns before the next epoch is
     # ready. This bound ignores the actual `reply`, so that every turn leads to the same epoch.
     most = context_length * 7 // 16

@@ -14,7 +14,7 @@ not count as use. Pinned and important items do not age.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
@@ -106,10 +106,14 @@ def half_life_days(tier: MemoryTier) -> float:
     return math.log(2) / RATES[tier] / 24
 
 
+def fresh_at(memory: Memory) -> datetime:
+    """Returns when its age began: it was learned or last used."""
+    return memory.created_at if memory.used_at is None else max(memory.created_at, memory.used_at)
+
+
 def age_hours(memory: Memory, now: datetime) -> float:
     """Returns the hours since the memory was learned or last used, at least 0."""
-    since = memory.created_at if memory.used_at is None else max(memory.created_at, memory.used_at)
-    return max((now - since) / timedelta(hours=1), 0.0)
+    return max((now - fresh_at(memory)) / timedelta(hours=1), 0.0)
 
 
 def memory_weight(memory: Memory, now: datetime, decay: Decay) -> float:
@@ -127,3 +131,46 @@ def strength(memory: Memory, now: datetime) -> float:
 
 def is_fading(memory: Memory, now: datetime, threshold: float = THRESHOLD) -> bool:
     return strength(memory, now) < threshold
+
+
+def weak_from(memory: Memory, threshold: float = THRESHOLD) -> datetime | None:
+    """Returns when the strength falls below `threshold` if the memory is not used again; None if it is
+    pinned."""
+    if memory.pinned:
+        return None
+    at_first = strength(memory, fresh_at(memory))
+    hours = math.log(max(at_first / threshold, 1.0)) / RATES[memory.tier]
+    return fresh_at(memory) + timedelta(hours=hours)
+
+
+@dataclass(frozen=True, slots=True)
+class StrengthCurve:
+    """The strength of a memory over time, by its present tier and importance.
+
+    `used` are the times of its useful uses that are known, earliest first.
+    """
+
+    memory: Memory
+    now: datetime
+    used: tuple[datetime, ...] = ()
+    threshold: float = THRESHOLD
+
+    def at(self, moment: datetime) -> float:
+        """Returns the strength at a moment, in the past or, if it is not used again, in the future."""
+        later = sum(moment < one for one in self.used)
+        last = max((one for one in self.used if one <= moment), default=None)
+        used_at = last if later else self.memory.used_at
+        uses = max(self.memory.uses - later, 0)
+        return strength(replace(self.memory, uses=uses, used_at=used_at), moment)
+
+    @property
+    def if_pinned(self) -> float:
+        """The strength that it would keep while it is pinned."""
+        return strength(replace(self.memory, pinned=True), self.now)
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """When it expires, or else when it is weaker than the threshold; None while it is pinned."""
+        if self.memory.pinned:
+            return None
+        return self.memory.expires_at or weak_from(self.memory, self.threshold)

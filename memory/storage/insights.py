@@ -10,6 +10,7 @@ from itertools import accumulate
 
 from memory.clock import micros, moment
 from memory.insights import DayCount, Growth, Stored, Timed, Topic, Totals, Used, by_month, monday
+from memory.memories.entities import reading
 from memory.storage.connection import Connection
 from memory.storage.database import Database, Reader
 
@@ -62,6 +63,22 @@ def days(conn: Connection, zone: tzinfo | None, since: datetime | None) -> list[
     for at, count in _sessions_of_days(conn, begin, day).items():
         found[at]["sessions"] = count
     return [DayCount(at, **found[at]) for at in sorted(found)]
+
+
+def hours(conn: Connection, zone: tzinfo | None, since: datetime | None) -> list[int]:
+    """Returns how many messages the user wrote in each hour of the day, from midnight on."""
+    found = [0] * 24
+    for quarter, count in conn.execute(
+        f"""
+        SELECT created_at / {_QUARTER}, count(*) FROM messages
+        WHERE created_at >= ? AND role = 'user'
+            AND session_id NOT IN (SELECT id FROM sessions WHERE deleted_at IS NOT NULL)
+        GROUP BY 1
+        """,
+        (0 if since is None else micros(since),),
+    ):
+        found[moment(quarter * _QUARTER).astimezone(zone).hour] += count
+    return found
 
 
 def _days_of(zone: tzinfo | None) -> Callable[[int], date]:
@@ -184,15 +201,15 @@ def growth(conn: Connection, zone: tzinfo | None, since: datetime | None) -> lis
 def most_used(conn: Connection, limit: int) -> list[Used]:
     rows = conn.execute(
         """
-        SELECT id, kind, CASE subject WHEN '' THEN text ELSE subject || ': ' || text END, uses, used_at
+        SELECT id, kind, subject, text, uses, used_at
         FROM memories WHERE uses > 0 AND state IN ('inbox', 'kept')
         ORDER BY uses DESC, used_at DESC, id LIMIT ?
         """,
         (max(limit, 0),),
     )
     return [
-        Used(memory, kind, text, uses, None if at is None else moment(at))
-        for memory, kind, text, uses, at in rows
+        Used(memory, kind, reading(subject, text), uses, None if at is None else moment(at))
+        for memory, kind, subject, text, uses, at in rows
     ]
 
 
@@ -384,6 +401,10 @@ class InsightStore:
     async def days(self, zone: tzinfo | None, since: datetime | None = None) -> list[DayCount]:
         """Returns the days on which something was said, earliest first."""
         return await self._reader.read(lambda conn: days(conn, zone, since))
+
+    async def hours(self, zone: tzinfo | None, since: datetime | None = None) -> list[int]:
+        """Returns how many messages the user wrote in each hour of the day, from midnight on."""
+        return await self._reader.read(lambda conn: hours(conn, zone, since))
 
     async def topics(
         self, zone: tzinfo | None, since: datetime | None = None, *, limit: int = 20

@@ -28,6 +28,9 @@ from memory.storage.database import Database
 from memory.storage.queries import erasure, memories
 from memory.storage.queries import memories as memory_changes
 
+ADD_SOURCES = "add sources"
+"""The name of adding sources in the change log."""
+
 
 class MemoryStore:
     """The memories of one room. A `ref` is an id or a unique prefix of one.
@@ -116,7 +119,7 @@ class MemoryStore:
             before = memory_changes.states(conn, [memory_id])
             if memories.add_sources(conn, memory_id, sources):
                 memories.set_columns(conn, [memory_id], {"updated_at": micros(now)})
-            memory_changes.record(conn, "add sources", before, now, automatic=True)
+            memory_changes.record(conn, ADD_SOURCES, before, now, automatic=True)
             return memories.get(conn, memory_id)
 
         return await self._database.write(work)
@@ -154,6 +157,24 @@ class MemoryStore:
     async def uses(self, memory_id: str) -> list[MemoryUse]:
         """Returns the uses of a memory, latest first."""
         return await self._database.read(lambda conn: memories.uses(conn, memory_id))
+
+    async def learned_in(self, session_ids: Collection[str]) -> dict[str, list[Memory]]:
+        """Returns the memories in use that have a source in these sessions, by session."""
+
+        def work(conn: Connection) -> dict[str, list[Memory]]:
+            pairs = memories.learned_in(conn, session_ids)
+            known = {one.id: one for one in memories.get_many(conn, list({key for _, key in pairs}))}
+            found: dict[str, list[Memory]] = {}
+            for session, key in pairs:
+                found.setdefault(session, []).append(known[key])
+            return found
+
+        return await self._database.read(work)
+
+    async def useful_uses(self, memory_ids: Collection[str]) -> dict[str, list[datetime]]:
+        """Returns when each memory served in a reply, earliest first; memories that never did are left
+        out."""
+        return await self._database.read(lambda conn: memories.useful_uses(conn, memory_ids))
 
     async def changes(self, *, limit: int = 50, memory_id: str | None = None) -> list[MemoryChange]:
         """Returns the changes, latest first."""

@@ -4,8 +4,10 @@ import difflib
 import os
 import re
 import sys
+import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from importlib import resources
@@ -224,6 +226,9 @@ _BARE_SYSTEM: Final = GIB // 2
 _BYTES_PER_CORE: Final = 5_700_000_000
 _BYTES_PER_SECOND: Final = 40_000_000_000
 _SLOW_TOKENS: Final = 4.0
+# Reading a prompt needs nearly all of a file, also of a mixture of experts: this much a core is bearable.
+_PROMPT_BYTES_PER_CORE: Final = 4_000_000_000
+_MEASURED_BYTES: Final = 64 << 20
 
 
 class Fit(StrEnum):
@@ -236,7 +241,10 @@ class Fit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Hardware, with memory in bytes. `gpu` is a name or None; `unified` means that it shares the memory."""
+    """Hardware, with memory in bytes. `gpu` is a name or None; `unified` means that it shares the memory.
+
+    `bandwidth` is how many bytes of memory a second all cores read together; None if it was not measured.
+    """
 
     total_ram: int
     available_ram: int
@@ -244,15 +252,18 @@ class Machine:
     cores_logical: int
     gpu: str | None = None
     unified: bool = False
+    bandwidth: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A catalogue entry, its fit on a machine, and the memory that it needs there in bytes."""
+    """A catalogue entry, its fit on a machine, the memory that it needs there in bytes, and the tokens per
+    second that it is expected to write."""
 
     entry: CatalogEntry
     fit: Fit
     needed: int
+    speed: float = 0.0
 
     @property
     def runs(self) -> bool:
@@ -275,9 +286,10 @@ def memory_needed(file_bytes: int, context_length: int, kv_bytes_per_token: int 
 def tokens_per_second(file_bytes: int, machine: Machine, active_fraction: float = 1.0) -> float:
     """A rough upper bound of the generation speed: every token reads the active weights once."""
     if machine.unified:
-        bandwidth = 2 * _BYTES_PER_SECOND
+        bandwidth = machine.bandwidth or 2 * _BYTES_PER_SECOND
     else:
-        bandwidth = min(_BYTES_PER_SECOND, machine.cores_physical * _BYTES_PER_CORE)
+        memory = machine.bandwidth or _BYTES_PER_SECOND
+        bandwidth = min(memory, machine.cores_physical * _BYTES_PER_CORE)
     return bandwidth / max(file_bytes * active_fraction, 1)
 
 
@@ -320,21 +332,32 @@ def recommend(
 ) -> tuple[Recommendation, ...]:
     """The entries with a role, the best for this machine first.
 
-    Entries that fit come before those that may be slow and those that will not fit. Within each group,
-    templates that only append come first (a reply then never waits for the whole prompt to be evaluated
-    again), then larger models. Entries that will not fit are ordered by the memory they need, least first.
+    Entries that fit come before those that may be slow and those that will not fit. Within each group, files
+    that the processor reads in a reasonable time come before larger ones. Then templates that only append
+    come first (a reply then never waits for the whole prompt to be evaluated again), then larger models.
+    Entries that will not fit are ordered by the memory they need, least first.
     """
     order = list(Fit)
     found = [
-        Recommendation(entry, fit_entry(entry, machine), needed_by(entry)) for entry in catalog.of_role(role)
+        Recommendation(entry, fit_entry(entry, machine), needed_by(entry), entry_speed(entry, machine))
+        for entry in catalog.of_role(role)
     ]
 
-    def rank(item: Recommendation) -> tuple[int, bool, int, str]:
+    largest = machine.cores_physical * _PROMPT_BYTES_PER_CORE
+    alone = machine.gpu is None and not machine.unified
+
+    def rank(item: Recommendation) -> tuple[int, bool, bool, int, str]:
         size = item.needed if item.fit is Fit.WONT_FIT else -item.entry.parameters
         unstable = item.fit is not Fit.WONT_FIT and not item.entry.prefix_stable
-        return (order.index(item.fit), unstable, size, item.entry.id)
+        heavy = alone and item.entry.bytes > largest
+        return (order.index(item.fit), heavy, unstable, size, item.entry.id)
 
     return tuple(sorted(found, key=rank))
+
+
+def entry_speed(entry: CatalogEntry, machine: Machine) -> float:
+    """`tokens_per_second` of a catalogue entry."""
+    return tokens_per_second(entry.bytes, machine, entry.active_fraction)
 
 
 def needed_by(entry: CatalogEntry) -> int:
@@ -354,6 +377,27 @@ def this_machine() -> Machine:
     apple = sys.platform == "darwin" and os.uname().machine == "arm64"
     gpu = "Apple silicon (Metal)" if apple else find_gpu(Path("/"))
     return Machine(total, min(memory.available, total), physical, logical, gpu, apple)
+
+
+def measured_machine() -> Machine:
+    """As `this_machine`, with the bandwidth of its memory, measured once in a process: some 0.1 s."""
+    machine = this_machine()
+    return replace(machine, bandwidth=_bandwidth(machine.cores_physical))
+
+
+@cache
+def _bandwidth(cores: int) -> int:
+    """Returns the bytes a second that `cores` threads read together, the best of three tries."""
+    import numpy as np
+
+    parts = [np.ones(_MEASURED_BYTES // 8, dtype=np.int64) for _ in range(min(cores, 8))]
+    best = 0.0
+    with ThreadPoolExecutor(len(parts)) as threads:
+        for _ in range(3):
+            began = time.perf_counter()
+            list(threads.map(np.max, parts))
+            best = max(best, len(parts) * _MEASURED_BYTES / (time.perf_counter() - began))
+    return int(best)
 
 
 def _cgroup_limit(path: Path = Path("/sys/fs/cgroup/memory.max")) -> int | None:

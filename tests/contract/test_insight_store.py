@@ -81,6 +81,33 @@ async def test_timings_have_guesses_and_older_ones_are_read_without(store: Store
     assert await store.insights.timings() == [old, new]
 
 
+async def test_forgetting_a_message_keeps_how_fast_other_replies_came(store: Store) -> None:
+    session, said = await talk(store, 4)
+    timed = [Timed(one.id, "m", said[0].created_at, 1.5, 20.25, 3, 4) for one in (said[1], said[3])]
+    for one in timed:
+        await store.insights.note_timing(session.id, one)
+    await store.forget_messages([said[1].id])
+    assert await store.insights.timings() == timed[1:]
+
+
+async def test_the_most_used_do_not_begin_with_the_user(store: Store) -> None:
+    session, said = await talk(store, 2)
+    source = MemorySource(said[0].id, session.id, "message")
+    new = NewMemory(MemoryKind.FACT, "I live in Girona", MemoryOrigin.PATTERN, (source,), subject="I")
+    memory = await store.memories.add(new)
+    reply = await store.append_message(session.id, NewMessage(Role.ASSISTANT, "so"))
+    await store.memories.use([memory.id], reply_id=reply.id, session_id=session.id, how=UseKind.CITED)
+    assert [one.text for one in await store.insights.most_used()] == ["I live in Girona"]
+
+
+async def test_hours_count_what_the_user_wrote(store: Store) -> None:
+    _session, said = await talk(store, 4)
+    hours = await store.insights.hours(UTC)
+    own = [one for one in said if one.role is Role.USER]
+    assert sum(hours) == len(own)
+    assert hours[own[0].created_at.astimezone(UTC).hour] > 0
+
+
 async def test_memories_grow_and_the_most_used_lead(store: Store) -> None:
     session, said = await talk(store, 4)
 

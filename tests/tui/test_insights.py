@@ -1,17 +1,19 @@
 """A person's own statistics: counted, drawn, and told in words."""
 
+import csv
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from textual_plotext import PlotextPlot
 from textual_plotext.plot import Plot
 
-from atlas_desktop.services.insights import Insights
+from atlas_desktop.services.insights import Insights, as_csv
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.insights.charts import TABS, amounts, calendar, draw, level, months_between, told
+from atlas_desktop.tui.insights.charts import TABS, amounts, calendar, draw, level, span, told
 from atlas_desktop.tui.insights.screen import InsightsScreen
 from memory.entities import RoomKind
-from memory.insights import DayCount, Growth, Speed, Stored, Topic, Totals, Used
+from memory.insights import DayCount, Growth, Speed, Stored, Topic, Totals, Used, Waited, months_between
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, history
@@ -146,3 +148,64 @@ async def test_a_new_vault_is_told_what_will_be_here(make: Make) -> None:
         assert not any(word in keys for word in ("Next", "Time", "Text"))
         assert "0 conversations" not in shown(place)
         assert not place.app.screen.query_one(PlotextPlot).display
+
+
+def test_the_days_of_the_calendar_all_have_names() -> None:
+    lines = calendar({MONDAY: 1}, MONDAY + timedelta(days=6), 80, "Talks").plain.splitlines()
+    assert [line[:3] for line in lines[2:9]] == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+
+
+def test_activity_answers_what_when_and_how_long() -> None:
+    hours = tuple(8 if 18 <= hour < 21 else 1 if hour == 9 else 0 for hour in range(24))
+    text = told("activity", replace(counted(), hours=hours, waited=Waited(40, 4000.0))).plain
+    assert "What you talked about\nsea (4)" in text
+    assert "96 % of your messages between 18:00 and 21:00" in text
+    assert "1 h 7 min for the 40 replies that were measured" in text
+    assert [span(seconds) for seconds in (4.2, 130, 7260)] == ["4.2 s", "2 min", "2 h 1 min"]
+
+
+def test_little_data_is_told_and_not_drawn() -> None:
+    full = counted()
+    little = replace(
+        full,
+        weeks=full.weeks[:1],
+        topics=(Topic("tag", "sea", 1, {"2026-01": 1}),),
+        growth=full.growth[:1],
+        storage=full.storage[:1],
+        speed=full.speed[:1],
+    )
+    for tab in TABS:
+        assert not draw(tab, Plot(), little, ["cyan"])
+        assert told(tab, little).plain
+    quiet = told("activity", replace(little, topics=(), hours=(1, *[0] * 23))).plain
+    assert "When" not in quiet
+    assert "What you talked about" not in quiet
+
+
+def test_each_tab_is_a_table() -> None:
+    rows = {tab: list(csv.reader(as_csv(counted(), tab).splitlines())) for tab in TABS}
+    assert rows["activity"][0][:2] == ["day", "sessions"]
+    assert rows["activity"][1][:4] == ["2026-02-23", "1", "0", "4"]
+    assert rows["topics"][1:3] == [["tag", "sea", "2026-01", "1"], ["tag", "sea", "2026-03", "3"]]
+    assert rows["storage"][1] == ["models", "98000000", "1"]
+    assert rows["speed"][1][:2] == ["small", "2026-02-23"]
+    sneaky = replace(counted(), topics=(Topic("tag", "=HYPERLINK(1)", 1, {"2026-01": 1}),))
+    assert "'=HYPERLINK(1)" in as_csv(sneaky, "topics")
+
+
+async def test_x_saves_the_tab_as_picture_and_table(make: Make) -> None:
+    clock = FakeClock(NOW)
+    store = InMemoryStore(clock)
+    await history(clock, store)
+    place = make(store=store, clock=clock)
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("f4")
+        await assert_until(pilot, lambda: on(place.app, InsightsScreen) and "busiest day" in shown(place))
+        await pilot.press("x")
+        folder = place.app.desk.paths.exports
+        await assert_until(pilot, lambda: len(list(folder.glob("atlas-activity-*"))) == 2)
+        table = next(folder.glob("*.csv")).read_text().splitlines()
+        assert table[0].startswith("day,sessions")
+        assert len(table) > 2
+        assert "svg" in next(folder.glob("*.svg")).read_text()[:200]

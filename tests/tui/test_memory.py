@@ -322,12 +322,12 @@ def test_rows_keep_to_their_width() -> None:
     entry = Entry(memory=memory, title="A long title of a conversation", half_life_days=28.9)
     for width in (20, 40, 76, 100, 200):
         lines = row(entry, width, NOW).plain.split("\n")
-        assert len(lines) == (2 if width == 200 else 3)
+        assert len(lines) == 2
         assert all(cell_len(line) <= width for line in lines)
     assert "1 y old" in row(entry, 200, NOW).plain
     assert row(entry, 200, NOW).plain.endswith("not used yet · importance 10/10")
     # What finds no room is left out whole.
-    assert row(entry, 76, NOW).plain.endswith("half-life 29 d · importance 10/10")
+    assert row(entry, 76, NOW).plain.endswith("preference · 1 y old")
 
 
 def test_a_half_life_of_less_than_a_day_is_told_in_hours() -> None:
@@ -346,7 +346,7 @@ def test_a_half_life_of_less_than_a_day_is_told_in_hours() -> None:
     )
     entry = Entry(memory=memory, half_life_days=0.25)
     assert "half-life 6 h" in row(entry, 100, NOW).plain
-    assert "its weight halves every 6 hours" in details(entry, NOW).plain
+    assert "its weight halves every 6 hours" in details(entry, NOW, 40).plain
 
 
 async def test_a_secret_in_the_inbox_is_marked_until_it_is_accepted() -> None:

@@ -320,6 +320,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_UUID": ("\n", "0"),
     },
     "atlas_desktop.exporting.pdf": {
+        "_BULLET": (" ", "* "),
         "_FENCE": ("\n", "`"),
         "_HEADING": ("\n", " "),
         "_WORDS": ("1 ", " \n"),
@@ -378,6 +379,9 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "atlas_desktop.tui.chat.composer": {
         "_COMMAND": ("\n", "/-"),
+    },
+    "atlas_desktop.tui.markdown_text": {
+        "_EMPHASIS": ("**", " **a", "a**", "`", "~"),
     },
     "memory.documents.chunking": {
         "_BLANK": ("\n ", "\n\n", " "),

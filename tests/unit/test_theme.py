@@ -26,7 +26,13 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize(
     ("name", "on_page", "on_cursor"),
-    [("dark", 4.5, 3.0), ("light", 4.5, 3.0), ("contrast-dark", 7.0, 4.0), ("contrast-light", 7.0, 4.5)],
+    [
+        ("dark", 4.5, 4.5),
+        ("light", 4.5, 4.5),
+        ("sepia", 4.5, 4.5),
+        ("contrast-dark", 7.0, 4.5),
+        ("contrast-light", 7.0, 4.5),
+    ],
 )
 def test_words_can_be_read(name: str, on_page: float, on_cursor: float) -> None:
     theme = THEMES[name]

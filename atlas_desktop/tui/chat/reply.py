@@ -14,6 +14,7 @@ from atlas_desktop.tui.chat.message import CitationReader, ErrorNote, MessageBlo
 from atlas_desktop.tui.chat.messages import MessagesController
 from atlas_desktop.tui.chat.sessions import SessionsController
 from atlas_desktop.tui.chat.turns import JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
+from atlas_desktop.tui.next_steps import with_keys
 from memory.entities import Message, MessageStatus
 from memory.errors import RoomClosed
 from memory.jobs.runner import Stage
@@ -182,7 +183,7 @@ class ReplyController:
                 )
         if event.error is not None:
             self._view.show_transcript()
-            await self._view.transcript.note(ErrorNote(explain(event.error)))
+            await self._view.transcript.note(ErrorNote(with_keys(explain(event.error), self._app.keys)))
             self._app.model_needed(event.error)
 
     async def job_moved(self, event: JobMoved) -> None:

@@ -23,6 +23,7 @@ from atlas_desktop.services.tuning import KIND as TUNE
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.keymap import Keymap, how_to, shown_keys
+from memory.context.entities import prompt_limit
 from memory.jobs.runner import Held
 from memory.kinds import MemoryMode, RoomKind
 from memory.summaries.compaction import IMPROVE
@@ -286,11 +287,11 @@ class StatusController:
         self._line.tell(
             Status(
                 activity=shown.activity.capitalize(),
-                background=work_under_way(room.background) or self._app.background,
+                background=self._background,
                 sync=self._app.sync_text,
                 used=shown.used,
                 # The size of a stored conversation is unknown until its first turn in this run.
-                limit=self._app.context_length if shown.used or session is None else 0,
+                limit=self._limit if shown.used or session is None else 0,
                 estimated=self._app.tokens_estimated,
                 speed=shown.speed,
                 lock=self._how_to_lock,
@@ -298,6 +299,18 @@ class StatusController:
         )
         self._waiting.set_class(bool(shown.waiting), "-some")
         self._waiting.update(_waiting_words(shown, self._app.keys))
+
+    @property
+    def _limit(self) -> int:
+        """The most tokens of a prompt, as in the view of the context."""
+        reply = self._app.desk.settings.chat_for(self._app.model_id, {}).max_tokens
+        return prompt_limit(self._app.context_length, reply)
+
+    @property
+    def _background(self) -> str:
+        if self._app.model_missing:
+            return _("no model: {key} chooses one", key=how_to("models.show", self._app.keys))
+        return work_under_way(self._view.room.background) or self._app.background
 
     @property
     def _how_to_lock(self) -> str:

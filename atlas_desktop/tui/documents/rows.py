@@ -15,6 +15,7 @@ from atlas_desktop.errors import size
 from atlas_desktop.locale import N_, _, ngettext, number
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long, short
+from atlas_desktop.tui.markdown_text import markdown_text
 from memory.attachments import NewAttachment
 from memory.documents.entities import Document, DocumentHit, DocumentState, OnMissing, WatchedFolder
 from memory.entities import RoomKind
@@ -395,7 +396,7 @@ def _facts(document: Document, hit: DocumentHit | None, now: datetime) -> Conten
         parts += ["\n", (f"{where}\n", "bold $accent"), f"{clean(hit.chunk.text).strip()}\n"]
     elif document.summary is not None:
         heading = _("Summary (sentences of the document)") if document.summary.fallback else _("Summary")
-        parts += ["\n", (f"{heading}\n", "bold $accent"), f"{clean(document.summary.text).strip()}\n"]
+        parts += ["\n", (f"{heading}\n", "bold $accent"), markdown_text(document.summary.text), "\n"]
     elif document.chunks:
         parts += ["\n", (_("No summary yet. Press s to make one."), "$quiet"), "\n"]
     return Content.assemble(*parts)

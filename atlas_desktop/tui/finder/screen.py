@@ -27,6 +27,7 @@ from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.help import fitness
 from atlas_desktop.tui.history.rows import around, document_preview, marked, preview, room_word
 from atlas_desktop.tui.keymap import shown_keys
+from atlas_desktop.tui.markdown_text import markdown_text
 from atlas_desktop.tui.memories.entries import KIND_TEXTS
 from atlas_desktop.tui.overlays import Covering, fit
 from atlas_desktop.tui.provenance.sources import STATE_TEXTS
@@ -194,7 +195,7 @@ async def preview_of(row: Row, desk: "AppContext", now: datetime) -> Content:
             shown = document_preview(hit, now)
             if hit.kind is DocumentKind.NOTE and hit.chunk is None:
                 note = await desk.at(hit.room).notes.get(hit.document.id)
-                shown = Content.assemble(shown, "\n\n", clean(note.text).strip()[:_LONGEST])
+                shown = Content.assemble(shown, "\n\n", markdown_text(note.text[:_LONGEST]))
             return shown
         case Memory() as memory:
             facts = [_(KIND_TEXTS[memory.kind]), _(STATE_TEXTS[memory.state]), long(memory.created_at, now)]
@@ -206,11 +207,11 @@ async def preview_of(row: Row, desk: "AppContext", now: datetime) -> Content:
                 "\n",
                 (clean_line(skill.description), "$quiet"),
                 "\n\n",
-                clean(skill.body).strip()[:_LONGEST],
+                markdown_text(skill.body[:_LONGEST]),
             )
         case Task() as task:
             status = f"{task_state_text(task.state)} · {long(task.created_at, now)}"
-            return Content.assemble(clean(task_text(task)).strip()[:_LONGEST], "\n\n", (status, "$quiet"))
+            return Content.assemble(markdown_text(task_text(task)[:_LONGEST]), "\n\n", (status, "$quiet"))
         case Setting() as setting:
             return Content.assemble((setting.name, "bold"), "  ", setting.shown, "\n\n", details(setting))
         case Action() as action:

@@ -15,6 +15,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.sessions import number_of, without_number
 from atlas_desktop.tui.calendar import GROUPS, group_of, long, short
 from atlas_desktop.tui.documents.rows import place_text, short_path
+from atlas_desktop.tui.markdown_text import markdown_text, without_marks
 from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.entities import Message, RoomKind, Session
 from memory.search.entities import SessionHit, Snippet
@@ -149,7 +150,7 @@ def document_preview(hit: DocumentMatch, now: datetime) -> Content:
             body = body.highlight_regex(wanted, style=f"{FOUND} $accent")
         parts += ["\n\n", (where, "bold $accent"), "\n", body]
     elif document.summary is not None:
-        parts += ["\n\n", clean(document.summary.text).strip()[:_LONGEST]]
+        parts += ["\n\n", markdown_text(document.summary.text[:_LONGEST])]
     return Content.assemble(*parts)
 
 
@@ -165,7 +166,7 @@ def _title(title: Snippet, width: int, style: str) -> Content:
 
 def marked(piece: Snippet, width: int, style: str) -> Content:
     """Returns a text with the matches marked, cut so that the first match is visible."""
-    text, marks = _visible(piece.text), piece.marks
+    text, marks = without_marks(_visible(piece.text), piece.marks)
     begin = 0
     if marks and cell_len(text) > width and cell_len(text[: marks[0][1]]) > width - 2:
         begin = max(marks[0][0] - width // 3, 1)
@@ -190,7 +191,7 @@ def preview(hit: SessionHit, messages: Sequence[Message], now: datetime, *, binn
         chosen = hit.message is not None and message.id == hit.message.id
         text = clean(message.content).strip()
         text, cut = (text[:_LONGEST], " …") if len(text) > _LONGEST else (text, "")
-        body = Content(text)
+        body = markdown_text(text)
         if wanted is not None:
             body = body.highlight_regex(wanted, style=f"{FOUND} $accent")
         parts += [

@@ -11,7 +11,7 @@ from atlas_desktop.errors import size
 from atlas_desktop.locale import _, formats, ngettext
 from atlas_desktop.phrases import TOPIC_KINDS, storage_text, topic_text
 from atlas_desktop.services.cleaning import clean_line
-from memory.insights import monday
+from memory.insights import monday, months_between
 
 if TYPE_CHECKING:
     from atlas_desktop.services.insights import Insights
@@ -25,6 +25,11 @@ _MOST_WEEKS = 53
 _WEEKS_TOLD = 12
 _TOPICS_TOLD = 8
 _LONGEST = 200
+_NAMED = 6
+_SPAN_H = 3
+_LEAST_MESSAGES = 10
+"""Messages from which on it makes sense to say when most were written."""
+_COLUMNS = "▁▂▃▄▅▆▇█"
 Part = Content | str | tuple[str, str]
 
 
@@ -67,7 +72,7 @@ def calendar(counts: Mapping[date, int], today: date, width: int, heading: str) 
     most = max((count for day, count in counts.items() if first <= day <= today), default=0)
     parts: list[Part] = [(heading, "bold"), "\n", (_months(first, weeks), "$quiet"), "\n"]
     for row in range(7):
-        name = formats().weekday(_noon(first + timedelta(days=row)))[:3] if row % 2 == 0 else ""
+        name = formats().weekday(_noon(first + timedelta(days=row)))[:3]
         parts.append((f"{name:<4}", "$quiet"))
         for week in range(weeks):
             day = first + timedelta(weeks=week, days=row)
@@ -124,6 +129,7 @@ def _activity(found: "Insights") -> Iterable[Part]:
     if not found.days:
         yield _("Nothing to show for this period.")
         return
+    yield from _answers(found)
     best = max(found.days, key=lambda one: (one.messages, one.sessions))
     yield _(
         "The busiest day was {day}: {sessions}, {messages}.",
@@ -136,6 +142,59 @@ def _activity(found: "Insights") -> Iterable[Part]:
     for week in reversed(found.weeks[-_WEEKS_TOLD:]):
         yield f"\n{_('Week of {day}', day=formats().date(_noon(week.day)))}: ", "$quiet"
         yield _counted(week)
+
+
+def _answers(found: "Insights") -> Iterable[Part]:
+    """Yields what the user talked about, when, and what it took in time, as far as that is known."""
+    named = sorted(
+        (one for one in found.topics if one.kind != "cluster"), key=lambda one: (-one.sessions, one.name)
+    )[:_NAMED]
+    if named:
+        topics = ", ".join(f"{topic_name(one)} ({formats().number(one.sessions)})" for one in named)
+        yield _("What you talked about"), "bold"
+        yield f"\n{topics}\n\n"
+    if sum(found.hours) >= _LEAST_MESSAGES:
+        begin = max(range(24), key=lambda hour: sum(found.hours[(hour + n) % 24] for n in range(_SPAN_H)))
+        share = sum(found.hours[(begin + n) % 24] for n in range(_SPAN_H)) / sum(found.hours)
+        yield _("When"), "bold"
+        yield "\n"
+        yield _hour_columns(found.hours), "$primary"
+        yield f"\n{'0':<6}{'6':<6}{'12':<6}18\n", "$quiet"
+        times = [
+            formats().time(_noon(found.days[-1].day).replace(hour=at % 24)) for at in (begin, begin + _SPAN_H)
+        ]
+        yield _(
+            "{share} % of your messages between {begin} and {end}",
+            share=formats().number(round(100 * share)),
+            begin=times[0],
+            end=times[1],
+        )
+        yield "\n\n"
+    if found.waited.replies:
+        yield _("What it took"), "bold"
+        yield "\n"
+        yield ngettext(
+            "{time} for the {count} reply that was measured",
+            "{time} for the {count} replies that were measured",
+            found.waited.replies,
+            time=span(found.waited.seconds),
+        )
+        yield "\n\n"
+
+
+def _hour_columns(hours: Sequence[int]) -> str:
+    most = max(hours)
+    return "".join("·" if not one else _COLUMNS[max(round(8 * one / most) - 1, 0)] for one in hours)
+
+
+def span(seconds: float) -> str:
+    """Returns a duration in hours and minutes, or in minutes, or in seconds."""
+    minutes = round(seconds / 60)
+    if minutes >= 60:
+        return _("{hours} h {minutes} min", hours=formats().number(minutes // 60), minutes=minutes % 60)
+    return (
+        _("{minutes} min", minutes=minutes) if minutes else _("{value} s", value=formats().decimal(seconds))
+    )
 
 
 def _counted(count: "DayCount") -> str:
@@ -237,23 +296,13 @@ def _duration(ms: float) -> str:
     return _("{value} s", value=formats().decimal(ms / 1000))
 
 
-def months_between(months: Sequence[str]) -> list[str]:
-    """Returns all months from first to last, such as 2026-03, including empty ones."""
-    if not months:
-        return []
-    (year, month), last = map(int, min(months).split("-")), max(months)
-    found = [f"{year:04}-{month:02}"]
-    while found[-1] < last:
-        year, month = (year + 1, 1) if month == 12 else (year, month + 1)
-        found.append(f"{year:04}-{month:02}")
-    return found
-
-
 Colour = tuple[int, int, int] | str
 Plot = Any
 """A `textual_plotext.plot.Plot`, which has no types."""
 
 _LINES = 5
+_LEAST = 2
+"""Weeks, months or kinds below which a plot says less than its text."""
 _MARKERS = ("braille", "dot", "x", "star", "heart")
 _WEEKS, _LEAST_WEEKS = 26, 12
 _MONTHS = 24
@@ -262,7 +311,7 @@ _TICKS = 6
 
 
 def draw(tab: str, plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
-    """Draws a plot. Returns False, and leaves it empty, if there is no data."""
+    """Draws a plot. Returns False, and leaves it empty, if there is too little data."""
     plt.clear_figure()
     makers: dict[str, Callable[[Plot, Insights, Sequence[Colour]], bool]] = {
         ACTIVITY: _weeks,
@@ -275,7 +324,7 @@ def draw(tab: str, plt: Plot, found: "Insights", colours: Sequence[Colour]) -> b
 
 
 def _weeks(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
-    if not found.weeks:
+    if len(found.weeks) < _LEAST:
         return False
     # Imported messages have no token counts: with many of them, the weeks would look empty.
     tokens = 2 * sum(one.tokens_written > 0 for one in found.weeks) > len(found.weeks)
@@ -283,6 +332,8 @@ def _weeks(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
     last = found.weeks[-1].day
     weeks = _every_week(min(found.weeks[0].day, last - timedelta(weeks=_LEAST_WEEKS - 1)), last)
     values = [known.get(week, 0) for week in weeks]
+    if sum(value > 0 for value in values) < _LEAST:
+        return False
     plt.bar(list(range(len(weeks))), values, color=colours[0], width=0.7, marker="sd")
     _whole_numbers(plt, max(values))
     _week_ticks(plt, weeks)
@@ -293,7 +344,7 @@ def _weeks(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
 def _topics_plot(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
     best = sorted(found.topics, key=lambda one: (-one.sessions, one.name))[:_LINES]
     months = months_between([month for one in best for month in one.months])[-_MONTHS:]
-    if not months:
+    if len(months) < _LEAST:
         return False
     places = list(range(len(months)))
     for number, topic in enumerate(best):
@@ -306,7 +357,7 @@ def _topics_plot(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> boo
 
 
 def _growth(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
-    if not found.growth:
+    if len(found.growth) < _LEAST:
         return False
     known = {one.week: one.total for one in found.growth}
     weeks = _every_week(found.growth[0].week, found.growth[-1].week)
@@ -323,7 +374,7 @@ def _growth(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
 
 def _storage_plot(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
     kinds = [one for one in found.storage if one.bytes][:_LINES][::-1]
-    if not kinds:
+    if len(kinds) < _LEAST:
         return False
     labels = [cut(storage_text(one.kind)) for one in kinds]
     values = [one.bytes / 1e6 for one in kinds]
@@ -333,7 +384,7 @@ def _storage_plot(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bo
 
 
 def _speed_plot(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
-    if not found.speed:
+    if len({one.week for one in found.speed}) < _LEAST:
         return False
     weeks = _every_week(min(one.week for one in found.speed), max(one.week for one in found.speed))
     place = {week: at for at, week in enumerate(weeks)}

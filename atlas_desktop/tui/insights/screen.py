@@ -12,11 +12,12 @@ from textual.widgets import Static, Tab, Tabs
 from textual_plotext import PlotextPlot
 
 from atlas_desktop.locale import N_, _
-from atlas_desktop.services.insights import Insights, insights
+from atlas_desktop.services.insights import Insights, as_csv, insights
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.base import View
 from atlas_desktop.tui.insights.charts import ACTIVITY, TABS, Colour, amounts, calendar, draw, in_lines, told
 from atlas_desktop.tui.overlays import fit
+from atlas_desktop.tui.saving import save_export
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets import KeyLine
 
@@ -36,6 +37,14 @@ _SPAN_TEXTS = {
     "month": N_("the last 30 days"),
 }
 
+_WITH_NUMBERS = {
+    "insights_next",
+    "insights_previous",
+    "insights_span",
+    "insights_words",
+    "insights_export",
+}
+"""Actions that need something to show."""
 SPANS: dict[str, int | None] = {"year": 365, "quarter": 84, "month": 30, "all": None}
 """Time spans and their days; None is all time."""
 _THEIRS = ("primary", "accent", "success", "error", "secondary")
@@ -189,7 +198,13 @@ class InsightsScreen(View, SparingScreen[None]):
         self.query_one(Tabs).active = TABS[(at + step) % len(TABS)]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("insights_next", "insights_previous", "insights_span", "insights_words"):
+        if action in (
+            "insights_next",
+            "insights_previous",
+            "insights_span",
+            "insights_words",
+            "insights_export",
+        ):
             return not self._empty
         return super().check_action(action, parameters)
 
@@ -208,6 +223,16 @@ class InsightsScreen(View, SparingScreen[None]):
         """Switches between plots and text alone."""
         self._plain = not self._plain
         self._show()
+
+    def action_insights_export(self) -> None:
+        """Saves the screen as a picture, and the numbers of the tab as a table."""
+        if self._found is not None:
+            self.atlas.attempt(self._export(self._found), group="insights")
+
+    async def _export(self, found: Insights) -> None:
+        picture = self.app.export_screenshot(title=_(_TAB_TEXTS[self._tab]), simplify=True)
+        await save_export(self.atlas, self._tab, "csv", as_csv(found, self._tab))
+        await save_export(self.atlas, self._tab, "svg", picture)
 
     def action_insights_back(self) -> None:
         self.back()

@@ -12,15 +12,21 @@ from atlas_desktop.error_table import fault_text
 from atlas_desktop.locale import N_, _, formats, ngettext, number, plural
 from atlas_desktop.phrases import author_text, skill_state_text
 from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.services.insights import MemoryTopic, memory_topics
+from atlas_desktop.services.memories import TimelineEvent
 from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
 from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen
+from atlas_desktop.tui.markdown_text import markdown_text
+from atlas_desktop.tui.memories.strength import bar, curve_text, percent
+from atlas_desktop.tui.memories.timeline import event_details, event_row, topic_details, topic_row
 from atlas_desktop.tui.provenance.sources import STATE_TEXTS, Origins, source_text
 from memory.context.entities import Summary
 from memory.entities import Message
 from memory.errors import MemoryNotFound, MessageNotFound, SkillInvalid
 from memory.memories.entities import FINDABLE, Memory, MemoryFilter, MemoryKind, MemoryOrigin, MemoryState
 from memory.memories.secrets import looks_secret
+from memory.recall.decay import StrengthCurve
 from memory.skills.entities import (
     Skill,
     SkillSource,
@@ -145,7 +151,7 @@ def skill_details(view: SkillView, now: datetime) -> Content:
         (clean_line(skill.name), "bold"),
         "\n" + clean_line(skill.description) + "\n\n",
     ]
-    parts += [_diff(view.diff)] if view.diff else [clean(skill.body).strip()]
+    parts += [_diff(view.diff)] if view.diff else [markdown_text(skill.body)]
     if view.sources:
         parts.append((f"\n\n{_('Drafted from')}", "$quiet"))
         parts += [f"\n{one}" for one in view.sources]
@@ -328,7 +334,19 @@ TIER_TEXTS = {
 }
 
 
+KIND_SIGNS = {
+    MemoryKind.FACT: ("●", "$primary"),
+    MemoryKind.PREFERENCE: ("◆", "$accent"),
+    MemoryKind.DECISION: ("■", "$success"),
+    MemoryKind.EVENT: ("▸", "$secondary"),
+    MemoryKind.PROCEDURE: ("≡", "$primary"),
+    MemoryKind.CODE: ("λ", "$secondary"),
+    MemoryKind.QUESTION: ("?", "$error"),
+    MemoryKind.DIGEST: ("¶", "$secondary"),
+}
+"""Sign and colour of each kind; the details name it."""
 INBOX, SKILLS, FADING, SUMMARIES, PROFILE = "inbox", "skills", "fading", "summaries", "profile"
+TIMELINE, TOPICS = "timeline", "topics"
 TABS = {
     INBOX: _("Inbox"),
     "facts": _("Facts"),
@@ -339,6 +357,8 @@ TABS = {
     FADING: _("Fading"),
     SUMMARIES: _("Summaries"),
     PROFILE: _("Profile"),
+    TIMELINE: _("Timeline"),
+    TOPICS: _("Topics"),
 }
 KINDS = {
     "facts": {MemoryKind.FACT, MemoryKind.EVENT, MemoryKind.DIGEST},
@@ -367,6 +387,8 @@ _NOTHING = {
     PROFILE: _(
         "Nothing yet. Pinned and highest-weighted memories are sent to the model in every conversation."
     ),
+    TIMELINE: _("Nothing yet. What is learned, changed and forgotten is listed here."),
+    TOPICS: _("No topics yet. Tags, projects and categories with memories are listed here."),
 }
 WHY = {
     "expired": _("expired"),
@@ -377,7 +399,7 @@ WHY = {
 }
 OWN_WORDS = _("your own words")
 _USUAL = {MemoryKind.FACT, MemoryKind.PREFERENCE, MemoryKind.DECISION, MemoryKind.PROCEDURE}
-_LEAST_SOURCE = 30
+_LEAST_SOURCE = 26
 _DAYS = 10
 """Half-lives of at least this many days are shown without a fraction."""
 
@@ -388,7 +410,8 @@ class Entry:
 
     `title` is that of the conversation it comes from, and `number` the place of its message there (from 1; 0:
     unknown). `why` (a key of `WHY`) is set for what is fading. `notes` are the titles of notes that link to
-    it.
+    it. `curve` is the strength of a memory. A row of the timeline has an `event`, one of the topics a
+    `topic`.
     """
 
     memory: Memory | None = None
@@ -401,9 +424,16 @@ class Entry:
     why: str = ""
     notes: tuple[str, ...] = ()
     skill: SkillView | None = None
+    curve: StrengthCurve | None = None
+    event: TimelineEvent | None = None
+    topic: MemoryTopic | None = None
 
     @property
     def id(self) -> str:
+        if self.event is not None:
+            return self.event.id
+        if self.topic is not None:
+            return f"{self.topic.topic.kind} {self.topic.topic.name}"
         if self.memory is not None:
             return self.memory.id
         if self.skill is not None:
@@ -417,6 +447,12 @@ class Entry:
         if self.skill is not None:
             return self.skill.skill.body
         return self.summary.text if self.summary is not None else ""
+
+    @property
+    def shown_in_tab(self) -> Memory | None:
+        """The memory that an event was about, if another tab lists it."""
+        about = () if self.event is None else self.event.memories
+        return next((one for one in about if one.state in FINDABLE), None)
 
 
 def wanted(tab: str, containing: str) -> MemoryFilter:
@@ -445,20 +481,35 @@ def age(since: datetime, now: datetime) -> str:
 
 
 def row(entry: Entry, width: int, now: datetime, tab: str = "") -> Content:
-    """Returns the text on one line, and below it its source and the facts about it.
+    """Returns the text on one line, and below it its strength, its source and the facts about it.
 
-    These are side by side, or on two lines if there is not enough space. Facts that the tab implies for all
-    its rows are left out. All lines are cut at `width`.
+    Facts that the tab implies for all its rows, and those without space, are left out.
     """
     if entry.skill is not None:
         return skill_row(entry.skill, width)
-    lines = [_facts(entry, now, tab, width)]
-    free = width - cell_len(lines[0]) - 3
-    if source := _source(entry, now, width):
-        beside = free >= min(cell_len(source), _LEAST_SOURCE)
-        lines = [f"{_source(entry, now, free)} · {lines[0]}"] if beside else [source, *lines]
-    below = "\n".join(_cut(line, width) for line in lines)
-    return Content.assemble(_cut(clean_line(entry.text), width), "\n", (below, "$quiet"))
+    if entry.event is not None:
+        return event_row(entry.event, width, now)
+    if entry.topic is not None:
+        return topic_row(entry.topic, width)
+    parts: list[tuple[str, str]] = []
+    indent = ""
+    if entry.memory is not None:
+        sign, colour = KIND_SIGNS[entry.memory.kind]
+        parts, indent = [(sign, f"bold {colour}")], "  "
+    text = _cut(clean_line(entry.text), width - len(indent))
+    parts += [(f"{' ' if indent else ''}{text}\n{indent}", "")]
+    free = width - len(indent)
+    if entry.curve is not None:
+        strength = entry.curve.at(now)
+        drawn, value = bar(strength), percent(strength)
+        parts += [(drawn, "$primary"), (f" {value:>5} · ", "$quiet")]
+        free -= cell_len(drawn) + max(cell_len(value), 5) + 4
+    source = _source(entry, now, width)
+    facts = _facts(entry, now, tab, free - min(cell_len(source), _LEAST_SOURCE) - 3 if source else free)
+    beside = free - cell_len(facts) - 3
+    shown = _source(entry, now, beside) if beside >= min(cell_len(source), _LEAST_SOURCE) else ""
+    below = f"{shown} · {facts}" if shown else facts
+    return Content.assemble(*parts, (_cut(below, free), "$quiet"))
 
 
 def _source(entry: Entry, now: datetime, room: int) -> str:
@@ -514,18 +565,26 @@ def _half_life(entry: Entry, words: str) -> str:
     return _(_HALF_LIFE_TEXTS[words], days=days)
 
 
-def details(entry: Entry, now: datetime) -> Content:
+def details(entry: Entry, now: datetime, width: int) -> Content:
     """Returns everything about an entry: its text, its source, and how long it lasts."""
     if entry.skill is not None:
         return skill_details(entry.skill, now)
-    parts: list[str | Content | tuple[str, str]] = [clean(entry.text)]
+    if entry.event is not None:
+        return event_details(entry.event, now)
+    if entry.topic is not None:
+        return topic_details(entry.topic, now)
+    parts: list[str | Content | tuple[str, str]] = [markdown_text(entry.text)]
     if entry.quote:
         when = "" if entry.message is None else f" ({long(entry.message.created_at, now)})"
         said = _("You said:") if entry.message is not None else _("You wrote:")
         parts.append((f"\n\n{said} ", "$quiet"))
         parts.append(f"“{clean_line(entry.quote)}”{when}")
     memory = entry.memory
+    if entry.curve is not None:
+        parts += ["\n\n", curve_text(entry.curve, width)]
     if memory is not None:
+        sign, colour = KIND_SIGNS[memory.kind]
+        parts += ["\n\n", (sign, f"bold {colour}"), f" {_(KIND_TEXTS[memory.kind])}"]
         until = memory.expires_at
         kept = _("until {time}", time=long(until, now)) if until else _("kept until you delete it")
         held = _(TIER_TEXTS[memory.tier]), _(STATE_TEXTS[memory.state]), kept
@@ -535,7 +594,7 @@ def details(entry: Entry, now: datetime) -> Content:
         about += [_("Version {number}", number=memory.version)] if memory.version > 1 else []
         if entry.notes:
             about.append(_("In notes: {titles} (N opens)", titles=", ".join(map(clean_line, entry.notes))))
-        parts.append(("\n\n" + "\n".join(about), "$quiet"))
+        parts.append(("\n" + "\n".join(about), "$quiet"))
     return Content.assemble(*parts)
 
 
@@ -553,8 +612,9 @@ _SESSIONS = 50
 class EntryReader:
     """Reads the memories and summaries of one room."""
 
-    def __init__(self, room: "RoomServices") -> None:
+    def __init__(self, room: "RoomServices", now: Callable[[], datetime]) -> None:
         self._room = room
+        self._now = now
         self._origins = Origins(room)
         self._skills = SkillReader(room, self._origins)
 
@@ -562,6 +622,11 @@ class EntryReader:
         """Returns at most `limit` rows of a tab that contain these words."""
         if tab == SUMMARIES:
             return await self._summaries(containing, limit)
+        if tab == TIMELINE:
+            return [Entry(event=one) for one in await self._room.knowledge.timeline(limit=limit)]
+        if tab == TOPICS:
+            topics = await memory_topics(self._room.store, self._now())
+            return [Entry(topic=one) for one in topics[:limit]]
         if tab == SKILLS:
             return [Entry(skill=one) for one in await self._skills.views(containing)][:limit]
         if tab == FADING:
@@ -603,7 +668,9 @@ class EntryReader:
         found = []
         notes = self._room.store.notes
         linked = await notes.linked([one.id for one in memories])
-        for view, reason in zip(await self._room.knowledge.views(memories), why, strict=True):
+        curves = await self._room.knowledge.curves(memories)
+        views = await self._room.knowledge.views(memories)
+        for view, reason, curve in zip(views, why, curves, strict=True):
             first = view.sources[0] if view.sources else None
             title, number = _made(view.memory), 0
             if first is not None:
@@ -623,6 +690,7 @@ class EntryReader:
                     quote="" if first is None else first.source.quote,
                     half_life_days=view.half_life_days,
                     why=reason,
+                    curve=curve,
                     notes=tuple(
                         one.title
                         for one in (await notes.backlinks(view.memory.id) if view.memory.id in linked else ())

@@ -34,6 +34,7 @@ from atlas_desktop.tui.memories.entries import (
     details,
     nothing,
     row,
+    tab_of,
 )
 from atlas_desktop.tui.notes.adding import add_to_note, choose_linking, of_memory
 from atlas_desktop.tui.overlays import fit
@@ -86,10 +87,14 @@ def allowed(action: str, tab: str, entry: Entry | None) -> bool | None:
         case "memory_rescue":
             return tab == FADING and memory is not None
         case "memory_open":
-            return entry is not None and (entry.message is not None or entry.summary is not None)
+            return entry is not None and (
+                entry.message is not None or entry.summary is not None or entry.shown_in_tab is not None
+            )
         case "memory_notes":
             return entry is not None and bool(entry.notes)
         case "memory_edit":
+            return memory is not None or (entry is not None and entry.summary is not None)
+        case "memory_details":
             return entry is not None
         case name if name in _OF_MEMORIES:
             return memory is not None
@@ -215,6 +220,10 @@ class MemoryActions:
 
 
 DEBOUNCE_S = 0.15
+_TALL = 32
+"""Lines of a screen that has space for empty lines between the rows."""
+_CURVE = 60
+"""The most cells of a curve."""
 
 
 class MemoryList(OptionList):
@@ -235,13 +244,14 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
     def __init__(self, app: "BaseApp", *, tab: str = "", marked: str = "") -> None:
         super().__init__(app.size.width)
         self.atlas = app
-        self._reader = EntryReader(app.room)
+        self._reader = EntryReader(app.room, app.now)
         self.changes = MemoryActions(app, marked=lambda: self.marked, refresh=self.refresh_memories)
         self.skills = SkillActions(app, marked=lambda: self.marked_skill, refresh=self.refresh_memories)
         self._tab = tab or INBOX
         self._looks_for_tab = not tab
         self._wanted = marked
         self._limit = PAGE
+        self._details_width = 0
         self._entries: list[Entry] = []
         self._counts: dict[str, int] | None = None
         self._timer: Timer | None = None
@@ -267,6 +277,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
 
     def on_mount(self) -> None:
         fit(self, self.query_one("#left"), self._refresh_tab)
+        fit(self, self.query_one("#details-box"), self._show_details)
 
     @property
     def marked(self) -> Entry | None:
@@ -333,7 +344,12 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         now = self.atlas.now()
         with self.app.batch_update():
             listing.clear_options()
-            listing.add_options([Option(row(entry, width, now, self._place), id=entry.id) for entry in found])
+            # A list of options ignores padding above and below them.
+            airy = not self.app.has_class("-compact") and self.size.height >= _TALL
+            below = "\n" if airy else ""
+            listing.add_options(
+                [Option(row(entry, width, now, self._place) + below, id=entry.id) for entry in found]
+            )
             listing.display = bool(found)
             ids = [entry.id for entry in found]
             if found:
@@ -366,9 +382,13 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
 
     def _show_details(self) -> None:
         entry = self.marked
-        told = Content("") if entry is None else details(entry, self.atlas.now())
+        box = self.query_one("#details-box", VerticalScroll)
+        # While it is hidden, it has no size.
+        width = min((box.size.width or self._details_width) - 1, _CURVE)
+        self._details_width = width + 1
+        told = Content("") if entry is None else details(entry, self.atlas.now(), width)
         self.query_one("#details", Static).update(told)
-        self.query_one("#details-box", VerticalScroll).scroll_home(animate=False)
+        box.scroll_home(animate=False)
 
     def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
         self._tab = event.tab.id or INBOX
@@ -437,6 +457,18 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
             self.dismiss(Chosen(entry.message.session_id, entry.message.id))
         elif entry.summary is not None:
             self.dismiss(Chosen(entry.summary.session_id, None))
+        elif (memory := entry.shown_in_tab) is not None:
+            self._wanted = memory.id
+            self.query_one(Tabs).active = tab_of(memory)
+
+    def action_memory_details(self) -> None:
+        """Gives the details most of the screen, or ends that."""
+        self.toggle_class("-reading")
+        box = self.query_one("#details-box", VerticalScroll)
+        box.can_focus = self.has_class("-reading")
+        if not box.can_focus:
+            self._list.focus()
+        self.call_after_refresh(self._list.scroll_to_highlight)
 
     def action_memory_why(self) -> None:
         """Shows where a memory comes from, where it was used, and related memories."""

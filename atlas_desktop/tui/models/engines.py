@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.error_table import explain
 from atlas_desktop.locale import N_, _
-from atlas_desktop.phrases.engines import before_leaving, can_text, engine_line
+from atlas_desktop.phrases import before_leaving, can_text, engine_line
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen

@@ -16,8 +16,7 @@ from textual.widgets.option_list import Option
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import size
 from atlas_desktop.locale import N_, _, formats, ngettext
-from atlas_desktop.phrases import fit_text, stage_text
-from atlas_desktop.phrases.engines import engine_line
+from atlas_desktop.phrases import engine_line, fit_text, stage_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.dialogs.forms import PathScreen
@@ -198,6 +197,7 @@ def details(row: Row) -> Content:
         (f"  {clean_line(_(one.note))}" if one.note else "", "$foreground"),
         (f"\n{told}\n", "$foreground"),
         (_(_FIT_TEXTS[fit], needed=size(one.memory_needed)), FIT_STYLES.get(fit, "$quiet")),
+        (_expected(one.speed), "$quiet"),
         (f"\n{_licence(row)}", "$quiet"),
     ]
     if one.verified:
@@ -205,6 +205,14 @@ def details(row: Row) -> Content:
     if one.tuned:
         parts.append((f"\n{_('Tuned here: {result}.', result=one.tuned)}", "$quiet"))
     return Content.assemble(*parts)
+
+
+def _expected(speed: float) -> str:
+    """Returns how fast a chat model is expected to write here; empty for others."""
+    if not speed:
+        return ""
+    value = formats().decimal(speed, 0 if speed >= 10 else 1)
+    return f" {_('About {value} tokens a second here, by its size.', value=value)}"
 
 
 def _licence(row: Row) -> str:

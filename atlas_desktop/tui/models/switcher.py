@@ -98,6 +98,9 @@ class ModelSwitcher:
         app.tell_chat()
         try:
             info = await app.desk.model.chat.info()
+        except NoModel:
+            app.model_missing = True
+            raise
         except WorkerCrashed:
             # A reply that waits for the model reports this error in the conversation.
             if app.replying:
@@ -107,6 +110,7 @@ class ModelSwitcher:
             app.background = ""
             app.tell_chat()
         app.model_id = app.model_name = info.id
+        app.model_missing = False
         app.context_length = info.context_length
         app.tokens_estimated = info.estimated
         app.tell_chat()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _THEMES_TEXTS = {
     "dark": N_("Dark"),
     "light": N_("Light"),
+    "sepia": N_("Old paper"),
     "contrast-dark": N_("Dark, high contrast"),
     "contrast-light": N_("Light, high contrast"),
     "terminal": N_("The terminal's own colours"),

@@ -1,5 +1,6 @@
 """Erases sessions, messages and memories permanently, with everything that is based on them."""
 
+import hashlib
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from memory.errors import MessageNotFound
 from memory.memories.entities import FINDABLE, MemoryChange, reading, repeats, rests_on
 from memory.storage import skills as skills
 from memory.storage.connection import Connection
+from memory.storage.insights import TIMING
 from memory.storage.queries import (
     context,
     erasure_check,
@@ -450,9 +452,14 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
     # A stale summary is empty until it is made again: a crash in between leaves nothing that was forgotten.
     conn.execute(f"UPDATE summaries SET text = '', topics = '[]' WHERE id IN {_LISTED}", (json.dumps(aged),))
     ended = sum(context.drop(conn, one) for one in held_in)
-    # A stored result may contain their text.
+    # A stored result may contain their text. How fast other replies came is only numbers, and stays.
+    timed = [hashlib.sha256(one.encode()).hexdigest().upper() for one in ids]
     results = conn.execute(
-        f"DELETE FROM job_results WHERE session_id IN {_LISTED}", (json.dumps(held_in),)
+        f"""
+        DELETE FROM job_results WHERE session_id IN {_LISTED}
+            AND (kind <> '{TIMING}' OR hex(hash) IN (SELECT value FROM json_each(?)))
+        """,
+        (json.dumps(held_in), json.dumps(timed)),
     ).rowcount
     jobs = _drop_jobs(conn, [*ids, *known.ids, *aged])
     # The messages still exist, but are empty; an empty message has no words in the index.

@@ -491,6 +491,38 @@ def uses(conn: Connection, memory_id: str) -> list[MemoryUse]:
     ]
 
 
+def learned_in(conn: Connection, session_ids: Collection[str]) -> list[tuple[str, str]]:
+    """Returns sessions and the memories in use that have a source in them, as pairs of ids."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT s.session_id, s.memory_id FROM memory_sources AS s
+        JOIN memories AS m ON m.id = s.memory_id
+        WHERE m.state IN ('inbox', 'kept') AND s.session_id IN (SELECT value FROM json_each(?))
+        ORDER BY s.memory_id, s.session_id
+        """,
+        (json.dumps(list(session_ids)),),
+    )
+    return [(session, memory) for session, memory in rows]
+
+
+def useful_uses(conn: Connection, memory_ids: Collection[str]) -> dict[str, list[datetime]]:
+    """Returns when each memory served in a reply, earliest first; memories that never did are left out.
+
+    Several kinds of use in one reply are one use, at the time of the first.
+    """
+    found: dict[str, list[datetime]] = {}
+    for memory_id, at in conn.execute(
+        """
+        SELECT memory_id, min(used_at) AS first FROM memory_uses
+        WHERE how <> 'recalled' AND memory_id IN (SELECT value FROM json_each(?))
+        GROUP BY memory_id, reply_id ORDER BY first
+        """,
+        (json.dumps(list(memory_ids)),),
+    ):
+        found.setdefault(memory_id, []).append(moment(at))
+    return found
+
+
 # Index entries up to `seq` are skipped without reading their rows.
 _SAID_SINCE = """
     SELECT m.seq, m.id FROM messages AS m

@@ -270,3 +270,18 @@ async def test_the_lines_of_a_reply_are_lines_on_the_screen(make: Make) -> None:
         assert any(row.endswith("In the fog,") for row in rows), rows
         assert any(row.endswith("where shadows play,") and "fog" not in row for row in rows)
         assert any(row.endswith("and more") and "one" not in row for row in rows)
+
+
+async def test_the_status_and_the_view_of_the_context_count_the_same_budget(make: Make) -> None:
+    place = make(model=NamedModel(["Fine, thank you."], context_length=8192))
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        await say(pilot, "How are you?")
+        await settle(pilot)
+        session = chat(place.app).current.id
+        assert session is not None
+        reply = place.desk.turn_options().params.max_tokens
+        view = await place.app.room.chat.context.view(session, reply=reply)
+        assert view is not None
+        assert view.budget.limit == 8192 - reply
+        await assert_until(pilot, lambda: f"of {view.budget.limit:,} tokens" in shown(place))

@@ -169,3 +169,16 @@ def test_what_has_no_glyph_is_counted() -> None:
 def test_a_name_tells_its_format(name: str, expected: str | None) -> None:
     assert format_of(name) == expected
     assert expected is None or expected in FORMATS
+
+
+def test_a_pdf_shows_markdown_without_its_signs() -> None:
+    reader = pdf(
+        "Take **two warm layers** and `wool`:\n* socks\n\n| Thing | Weight |\n|---|---|\n| **Tent** | 1 kg |"
+    )
+    text = reader.pages[0].extract_text()
+    assert "Take two warm layers and wool:" in text
+    assert "•" in text
+    assert "Thing │ Weight" in text
+    assert "Tent  │ 1 kg" in text
+    assert "*" not in text
+    assert "|" not in text

@@ -42,6 +42,9 @@ async def test_messages_follow_one_another_where_nothing_else_is_said(file: Path
         (Role.USER, None),
         (Role.ASSISTANT, "m1"),
     ]
+    # The export names no model: a reply carries the name of the program, and the user's message none.
+    assert [one.model for one in session.messages] == [None, "Claude"]
+    assert session.model is None
 
 
 async def test_messages_that_are_no_list_are_named(file: Path) -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from models.library.catalog import (
     fit,
     fit_entry,
     load_catalog,
+    measured_machine,
     memory_needed,
     recommend,
     this_machine,
@@ -85,6 +87,23 @@ def test_recommendations_are_ordered_and_complete() -> None:
         assert ranks == sorted(ranks)
         assert {item.entry.id for item in listed} == {entry.id for entry in catalog.of_role(role)}
         assert all(item.fit is fit_entry(item.entry, machine(8)) for item in listed)
+
+
+def test_two_cores_are_not_offered_a_file_that_they_read_for_minutes_first() -> None:
+    best = recommend(machine(32, cores=2), load_catalog())
+    assert best[0].entry.parameters < 8e9
+    assert any(one.entry.parameters > 29e9 for one in best)
+    assert recommend(machine(32, cores=8), load_catalog())[0].entry.parameters > 29e9
+
+
+def test_speed_comes_from_size_and_from_what_was_measured() -> None:
+    slow = replace(machine(32, cores=8), bandwidth=8_000_000_000)
+    assert tokens_per_second(2_000_000_000, slow) == pytest.approx(4)
+    assert all(one.speed > 0 for one in recommend(slow, load_catalog()))
+    measured = measured_machine()
+    assert measured.bandwidth is not None
+    assert measured.bandwidth > 100_000_000
+    assert measured_machine().bandwidth == measured.bandwidth
 
 
 def test_this_machine_has_sane_numbers() -> None:
