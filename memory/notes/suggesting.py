@@ -26,7 +26,7 @@ from memory.notes.names import (
     with_room,
     words_of,
 )
-from memory.recall.feature_builder import K1, B
+from memory.recall.rows import K1, B
 from memory.search.terms import is_unspaced
 
 if TYPE_CHECKING:

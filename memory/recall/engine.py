@@ -24,15 +24,11 @@ from memory.recall.entities import (
     Text,
 )
 from memory.recall.feature_builder import (
-    ItemRows,
     Meaning,
     Nearest,
     Places,
     Question,
-    Rows,
     gather,
-    in_scope,
-    may_be_found,
     meaning,
     merged,
     narrowed,
@@ -53,6 +49,7 @@ from memory.recall.question import (
     sentences,
     understood,
 )
+from memory.recall.rows import ItemRows, Rows, in_scope, may_be_found
 from memory.recall.scoring import Evidence, Scores, Weights, score
 from memory.recall.words import content_words
 from memory.storage.evidence import EvidenceStore

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from memory.recall.catalogue import NOBODY
-from memory.recall.feature_builder import Rows, best_of
+from memory.recall.rows import Rows, best_of
 from memory.recall.words import sums_up, surveys
 
 if TYPE_CHECKING:

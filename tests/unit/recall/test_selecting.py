@@ -10,8 +10,8 @@ import pytest
 from memory.entities import NewMessage, NewSession
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import Hit, RecallQuery
-from memory.recall.feature_builder import Rows
 from memory.recall.needs import Need, chosen, in_turns, need_of, substance
+from memory.recall.rows import Rows
 from memory.storage.store import Store
 from models.messages import Role
 from tests.fakes.clock import FakeClock
