@@ -21,8 +21,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from atlas_desktop.bootstrap import build_host, model_library
-from atlas_desktop.parsing.formats import parser_of
 from atlas_desktop.parsing.plain import structure
+from atlas_desktop.parsing.protocol import parser_of
 from atlas_desktop.paths import Paths, find_home
 from atlas_desktop.services.models import Model
 from atlas_desktop.services.room import RoomFactory, RoomServices

@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop import phrases as phrases
 from atlas_desktop.cli import output
-from atlas_desktop.cli.context import Context, Lines, dumps, whole
-from atlas_desktop.cli.personas import line
-from atlas_desktop.cli.search import marked
-from atlas_desktop.cli.sessions import compaction_text
-from atlas_desktop.cli.turns import (
+from atlas_desktop.cli.ask import (
     add_turn_options,
     attachments_of,
     for_new_session,
@@ -26,6 +22,10 @@ from atlas_desktop.cli.turns import (
     options_for,
     refuse_what_is_for_new_sessions,
 )
+from atlas_desktop.cli.context import Context, Lines, dumps, whole
+from atlas_desktop.cli.personas import line
+from atlas_desktop.cli.search import marked
+from atlas_desktop.cli.sessions import compaction_text
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import N_, _, ngettext

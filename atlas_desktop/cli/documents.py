@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from atlas_desktop.cli import output
-from atlas_desktop.cli.ask import answer
-from atlas_desktop.cli.context import Context, counting, dumps, given_text, whole
-from atlas_desktop.cli.turns import (
+from atlas_desktop.cli.ask import (
     add_turn_options,
+    answer,
     for_new_session,
     open_for,
     options_for,
     read_text,
     refuse_what_is_for_new_sessions,
 )
+from atlas_desktop.cli.context import Context, counting, dumps, given_text, whole
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from atlas_desktop.cli.ask import on_interrupt
 from atlas_desktop.cli.context import Consent, Context, Lines
-from atlas_desktop.cli.turns import on_interrupt
 from atlas_desktop.errors import Exit
 from atlas_desktop.serve.listening import Exchange, connect
 from memory.kinds import RoomKind

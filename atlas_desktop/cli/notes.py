@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from atlas_desktop.cli import output
+from atlas_desktop.cli.ask import read_text
 from atlas_desktop.cli.context import Context, counting, dumps, given_text, unchanged, whole
-from atlas_desktop.cli.turns import read_text
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
 from atlas_desktop.phrases import reason_text

@@ -5,9 +5,9 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atlas_desktop.cli.ask import read_text
 from atlas_desktop.cli.context import Context, given_text
 from atlas_desktop.cli.output import at
-from atlas_desktop.cli.turns import read_text
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext
 

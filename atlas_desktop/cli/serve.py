@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from atlas_desktop.cli.ask import on_interrupt
 from atlas_desktop.cli.context import Context, dumps
-from atlas_desktop.cli.turns import on_interrupt
 from atlas_desktop.errors import Exit
 from atlas_desktop.locale import _
 

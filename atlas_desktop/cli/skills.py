@@ -4,8 +4,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import output
+from atlas_desktop.cli.ask import read_text
 from atlas_desktop.cli.context import Context, given_text
-from atlas_desktop.cli.turns import read_text
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
 

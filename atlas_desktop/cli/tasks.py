@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from atlas_desktop.cli.ask import on_interrupt
 from atlas_desktop.cli.context import Context, dumps, given_text
 from atlas_desktop.cli.output import at
-from atlas_desktop.cli.turns import on_interrupt
 from atlas_desktop.error_table import task_state_text
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _

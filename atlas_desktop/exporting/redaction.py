@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from atlas_desktop.exporting.document import MemoryRecord, citations, named_speaker
-from memory.memories.secrets import CARD, IBAN, digits, iban_end, luhn
+from memory.memories.lifetime import CARD, IBAN, digits, iban_end, luhn
 from memory.transfer import TravellingEvidence, TravellingMessage, TravellingSession
 
 Span = tuple[int, int]

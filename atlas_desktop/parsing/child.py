@@ -16,26 +16,26 @@ import msgspec
 from lxml import etree
 
 from atlas_desktop.errors import Refusal
-from atlas_desktop.parsing import formats
-from atlas_desktop.parsing.archives import unreadable
+from atlas_desktop.parsing import protocol
+from atlas_desktop.parsing.building import unreadable
 from atlas_desktop.parsing.protocol import LENGTH, MOST_MEMORY, Answer, Request, Unreadable
 from memory.documents.entities import ParsedText
 from models.confinement import begin_child, confine
 
 _PARSERS = {
-    formats.PDF: ("pdf", "read_pdf"),
-    formats.DOCX: ("office", "read_docx"),
-    formats.PPTX: ("office", "read_pptx"),
-    formats.XLSX: ("office", "read_xlsx"),
-    formats.ODT: ("office", "read_odt"),
-    formats.EPUB: ("html", "read_epub"),
-    formats.HTML: ("html", "read_html"),
-    formats.MARKDOWN: ("plain", "read_markdown"),
-    formats.CSV: ("plain", "read_csv"),
-    formats.TSV: ("plain", "read_tsv"),
-    formats.RTF: ("plain", "read_rtf"),
-    formats.MAIL: ("html", "read_mail"),
-    formats.NOTEBOOK: ("plain", "read_notebook"),
+    protocol.PDF: ("pdf", "read_pdf"),
+    protocol.DOCX: ("office", "read_docx"),
+    protocol.PPTX: ("office", "read_pptx"),
+    protocol.XLSX: ("office", "read_xlsx"),
+    protocol.ODT: ("office", "read_odt"),
+    protocol.EPUB: ("html", "read_epub"),
+    protocol.HTML: ("html", "read_html"),
+    protocol.MARKDOWN: ("plain", "read_markdown"),
+    protocol.CSV: ("plain", "read_csv"),
+    protocol.TSV: ("plain", "read_tsv"),
+    protocol.RTF: ("plain", "read_rtf"),
+    protocol.MAIL: ("html", "read_mail"),
+    protocol.NOTEBOOK: ("plain", "read_notebook"),
 }
 _OTHERS = ("plain", "read_plain")
 

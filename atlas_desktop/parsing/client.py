@@ -9,7 +9,7 @@ from contextlib import suppress
 import msgspec
 
 from atlas_desktop.errors import DocumentRefused, Refusal
-from atlas_desktop.parsing import formats
+from atlas_desktop.parsing import protocol
 from atlas_desktop.parsing.protocol import (
     LENGTH,
     MOST_BYTES,
@@ -172,7 +172,7 @@ class DocumentParser:
 
     async def parse(self, data: bytes, name: str) -> ParsedText:
         """Returns the text of a document. Raises `DocumentRefused`."""
-        media_type = formats.media_type_of(name, data[: formats.HEAD])
+        media_type = protocol.media_type_of(name, data[: protocol.HEAD])
         if not data:
             raise DocumentRefused(name, Refusal.EMPTY)
         if media_type is None:
@@ -181,7 +181,7 @@ class DocumentParser:
             raise DocumentRefused(name, Refusal.TOO_LARGE, MOST_BYTES)
         self._begin_use()
         try:
-            own = media_type in formats.OWN_PROCESS
+            own = media_type in protocol.OWN_PROCESS
             return await (self._alone(media_type, data) if own else self._together(media_type, data))
         except Unreadable as error:
             raise DocumentRefused(name, error.reason, error.limit) from None

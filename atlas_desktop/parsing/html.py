@@ -14,8 +14,7 @@ from zipfile import ZipFile
 from lxml import etree, html
 
 from atlas_desktop.errors import Refusal
-from atlas_desktop.parsing.archives import content, opened, refuse_entities, xml
-from atlas_desktop.parsing.building import TextBuilder, one_line
+from atlas_desktop.parsing.building import TextBuilder, content, one_line, opened, refuse_entities, xml
 from atlas_desktop.parsing.plain import decoded
 from atlas_desktop.parsing.protocol import Unreadable
 from memory.documents.entities import ParsedText

@@ -14,8 +14,7 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 
 from atlas_desktop.errors import Refusal
-from atlas_desktop.parsing.archives import content, opened_office, without_media, xml
-from atlas_desktop.parsing.building import TextBuilder
+from atlas_desktop.parsing.building import TextBuilder, content, opened_office, without_media, xml
 from atlas_desktop.parsing.protocol import MOST_CHARACTERS, MOST_ROWS, Unreadable
 from memory.documents.entities import ParsedText
 

@@ -15,8 +15,7 @@ from striprtf.striprtf import rtf_to_text
 
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.building import TextBuilder, checked, one_line, tidy
-from atlas_desktop.parsing.formats import looks_like_text
-from atlas_desktop.parsing.protocol import MOST_CHARACTERS, Unreadable
+from atlas_desktop.parsing.protocol import MOST_CHARACTERS, Unreadable, looks_like_text
 from memory.documents.entities import Heading, ParsedText, Table
 
 _MARKS = {

@@ -1,8 +1,7 @@
-"""What the program and the process that reads documents say to each other.
+"""The formats that Atlas reads, and what the program says to the process that reads documents."""
 
-A request is its length, the request in MessagePack, and the bytes of the document. An answer is its length
-and the answer in MessagePack.
-"""
+import re
+from pathlib import PurePath
 
 import msgspec
 
@@ -56,3 +55,140 @@ class Unreadable(Exception):
 def seconds_for(size: int) -> int:
     """Returns how many seconds the reading of a file may take: 30, and more for a file of many pages."""
     return min(MOST_SECONDS, SECONDS + _SECONDS_PER_MEGABYTE * (size // 1_000_000))
+
+
+PDF = "application/pdf"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+ODT = "application/vnd.oasis.opendocument.text"
+EPUB = "application/epub+zip"
+HTML = "text/html"
+MARKDOWN = "text/markdown"
+CSV = "text/csv"
+TSV = "text/tab-separated-values"
+RTF = "application/rtf"
+MAIL = "message/rfc822"
+NOTEBOOK = "application/x-ipynb+json"
+PLAIN = "text/plain"
+XML = "text/xml"
+CODE = "text/x-code"
+
+_ENDINGS = {
+    PDF: "pdf",
+    DOCX: "docx docm dotx",
+    PPTX: "pptx pptm ppsx",
+    XLSX: "xlsx xlsm xltx",
+    ODT: "odt ott",
+    EPUB: "epub",
+    HTML: "html htm xhtml",
+    MARKDOWN: "md markdown mdown mkd mdx",
+    CSV: "csv",
+    TSV: "tsv tab",
+    RTF: "rtf",
+    MAIL: "eml",
+    NOTEBOOK: "ipynb",
+    PLAIN: "txt text log rst adoc asciidoc org tex bib srt vtt ini cfg conf properties env me diff patch",
+    "application/json": "json jsonl ndjson geojson json5",
+    "application/yaml": "yaml yml",
+    "application/toml": "toml",
+    XML: "xml xsd xsl xslt rss atom opml",
+    CODE: (
+        "py pyi pyx js mjs cjs jsx ts tsx java kt kts c h cc cpp cxx hh hpp hxx cs csx go rs rb php pl pm "
+        "lua r jl swift scala sc clj cljs cljc edn hs lhs ml mli fs fsx ex exs erl hrl dart m mm sh bash "
+        "zsh fish ps1 psm1 bat cmd sql graphql gql proto thrift css scss sass less vue svelte astro gradle "
+        "groovy cmake mk tf hcl nix el lisp lsp scm rkt vim asm s f f90 f95 f03 pas pp vb vbs ada adb ads "
+        "cob cbl d nim zig v vhd vhdl sv tcl awk sed cr elm purs sol wat glsl hlsl cu cl"
+    ),
+}
+_BY_ENDING = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
+_TEXTS = ("readme", "license", "licence", "copying", "changelog", "authors", "contributors", "notice", "todo")
+_SCRIPTS = ("makefile", "dockerfile", "containerfile", "jenkinsfile", "vagrantfile", "rakefile", "gemfile")
+_BY_NAME = {**dict.fromkeys(_TEXTS, PLAIN), **dict.fromkeys(_SCRIPTS, CODE)}
+OWN_PROCESS = frozenset({PDF, DOCX, PPTX, XLSX, ODT, EPUB})
+"""Binary formats: each such file is read by a process that has read no other."""
+_ZIPPED = frozenset({DOCX, PPTX, XLSX, ODT, EPUB})
+
+_PARSERS = {
+    PDF: "pdf-1",
+    DOCX: "docx-1",
+    PPTX: "pptx-1",
+    XLSX: "xlsx-1",
+    ODT: "odt-1",
+    EPUB: "epub-1",
+    HTML: "html-1",
+    MARKDOWN: "markdown-1",
+    CSV: "csv-1",
+    TSV: "csv-1",
+    RTF: "rtf-1",
+    MAIL: "mail-1",
+    NOTEBOOK: "notebook-1",
+}
+_PLAIN_PARSER = "plain-1"
+_CURRENT = frozenset({*_PARSERS.values(), _PLAIN_PARSER})
+
+HEAD = 4_096
+"""How many of its first bytes are enough to recognise a file."""
+_ZIP = b"PK\x03\x04"
+# The header of an entry has 30 bytes, then comes its name. The first entry of ODT and EPUB is their type.
+_ENTRY = re.compile(
+    rb"PK\x03\x04.{26}(word/|ppt/|xl/|mimetypeapplication/(?:epub\+zip|vnd\.oasis\.opendocument\.text))",
+    re.DOTALL,
+)
+_BY_ENTRY = {b"word/": DOCX, b"ppt/": PPTX, b"xl/": XLSX, b"mimetypeapplication/epub+zip": EPUB}
+_MARKUP = re.compile(rb"<!doctype html|<html[\s>]", re.IGNORECASE)
+_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
+_MOST_CONTROL = 0.02
+
+
+def media_type_of(name: str, head: bytes) -> str | None:
+    """Returns the format of a file, or None if Atlas does not read it.
+
+    `head` are the first bytes of the file, at least `HEAD` of them if it has so many; b"" judges by the name
+    alone. What the first bytes say counts more than the name.
+    """
+    path = PurePath(name.lower())
+    named = _BY_ENDING.get(path.suffix[1:]) or _BY_NAME.get(path.name)
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n\0")
+    if start.startswith(b"%PDF-"):
+        return PDF
+    if head.startswith(_ZIP):
+        return _of_archive(head, named)
+    if start.startswith(b"{\\rtf"):
+        return RTF
+    if named is not None or not head:
+        return named
+    if _MARKUP.match(start):
+        return HTML
+    return PLAIN if looks_like_text(head) else None
+
+
+def _of_archive(head: bytes, named: str | None) -> str | None:
+    """Returns what is in an archive. If it does not show, the name is believed, but text it cannot be."""
+    found = _ENTRY.search(head)
+    if found is not None:
+        return _BY_ENTRY.get(found[1], ODT)
+    return named if named in _ZIPPED else None
+
+
+def looks_like_text(data: bytes) -> bool:
+    """Whether bytes can be text in any usual encoding: they have no, or very few, control characters."""
+    return data.startswith(_MARKS) or (
+        b"\0" not in data and len(_CONTROL.findall(data)) <= _MOST_CONTROL * len(data)
+    )
+
+
+def is_readable(name: str) -> bool:
+    """Whether a file of that name may be of a format that Atlas reads."""
+    return media_type_of(name, b"") is not None
+
+
+def parser_of(media_type: str) -> str:
+    """Returns the name and version of the parser of a format. A new version reads known files again."""
+    return _PARSERS.get(media_type, _PLAIN_PARSER)
+
+
+def is_current(parser: str) -> bool:
+    """Whether this is the present version of a parser."""
+    return parser in _CURRENT

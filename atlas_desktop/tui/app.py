@@ -18,12 +18,11 @@ from textual.worker import Worker
 from atlas_desktop.settings.file import KEYS
 from atlas_desktop.tui.actions import Action, Where, bindings
 from atlas_desktop.tui.appearance import Appearance
-from atlas_desktop.tui.base import BaseApp, Now, local_now
+from atlas_desktop.tui.base import BaseApp, Now, local_now, save_export
 from atlas_desktop.tui.crash_recovery import CrashRecovery
 from atlas_desktop.tui.doors import Commands, DoorKeeper
 from atlas_desktop.tui.models.jobs import ModelFolderWatcher
 from atlas_desktop.tui.models.switcher import ModelSwitcher
-from atlas_desktop.tui.saving import save_export
 from atlas_desktop.tui.shutdown import Relaunch, Shutdown
 from atlas_desktop.tui.sync.keeping import SyncKeeper
 from atlas_desktop.tui.terminal import clear_leftovers

@@ -1,10 +1,11 @@
-"""The application as screens know it: background work, notices, and errors with their reports."""
+"""The application as screens know it: work, notices, errors with next steps, and files that it saves."""
 
 import asyncio
 import os
 import secrets
 from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -19,14 +20,13 @@ from textual.worker import Worker, WorkerState
 
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained
-from atlas_desktop.locale import _
+from atlas_desktop.locale import N_, _
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.tui.keymap import how_to, shown_keys
-from atlas_desktop.tui.next_steps import with_keys
-from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.tui.keymap import Keymap, how_to, shown_keys
 from atlas_desktop.tui.terminal import forgiving
 from atlas_desktop.tui.textual_workarounds import SparingScreen, SturdyApp
+from atlas_desktop.tui.widgets import Covering
 from memory.clock import LocalZone
 from memory.errors import RoomClosed
 from models.errors import NoModel
@@ -45,6 +45,46 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.notes.keeping import NoteKeeping
     from memory.entities import Freshness, RoomKind
     from memory.vault.keys import RoomKey
+
+
+_STEPS = {
+    "no_model": ("models.show", N_("{key} shows what fits this computer, and downloads it.")),
+    "unknown_model": ("models.show", N_("{key} shows the catalogue, and adds your own file.")),
+    "model_not_installed": ("models.show", N_("{key} downloads it.")),
+    "model_damaged": ("models.show", N_("{key} downloads or imports it again.")),
+    "model_file_missing": ("models.show", N_("Check the path; {key} shows what is installed.")),
+    "model_load_failed": ("models.show", N_("{key} checks the file. If it is intact, try another model.")),
+    "not_enough_memory": ("models.show", N_("Choose a smaller model: {key} shows what fits.")),
+    "message_too_long": (
+        "models.show",
+        N_("Send it in parts with /split, or choose a model with a longer context with {key}."),
+    ),
+    "prompt_too_long": (
+        "models.show",
+        N_("Start a new conversation, or choose a model with a longer context with {key}."),
+    ),
+    "session_not_found": ("history.show", N_("{key} lists all conversations, also those in the bin.")),
+    "message_not_found": ("history.show", N_("{key} lists all conversations, also those in the bin.")),
+    "memory_not_found": ("memory.show", N_("{key} lists all memories.")),
+    "change_not_found": ("memory.show", N_("{key} shows the changes, in the tab “Timeline”.")),
+    "document_not_found": ("documents.show", N_("{key} lists all documents.")),
+    "note_not_found": ("notes.show", N_("{key} lists all notes.")),
+    "task_not_found": ("tasks.show", N_("{key} lists all tasks.")),
+    "sync_paused": ("sync.show", N_("{key} continues it.")),
+    "session_binned": ("history.show", N_("Restore it first: {key}, then the bin.")),
+    "summary_not_found": ("history.show", N_("{key} lists all conversations, also those in the bin.")),
+    "skill_not_found": ("memory.show", N_("{key} lists all skills.")),
+}
+"""By the code of the error: the action that helps, and the text with its key."""
+
+
+def with_keys(explained: Explained, keymap: Keymap) -> Explained:
+    """Returns the error with a next step that names a key, if there is one for it."""
+    step = _STEPS.get(explained.code)
+    if step is None:
+        return explained
+    action, text = step
+    return replace(explained, next_step=_(text, key=how_to(action, keymap)))
 
 
 _OURS = ("atlas_desktop", "memory", "models")
@@ -553,3 +593,27 @@ class View(Covering, DOMNode):
                 return False
             return chat.check_action(action, parameters)
         return super().check_action(action, parameters)
+
+
+async def save_export(app: "BaseApp", name: str, ending: str, text: str) -> Path:
+    """Saves a file that only the user can read, under the name, date and time. Raises `OSError`."""
+    folder = app.desk.paths.exports
+    stem = f"atlas-{name}-{app.now():%Y-%m-%d-%H%M%S}"
+    path = await asyncio.to_thread(_write, folder, stem, ending, text)
+    app.say(_("Saved, not encrypted: {path}", path=path))
+    return path
+
+
+def _write(folder: Path, stem: str, ending: str, text: str) -> Path:
+    folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+    number = 1
+    while True:
+        path = folder / f"{stem}{'' if number == 1 else f'-{number}'}.{ending}"
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+        except FileExistsError:
+            number += 1
+            continue
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        return path

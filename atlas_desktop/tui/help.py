@@ -19,8 +19,7 @@ from atlas_desktop.locale import _
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Action, Where, key_words
 from atlas_desktop.tui.keymap import keys_of
-from atlas_desktop.tui.overlays import Covering, fit
-from atlas_desktop.tui.widgets import CleanInput
+from atlas_desktop.tui.widgets import CleanInput, Covering, fit
 
 _KEYS = 21
 

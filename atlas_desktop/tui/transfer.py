@@ -35,8 +35,7 @@ from atlas_desktop.locale import N_, _, ngettext, number
 from atlas_desktop.phrases import held, left, passed_over, remaining, summary
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.overlays import Covering
-from atlas_desktop.tui.widgets import CleanInput, Tick, field_line
+from atlas_desktop.tui.widgets import CleanInput, Covering, Tick, field_line
 from memory.entities import MemoryMode, RoomKind, Session
 
 if TYPE_CHECKING:

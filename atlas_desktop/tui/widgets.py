@@ -1,15 +1,17 @@
-"""Widgets that screens share: fields of forms, the bar that offers to undo, the line of keys."""
+"""Widgets that screens share: fields, the bar that offers to undo, the line of keys, windows."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
+from textual.screen import Screen
 from textual.style import Style
 from textual.timer import Timer
 from textual.widget import Widget
@@ -19,10 +21,6 @@ from atlas_desktop.locale import N_, _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import BY_ID, key_words
 from atlas_desktop.tui.keymap import keys_of
-
-if TYPE_CHECKING:
-    from textual.screen import Screen
-
 
 _EXPORTING_TEXTS = {
     "format": N_("Format"),
@@ -303,3 +301,50 @@ def fitting(keys: Sequence[Key], room: int) -> list[Key]:
             kept.remove(key)
             taken -= key.columns
     return kept
+
+
+class Covering:
+    """A mixin for screens and windows; list it before Textual's own class.
+
+    Textual closes whatever screen is on top when one is dismissed. Keys can arrive before the window has
+    closed: a second Enter would close the conversation below it.
+    """
+
+    of_rooms: ClassVar[bool] = True
+    """Whether it may show content of a room."""
+    _ended: tuple[Any] | None = None
+
+    def dismiss(self, result: Any = None) -> AwaitComplete:
+        """Closes the screen once; if another screen lies over it, as soon as that one has closed."""
+        screen = cast("Screen[Any]", self)
+        if screen.app.screen is screen:
+            return super().dismiss(result)  # type: ignore[misc,no-any-return]
+        if screen in screen.app.screen_stack:
+            self._ended = (result,)
+        return AwaitComplete()
+
+    def on_screen_resume(self) -> None:
+        if self._ended is not None:
+            (result,), self._ended = self._ended, None
+            self.dismiss(result)
+
+    def forget_private(self) -> bool:
+        """Clears everything of the private room, which is closing; returns False if the screen must close
+        instead."""
+        return not self.of_rooms
+
+
+def fit(screen: Screen[Any], place: Widget, draw: Callable[[], object]) -> None:
+    """Calls `draw` after each layout of the screen that changed the width of `place`.
+
+    A screen receives a new size before its widgets do, and for several in a row perhaps only one event.
+    """
+    drawn_for = 0
+
+    def look(_: Screen[Any]) -> None:
+        nonlocal drawn_for
+        if place.outer_size.width != drawn_for:
+            drawn_for = place.outer_size.width
+            screen.call_after_refresh(draw)
+
+    screen.screen_layout_refresh_signal.subscribe(screen, look)

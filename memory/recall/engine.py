@@ -35,7 +35,6 @@ from memory.recall.feature_builder import (
     nearest,
     placed,
 )
-from memory.recall.languages import MOST_FORMS, beginning, forms, language_of, without_small_words
 from memory.recall.needs import chosen
 from memory.recall.question import (
     CONSIDERED,
@@ -51,7 +50,7 @@ from memory.recall.question import (
 )
 from memory.recall.rows import ItemRows, Rows, in_scope, may_be_found
 from memory.recall.scoring import Evidence, Scores, Weights, score
-from memory.recall.words import content_words
+from memory.recall.words import MOST_FORMS, beginning, content_words, forms, language_of, without_small_words
 from memory.storage.evidence import EvidenceStore
 from memory.vectors.entities import Near, Scope, passages
 from memory.vectors.indexing import IndexMirror

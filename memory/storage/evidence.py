@@ -8,7 +8,7 @@ from typing import Any
 
 from memory.clock import moment
 from memory.memories.entities import MemoryKind, MemoryState, MemoryTier, reading
-from memory.memories.secrets import looks_secret
+from memory.memories.lifetime import looks_secret
 from memory.recall.decay import RATES, base_of, importance
 from memory.recall.entities import (
     Entry,

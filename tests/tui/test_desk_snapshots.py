@@ -7,8 +7,8 @@ from textual.pilot import Pilot
 
 from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.tui.chat.composer import EarlierPromptsScreen
+from atlas_desktop.tui.chat.memories import ReceiptsScreen
 from atlas_desktop.tui.finder.screen import FinderScreen
-from atlas_desktop.tui.forgetting import ReceiptsScreen
 from atlas_desktop.tui.paths import PathPicker
 from memory.entities import ChosenBy, NewReceipt
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryState, NewMemory

@@ -6,9 +6,9 @@ import pytest
 from textual.pilot import Pilot
 
 from atlas_desktop.services.notes.notebook import read_note
+from atlas_desktop.tui.chat.memories import ReceiptsScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.forgetting import ReceiptsScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
 from memory.entities import ChosenBy
 from memory.memories.entities import FINDABLE, MemoryFilter, MemoryKind, MemoryOrigin, MemoryState, NewMemory

@@ -10,8 +10,7 @@ from textual_plotext.plot import Plot
 
 from atlas_desktop.services.insights import Insights, as_csv
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.insights.charts import TABS, amounts, calendar, draw, level, span, told
-from atlas_desktop.tui.insights.screen import InsightsScreen
+from atlas_desktop.tui.insights.screen import TABS, InsightsScreen, amounts, calendar, draw, level, span, told
 from memory.entities import RoomKind
 from memory.insights import DayCount, Growth, Speed, Stored, Topic, Totals, Used, Waited, months_between
 from tests.fakes.clock import FakeClock

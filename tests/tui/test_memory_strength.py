@@ -7,8 +7,7 @@ from textual.pilot import Pilot
 
 from atlas_desktop.tui.memories.entries import KIND_SIGNS, Entry, row
 from atlas_desktop.tui.memories.screen import MemoryScreen
-from atlas_desktop.tui.memories.strength import BAR, bar, curve_text
-from atlas_desktop.tui.memories.timeline import spark
+from atlas_desktop.tui.memories.strength import BAR, bar, curve_text, spark
 from memory.entities import ChosenBy, NewReceipt
 from memory.memories.entities import MemoryKind, UseKind
 from memory.organising import MarksPatch

@@ -8,8 +8,8 @@ import pytest
 
 from atlas_desktop.error_texts import ERRORS
 from atlas_desktop.errors import Explained, told
+from atlas_desktop.tui.base import _STEPS, with_keys
 from atlas_desktop.tui.keymap import shown_keys
-from atlas_desktop.tui.next_steps import _STEPS, with_keys
 from models.errors import NoModel
 from tests.tui.desk import NamedModel, Stage
 from tests.tui.driving import assert_until, say, settle, shown

@@ -25,8 +25,14 @@ from memory.context.recalling import asks
 from memory.learning.entities import Heard
 from memory.learning.memory_writer import claim
 from memory.learning.reader import read, understand
-from memory.recall.languages import without_small_words
-from memory.recall.words import asks_advice, named, states_preference, surveys, without_names
+from memory.recall.words import (
+    asks_advice,
+    named,
+    states_preference,
+    surveys,
+    without_names,
+    without_small_words,
+)
 from memory.summaries.evidence import Evidence, Rule, flaws, importance, names, numbers
 from memory.summaries.planning import sentences
 from memory.summaries.summarise import content_words
@@ -70,7 +76,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.memories.upkeep": {
         "_SENTENCE": (" !", " \n"),
     },
-    "memory.memories.secrets": {
+    "memory.memories.lifetime": {
         "CARD": ("\u00a0\u2011", "\n\u00a0", "1 "),
         "IBAN": (" .", "a\u00a0", "AA11"),
         "_GIVEN": ("pin ", "pin is ", "pass "),
@@ -183,6 +189,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_FRONT": ("---\n", "---\na\n", "---\n ", "---\n-"),
     },
     "memory.recall.words": {
+        "_WORD": ("a", "a_"),
         "_CONFIRMS": ("!\n", ".."),
         "_ADDRESSED": ("you ", "you  a "),
         "_ADVICE": ("e ", "!a"),
@@ -190,9 +197,6 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_SURVEYS": ("e.", "o."),
         "_ATTITUDE": ("i ", "we "),
         "_INSTRUCTS": ("a. ", "please ", "and please ", "wenn ich nach "),
-    },
-    "memory.recall.languages": {
-        "_WORD": ("a", "a_"),
     },
     "memory.recall.needs": {
         "_ORDER": ("the order ", "in "),
@@ -459,7 +463,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_HEADING": ("<", "<a", "<a:h"),
         "_SPACES": (" ", " a"),
     },
-    "atlas_desktop.parsing.formats": {
+    "atlas_desktop.parsing.protocol": {
         "_CONTROL": ("\x01", "a"),
         "_ENTRY": ("PK\x03\x04", "PK"),
         "_MARKUP": ("<html", "<"),
@@ -528,7 +532,7 @@ INSIDE = {
     "memory.learning.reader:open_question": "read",
     "memory.learning.reader:_first": "read",
     "memory.learning.reader:_joint": "read",
-    "memory.recall.languages:without_small_words": "small words",
+    "memory.recall.words:without_small_words": "small words",
     "memory.learning.statement_filter:_phrase": "read",
     "memory.learning.statement_filter:_matched": "read",
     "memory.learning.statement_filter:_speaks": "read",
@@ -551,7 +555,7 @@ INSIDE = {
     "memory.storage.search.plan:typed": "made of a query; each word is looked at once",
     "atlas_desktop.exporting.redaction:_bare": "a name",
     "atlas_desktop.exporting.redaction:_is_phone": "a number",
-    "memory.memories.secrets:iban": "a number",
+    "memory.memories.lifetime:iban": "a number",
     "atlas_desktop.exporting.redaction:pattern_of": "redaction",
     "atlas_desktop.importing.sources:_like": "test_bombs.py goes through it",
     "atlas_desktop.services.attachments:typed_path": "a path",

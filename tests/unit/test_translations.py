@@ -47,6 +47,8 @@ NAMES_IN_SERVICES = {
     "Expected",
     "Object missing",
 }
+# Names of programs, in imported replies.
+NAMES_IN_SERVICES |= {"Claude", "Open WebUI", "LM Studio", "Jan"}
 NAMES_IN_SERVICES |= {"it is not said what to forget", "About the person:", "How to answer:"}
 # Names of duties in the log of jobs, what a model is told, and parts of other programs' conversations.
 NAMES_IN_SERVICES |= {"promote memories", "collect faded memories", "consolidate memories"}

@@ -13,7 +13,7 @@ from atlas_desktop.error_table import refusal_text
 from atlas_desktop.errors import DocumentRefused, Refusal, Skipped
 from atlas_desktop.locale import N_, _, formats
 from atlas_desktop.parsing.client import DocumentParser
-from atlas_desktop.parsing.formats import is_current, is_readable
+from atlas_desktop.parsing.protocol import is_current, is_readable
 from atlas_desktop.phrases import scan_reason
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean, clean_line

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from atlas_desktop.errors import DocumentRefused, Refusal
 from atlas_desktop.parsing.client import DocumentParser
-from atlas_desktop.parsing.formats import media_type_of, parser_of
+from atlas_desktop.parsing.protocol import media_type_of, parser_of
 from atlas_desktop.services.cleaning import clean_line
 from memory.documents.chunking import chunks
 from memory.documents.entities import DocumentError, FileFacts, NewDocument

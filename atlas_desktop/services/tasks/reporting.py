@@ -10,8 +10,8 @@ from datetime import datetime
 import msgspec
 
 from atlas_desktop.locale import N_, _, formats
-from atlas_desktop.parsing.formats import parser_of
 from atlas_desktop.parsing.plain import structure
+from atlas_desktop.parsing.protocol import parser_of
 from atlas_desktop.services.cleaning import clean, clean_line
 from memory.documents.chunking import chunks
 from memory.documents.citations import Passage, SourceKind, cite

@@ -22,7 +22,7 @@ from atlas_desktop.tui.chat.markdown import CopyCode
 from atlas_desktop.tui.chat.message import SHOWN, MessageBlock
 from atlas_desktop.tui.clipboard import copy_out
 from atlas_desktop.tui.keymap import Keymap, how_to
-from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.tui.widgets import Covering
 from memory.entities import Message, MessageStatus
 from memory.skills.entities import Verdict
 from models.messages import Role, StopReason

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from atlas_desktop.error_table import explain
 from atlas_desktop.services.attachments import DOCUMENTS
 from atlas_desktop.services.summaries import KIND as TITLE
+from atlas_desktop.tui.base import with_keys
 from atlas_desktop.tui.chat.attachments import AttachmentsController
 from atlas_desktop.tui.chat.composer import ComposerController
 from atlas_desktop.tui.chat.conversation import Conversation
@@ -14,7 +15,6 @@ from atlas_desktop.tui.chat.message import CitationReader, ErrorNote, MessageBlo
 from atlas_desktop.tui.chat.messages import MessagesController
 from atlas_desktop.tui.chat.sessions import SessionsController
 from atlas_desktop.tui.chat.turns import JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
-from atlas_desktop.tui.next_steps import with_keys
 from memory.entities import Message, MessageStatus
 from memory.errors import RoomClosed
 from memory.jobs.runner import Stage

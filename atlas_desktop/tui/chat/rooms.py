@@ -12,8 +12,7 @@ from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView, ShowConversation
 from atlas_desktop.tui.chat.sessions import SessionsController
 from atlas_desktop.tui.chat.status import MEMORY, MODEL, ROOM
-from atlas_desktop.tui.overlays import Covering
-from atlas_desktop.tui.widgets import UndoBar
+from atlas_desktop.tui.widgets import Covering, UndoBar
 from memory.entities import MemoryMode, RoomKind
 from memory.errors import MemoryFault
 

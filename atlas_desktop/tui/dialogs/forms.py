@@ -17,8 +17,7 @@ from textual.widgets.option_list import Option
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.overlays import Covering
-from atlas_desktop.tui.widgets import CleanInput
+from atlas_desktop.tui.widgets import CleanInput, Covering
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices

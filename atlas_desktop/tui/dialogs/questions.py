@@ -17,8 +17,7 @@ from atlas_desktop.errors import Explained
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.chat.message import words_of
-from atlas_desktop.tui.overlays import Covering
-from atlas_desktop.tui.widgets import CleanInput
+from atlas_desktop.tui.widgets import CleanInput, Covering
 
 _CSS = """
 {name} {{

@@ -30,8 +30,7 @@ from atlas_desktop.services.documents.scanning import FolderScan, SkipReason
 from atlas_desktop.tui.dialogs.forms import TextEditScreen
 from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen
 from atlas_desktop.tui.documents.rows import Row, on_missing_text, short_path, title_text
-from atlas_desktop.tui.overlays import Covering
-from atlas_desktop.tui.widgets import CleanInput, Tick
+from atlas_desktop.tui.widgets import CleanInput, Covering, Tick
 from memory.documents.entities import OnMissing
 from memory.errors import DocumentHasFile
 from memory.jobs.foreground_gate import Gently

@@ -31,9 +31,8 @@ from atlas_desktop.tui.clipboard import copy_out
 from atlas_desktop.tui.dialogs.questions import Choice, PickScreen
 from atlas_desktop.tui.documents.rows import AskAbout, place_text, quoted, title_text
 from atlas_desktop.tui.notes.adding import add_to_note, of_document
-from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets import CleanInput, KeyLine
+from atlas_desktop.tui.widgets import CleanInput, Covering, KeyLine
 from memory.documents.entities import Heading
 from memory.errors import MemoryFault, RoomClosed
 from memory.jobs.foreground_gate import Gently

@@ -35,10 +35,9 @@ from atlas_desktop.tui.documents.rows import (
     title_text,
 )
 from atlas_desktop.tui.notes.adding import add_to_note, of_document
-from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.sources import Chosen
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets import CleanInput, KeyLine
+from atlas_desktop.tui.widgets import CleanInput, KeyLine, fit
 from memory.attachments import NewAttachment
 from memory.documents.entities import Document, DocumentHit, DocumentQuery
 from memory.errors import RoomClosed

@@ -29,12 +29,11 @@ from atlas_desktop.tui.history.rows import around, document_preview, marked, pre
 from atlas_desktop.tui.keymap import shown_keys
 from atlas_desktop.tui.markdown_text import markdown_text
 from atlas_desktop.tui.memories.entries import KIND_TEXTS
-from atlas_desktop.tui.overlays import Covering, fit
 from atlas_desktop.tui.provenance.sources import STATE_TEXTS
 from atlas_desktop.tui.settings.screen import Row as Setting
 from atlas_desktop.tui.settings.screen import details, matching
 from atlas_desktop.tui.settings.screen import rows as settings_rows
-from atlas_desktop.tui.widgets import CleanInput
+from atlas_desktop.tui.widgets import CleanInput, Covering, fit
 from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.errors import (
     DocumentNotFound,

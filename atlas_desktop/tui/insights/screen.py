@@ -1,8 +1,10 @@
-"""The user's own statistics, as plots and as text."""
+"""The user's own statistics, as plots, as text, and as a calendar of days."""
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.color import Color
@@ -11,18 +13,453 @@ from textual.content import Content
 from textual.widgets import Static, Tab, Tabs
 from textual_plotext import PlotextPlot
 
-from atlas_desktop.locale import N_, _
+from atlas_desktop.errors import size
+from atlas_desktop.locale import N_, _, formats, ngettext
+from atlas_desktop.phrases import TOPIC_KINDS, storage_text, topic_text
+from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.insights import Insights, as_csv, insights
 from atlas_desktop.tui.actions import Where, bindings
-from atlas_desktop.tui.base import View
-from atlas_desktop.tui.insights.charts import ACTIVITY, TABS, Colour, amounts, calendar, draw, in_lines, told
-from atlas_desktop.tui.overlays import fit
-from atlas_desktop.tui.saving import save_export
+from atlas_desktop.tui.base import View, save_export
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets import KeyLine
+from atlas_desktop.tui.widgets import KeyLine, fit
+from memory.insights import monday, months_between
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
+    from memory.insights import DayCount, Topic
+
+
+ACTIVITY, TOPICS, MEMORIES, STORAGE, SPEED = TABS = ("activity", "topics", "memories", "storage", "speed")
+SHADES = ("·", "░", "▒", "▓", "█")
+"""From none to the maximum: readable without colour."""
+_MOST_WEEKS = 53
+_WEEKS_TOLD = 12
+_TOPICS_TOLD = 8
+_LONGEST = 200
+_NAMED = 6
+_SPAN_H = 3
+_LEAST_MESSAGES = 10
+"""Messages from which on it makes sense to say when most were written."""
+_COLUMNS = "▁▂▃▄▅▆▇█"
+Part = Content | str | tuple[str, str]
+
+
+def amounts(found: "Insights") -> list[str]:
+    """Returns the amounts of each kind, as text."""
+    totals = found.totals
+    written, read = totals.tokens_written, totals.tokens_read
+    return [
+        ngettext("1 conversation", "{count} conversations", totals.sessions),
+        ngettext("1 message", "{count} messages", totals.messages),
+        ngettext("1 memory", "{count} memories", totals.memories),
+        ", ".join(
+            [
+                ngettext("1 token written", "{count} tokens written", written),
+                ngettext("1 read", "{count} read", read),
+            ]
+        ),
+    ]
+
+
+def in_lines(parts: Sequence[str], width: int) -> str:
+    """Joins the parts with dots into as many lines as needed; never breaks a part."""
+    lines = [""]
+    for part in parts:
+        longer = f"{lines[-1]} · {part}" if lines[-1] else part
+        if cell_len(longer) > width and lines[-1]:
+            lines.append(part)
+        else:
+            lines[-1] = longer
+    return "\n".join(lines)
+
+
+# --- the calendar ----------------------------------------------------------------------------------
+
+
+def calendar(counts: Mapping[date, int], today: date, width: int, heading: str) -> Content:
+    """Returns one line for each weekday and one column for each week, as many as fit."""
+    weeks = max(min((width - 5) // 2, _MOST_WEEKS), 1)
+    first = monday(today) - timedelta(weeks=weeks - 1)
+    most = max((count for day, count in counts.items() if first <= day <= today), default=0)
+    parts: list[Part] = [(heading, "bold"), "\n", (_months(first, weeks), "$quiet"), "\n"]
+    for row in range(7):
+        name = formats().weekday(_noon(first + timedelta(days=row)))[:3]
+        parts.append((f"{name:<4}", "$quiet"))
+        for week in range(weeks):
+            day = first + timedelta(weeks=week, days=row)
+            if day > today:
+                break
+            shade = SHADES[level(counts.get(day, 0), most)]
+            parts.append(
+                (
+                    f"{shade} " if shade == SHADES[0] else shade * 2,
+                    "$quiet" if shade == SHADES[0] else "$primary",
+                )
+            )
+        parts.append("\n")
+    scale = _("none {none} to {most} {full}", none=SHADES[0], most=formats().number(most), full=SHADES[-1])
+    parts.append((scale, "$quiet"))
+    return Content.assemble(*parts)
+
+
+def level(count: int, most: int) -> int:
+    """Returns 0 for none, or 1 to 4 by quarters of the maximum."""
+    return 0 if count <= 0 or most <= 0 else min(1 + (4 * count - 1) // most, 4)
+
+
+def _months(first: date, weeks: int) -> str:
+    """Returns month names above the weeks in which they begin."""
+    line = [" "] * (4 + 2 * weeks)
+    free = 0
+    for week in range(weeks):
+        begin = first + timedelta(weeks=week)
+        days = [begin + timedelta(days=n) for n in range(7)]
+        if (start := next((day for day in days if day.day == 1), None)) and 4 + 2 * week >= free:
+            name = f"{_noon(start):%b}" if not formats().locale else formats().month(_noon(start)).split()[0]
+            place = 4 + 2 * week
+            for at, letter in enumerate(name[: len(line) - place]):
+                line[place + at] = letter
+            free = place + len(name) + 1
+    return "".join(line).rstrip()
+
+
+def _noon(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, 12).astimezone()
+
+
+# --- plots as text ---------------------------------------------------------------------------------
+
+
+def told(tab: str, found: "Insights") -> Content:
+    """Returns the text of a tab without its plot."""
+    makers = {ACTIVITY: _activity, TOPICS: _topics, MEMORIES: _memories, STORAGE: _storage, SPEED: _speed}
+    return Content.assemble(*makers[tab](found))
+
+
+def _activity(found: "Insights") -> Iterable[Part]:
+    if not found.days:
+        yield _("Nothing to show for this period.")
+        return
+    yield from _answers(found)
+    best = max(found.days, key=lambda one: (one.messages, one.sessions))
+    yield _(
+        "The busiest day was {day}: {sessions}, {messages}.",
+        day=formats().date(_noon(best.day)),
+        sessions=ngettext("1 conversation", "{count} conversations", best.sessions),
+        messages=ngettext("1 message", "{count} messages", best.messages),
+    )
+    yield "\n\n"
+    yield _("Week by week"), "bold"
+    for week in reversed(found.weeks[-_WEEKS_TOLD:]):
+        yield f"\n{_('Week of {day}', day=formats().date(_noon(week.day)))}: ", "$quiet"
+        yield _counted(week)
+
+
+def _answers(found: "Insights") -> Iterable[Part]:
+    """Yields what the user talked about, when, and what it took in time, as far as that is known."""
+    named = sorted(
+        (one for one in found.topics if one.kind != "cluster"), key=lambda one: (-one.sessions, one.name)
+    )[:_NAMED]
+    if named:
+        topics = ", ".join(f"{topic_name(one)} ({formats().number(one.sessions)})" for one in named)
+        yield _("What you talked about"), "bold"
+        yield f"\n{topics}\n\n"
+    if sum(found.hours) >= _LEAST_MESSAGES:
+        begin = max(range(24), key=lambda hour: sum(found.hours[(hour + n) % 24] for n in range(_SPAN_H)))
+        share = sum(found.hours[(begin + n) % 24] for n in range(_SPAN_H)) / sum(found.hours)
+        yield _("When"), "bold"
+        yield "\n"
+        yield _hour_columns(found.hours), "$primary"
+        yield f"\n{'0':<6}{'6':<6}{'12':<6}18\n", "$quiet"
+        times = [
+            formats().time(_noon(found.days[-1].day).replace(hour=at % 24)) for at in (begin, begin + _SPAN_H)
+        ]
+        yield _(
+            "{share} % of your messages between {begin} and {end}",
+            share=formats().number(round(100 * share)),
+            begin=times[0],
+            end=times[1],
+        )
+        yield "\n\n"
+    if found.waited.replies:
+        yield _("What it took"), "bold"
+        yield "\n"
+        yield ngettext(
+            "{time} for the {count} reply that was measured",
+            "{time} for the {count} replies that were measured",
+            found.waited.replies,
+            time=span(found.waited.seconds),
+        )
+        yield "\n\n"
+
+
+def _hour_columns(hours: Sequence[int]) -> str:
+    most = max(hours)
+    return "".join("·" if not one else _COLUMNS[max(round(8 * one / most) - 1, 0)] for one in hours)
+
+
+def span(seconds: float) -> str:
+    """Returns a duration in hours and minutes, or in minutes, or in seconds."""
+    minutes = round(seconds / 60)
+    if minutes >= 60:
+        return _("{hours} h {minutes} min", hours=formats().number(minutes // 60), minutes=minutes % 60)
+    return (
+        _("{minutes} min", minutes=minutes) if minutes else _("{value} s", value=formats().decimal(seconds))
+    )
+
+
+def _counted(count: "DayCount") -> str:
+    counts = [
+        ngettext("1 conversation", "{count} conversations", count.sessions),
+        ngettext("1 message", "{count} messages", count.messages),
+    ]
+    if count.tokens_written:
+        counts.append(ngettext("1 token written", "{count} tokens written", count.tokens_written))
+    return ", ".join(counts)
+
+
+def _topics(found: "Insights") -> Iterable[Part]:
+    if not found.topics:
+        yield _("Nothing to show for this period.")
+    first = True
+    for kind in TOPIC_KINDS:
+        members = [one for one in found.topics if one.kind == kind]
+        if not members:
+            continue
+        yield ("" if first else "\n\n") + topic_text(kind), "bold"
+        first = False
+        for one in members[:_TOPICS_TOLD]:
+            yield f"\n{topic_name(one)}"
+            yield f" · {_topic_facts(one)}", "$quiet"
+        if len(members) > _TOPICS_TOLD:
+            yield f"\n{ngettext('and 1 more', 'and {count} more', len(members) - _TOPICS_TOLD)}", "$quiet"
+
+
+def _topic_facts(topic: "Topic") -> str:
+    facts = [ngettext("1 conversation", "{count} conversations", topic.sessions)]
+    if topic.months:
+        begun = datetime.strptime(min(topic.months), "%Y-%m").replace(day=2).astimezone()
+        facts.append(_("since {month}", month=formats().month(begun)))
+    return " · ".join(facts)
+
+
+def topic_name(topic: "Topic") -> str:
+    return clean_line(topic.name) or topic.kind
+
+
+def _memories(found: "Insights") -> Iterable[Part]:
+    yield _("Most used"), "bold"
+    if not found.most_used:
+        yield f"\n{_('No memory has been used yet.')}"
+    for one in found.most_used:
+        yield f"\n{clean_line(one.text)[:_LONGEST]}"
+        yield f" · {one.kind} · {ngettext('1 use', '{count} uses', one.uses)}", "$quiet"
+    if found.growth:
+        yield f"\n\n{_('Learned')}", "bold"
+    for week in reversed(found.growth[-_WEEKS_TOLD:]):
+        yield f"\n{_('Week of {day}', day=formats().date(_noon(week.week)))}: ", "$quiet"
+        number = formats().number
+        yield _("{added} new, {total} in all", added=number(week.added), total=number(week.total))
+
+
+def _storage(found: "Insights") -> Iterable[Part]:
+    yield _("Disk usage"), "bold"
+    for one in found.storage:
+        if one.bytes:
+            rows = "" if one.rows is None else f" · {ngettext('1 entry', '{count} entries', one.rows)}"
+            yield f"\n{size(one.bytes):>10}  ", "bold"
+            yield storage_text(one.kind)
+            yield rows, "$quiet"
+
+
+def _speed(found: "Insights") -> Iterable[Part]:
+    if not found.speed:
+        yield _("No replies were measured in this period.")
+        return
+    for number, model in enumerate(models_of(found)):
+        yield ("\n\n" if number else "") + clean_line(model), "bold"
+        weeks = [one for one in found.speed if one.model == model]
+        for one in reversed(weeks[-_WEEKS_TOLD:]):
+            yield f"\n{_('Week of {day}', day=formats().date(_noon(one.week)))}: ", "$quiet"
+            yield _(
+                "{tokens} tokens a second, first word after {first}, {replies}",
+                tokens=formats().decimal(one.tokens_per_second),
+                first=_duration(one.first_token_ms),
+                replies=ngettext("1 reply", "{count} replies", one.replies),
+            )
+            if one.guessed:
+                yield _(
+                    "; {guessed} % of the tokens were guessed, {accepted} % of the guesses were right",
+                    guessed=formats().number(round(100 * one.guessed)),
+                    accepted=formats().number(round(100 * one.accepted)),
+                )
+
+
+def models_of(found: "Insights") -> list[str]:
+    """Returns the models by the week of their latest reply, the latest first."""
+    latest = {one.model: one.week for one in found.speed}
+    return sorted(latest, key=lambda model: (latest[model], model), reverse=True)
+
+
+def _duration(ms: float) -> str:
+    if ms < 1000:
+        return _("{value} ms", value=formats().number(round(ms)))
+    return _("{value} s", value=formats().decimal(ms / 1000))
+
+
+Colour = tuple[int, int, int] | str
+Plot = Any
+"""A `textual_plotext.plot.Plot`, which has no types."""
+
+_LINES = 5
+_LEAST = 2
+"""Weeks, months or kinds below which a plot says less than its text."""
+_MARKERS = ("braille", "dot", "x", "star", "heart")
+_WEEKS, _LEAST_WEEKS = 26, 12
+_MONTHS = 24
+_LABEL = 22
+_TICKS = 6
+
+
+def draw(tab: str, plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
+    """Draws a plot. Returns False, and leaves it empty, if there is too little data."""
+    plt.clear_figure()
+    makers: dict[str, Callable[[Plot, Insights, Sequence[Colour]], bool]] = {
+        ACTIVITY: _weeks,
+        TOPICS: _topics_plot,
+        MEMORIES: _growth,
+        STORAGE: _storage_plot,
+        SPEED: _speed_plot,
+    }
+    return makers[tab](plt, found, colours)
+
+
+def _weeks(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
+    if len(found.weeks) < _LEAST:
+        return False
+    # Imported messages have no token counts: with many of them, the weeks would look empty.
+    tokens = 2 * sum(one.tokens_written > 0 for one in found.weeks) > len(found.weeks)
+    known = {one.day: one.tokens_written if tokens else one.messages for one in found.weeks}
+    last = found.weeks[-1].day
+    weeks = _every_week(min(found.weeks[0].day, last - timedelta(weeks=_LEAST_WEEKS - 1)), last)
+    values = [known.get(week, 0) for week in weeks]
+    if sum(value > 0 for value in values) < _LEAST:
+        return False
+    plt.bar(list(range(len(weeks))), values, color=colours[0], width=0.7, marker="sd")
+    _whole_numbers(plt, max(values))
+    _week_ticks(plt, weeks)
+    plt.title(_("Tokens written a week") if tokens else _("Messages a week"))
+    return True
+
+
+def _topics_plot(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
+    best = sorted(found.topics, key=lambda one: (-one.sessions, one.name))[:_LINES]
+    months = months_between([month for one in best for month in one.months])[-_MONTHS:]
+    if len(months) < _LEAST:
+        return False
+    places = list(range(len(months)))
+    for number, topic in enumerate(best):
+        values = [topic.months.get(month, 0) for month in months]
+        _line(plt, places, values, topic_name(topic), number, colours)
+    _whole_numbers(plt, max(max(topic.months.values(), default=0) for topic in best))
+    plt.xticks(*_ticks(places, months))
+    plt.title(_("Conversations a month, by topic"))
+    return True
+
+
+def _growth(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
+    if len(found.growth) < _LEAST:
+        return False
+    known = {one.week: one.total for one in found.growth}
+    weeks = _every_week(found.growth[0].week, found.growth[-1].week)
+    values, total = [], 0
+    for week in weeks:
+        total = known.get(week, total)
+        values.append(total)
+    _line(plt, list(range(len(weeks))), values, "", 0, colours)
+    _whole_numbers(plt, max(values))
+    _week_ticks(plt, weeks)
+    plt.title(_("Memories by week"))
+    return True
+
+
+def _storage_plot(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
+    kinds = [one for one in found.storage if one.bytes][:_LINES][::-1]
+    if len(kinds) < _LEAST:
+        return False
+    labels = [cut(storage_text(one.kind)) for one in kinds]
+    values = [one.bytes / 1e6 for one in kinds]
+    plt.bar(labels, values, orientation="h", color=colours[0], width=0.5, marker="sd")
+    plt.title(_("Megabytes"))
+    return True
+
+
+def _speed_plot(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
+    if len({one.week for one in found.speed}) < _LEAST:
+        return False
+    weeks = _every_week(min(one.week for one in found.speed), max(one.week for one in found.speed))
+    place = {week: at for at, week in enumerate(weeks)}
+    for number, model in enumerate(models_of(found)[:_LINES]):
+        own = [one for one in found.speed if one.model == model and one.week in place]
+        _line(
+            plt,
+            [place[one.week] for one in own],
+            [one.tokens_per_second for one in own],
+            model,
+            number,
+            colours,
+        )
+    plt.ylim(0, max(one.tokens_per_second for one in found.speed) * 1.1 or 1)
+    _week_ticks(plt, weeks)
+    plt.title(_("Tokens a second, weekly median"))
+    return True
+
+
+def _line(
+    plt: Plot,
+    places: Sequence[int],
+    values: Sequence[float],
+    label: str,
+    number: int,
+    colours: Sequence[Colour],
+) -> None:
+    drawn = plt.plot if len(places) > 1 else plt.scatter
+    marker = _MARKERS[number % len(_MARKERS)]
+    drawn(
+        list(places),
+        list(values),
+        label=cut(label) or None,
+        marker=marker if len(places) > 1 else "dot",
+        color=colours[number % len(colours)],
+    )
+
+
+def cut(label: str) -> str:
+    """Shortens a label to fit a plot."""
+    return label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
+
+
+def _every_week(first: date, last: date) -> list[date]:
+    """Returns the Mondays of the period, at most the newest half year."""
+    return [first + timedelta(weeks=n) for n in range((last - first).days // 7 + 1)][-_WEEKS:]
+
+
+def _week_ticks(plt: Plot, weeks: Sequence[date]) -> None:
+    plt.xticks(*_ticks(list(range(len(weeks))), [f"{week:%m-%d}" for week in weeks]))
+
+
+def _whole_numbers(plt: Plot, most: int) -> None:
+    """Makes an axis of counts start at 0, without fractions."""
+    plt.ylim(0, most * 1.1 or 1)
+    marks = sorted({0, most // 2, most})
+    plt.yticks(marks, [formats().number(mark) for mark in marks])
+
+
+def _ticks(places: Sequence[int], labels: Sequence[str]) -> tuple[list[int], list[str]]:
+    step = max(-(-len(places) // _TICKS), 1)
+    return list(places[::step]), list(labels[::step])
+
+
 _TAB_TEXTS = {
     "activity": N_("Activity"),
     "topics": N_("Topics"),

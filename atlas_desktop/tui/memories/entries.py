@@ -18,14 +18,21 @@ from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
 from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen
 from atlas_desktop.tui.markdown_text import markdown_text
-from atlas_desktop.tui.memories.strength import bar, curve_text, percent
-from atlas_desktop.tui.memories.timeline import event_details, event_row, topic_details, topic_row
+from atlas_desktop.tui.memories.strength import (
+    bar,
+    curve_text,
+    event_details,
+    event_row,
+    percent,
+    topic_details,
+    topic_row,
+)
 from atlas_desktop.tui.provenance.sources import STATE_TEXTS, Origins, source_text
 from memory.context.entities import Summary
 from memory.entities import Message
 from memory.errors import MemoryNotFound, MessageNotFound, SkillInvalid
 from memory.memories.entities import FINDABLE, Memory, MemoryFilter, MemoryKind, MemoryOrigin, MemoryState
-from memory.memories.secrets import looks_secret
+from memory.memories.lifetime import looks_secret
 from memory.recall.decay import StrengthCurve
 from memory.skills.entities import (
     Skill,

@@ -16,9 +16,9 @@ from atlas_desktop.phrases import receipt_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.base import View
+from atlas_desktop.tui.chat.memories import forget_words, show_receipts
 from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.forgetting import forget_words, show_receipts
 from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.memories.entries import (
     FADING,
@@ -37,11 +37,10 @@ from atlas_desktop.tui.memories.entries import (
     tab_of,
 )
 from atlas_desktop.tui.notes.adding import add_to_note, choose_linking, of_memory
-from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.screen import WhyScreen
 from atlas_desktop.tui.provenance.sources import Chosen, reasons_of
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets import CleanInput, KeyLine
+from atlas_desktop.tui.widgets import CleanInput, KeyLine, fit
 from memory.entities import Target
 from memory.errors import RoomClosed
 from memory.memories.entities import Memory, MemoryPatch, MemoryState

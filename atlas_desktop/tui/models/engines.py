@@ -17,7 +17,7 @@ from atlas_desktop.phrases import before_leaving, can_text, engine_line
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.tui.widgets import Covering
 from models.engines.spec import is_local
 from models.errors import EngineError, ModelsError
 

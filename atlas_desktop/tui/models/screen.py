@@ -22,9 +22,8 @@ from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.dialogs.forms import PathScreen
 from atlas_desktop.tui.dialogs.questions import ChoiceScreen, ConfirmScreen
 from atlas_desktop.tui.models.onboarding import FIT_STYLES
-from atlas_desktop.tui.overlays import Covering, fit
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets import KeyLine
+from atlas_desktop.tui.widgets import Covering, KeyLine, fit
 from models.errors import ModelsError
 
 if TYPE_CHECKING:

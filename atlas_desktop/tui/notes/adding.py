@@ -18,8 +18,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.dialogs.questions import Choice, PickScreen
 from atlas_desktop.tui.keymap import how_to
-from atlas_desktop.tui.overlays import Covering
-from atlas_desktop.tui.widgets import CleanInput
+from atlas_desktop.tui.widgets import CleanInput, Covering
 from memory.entities import RoomKind
 from memory.notes.entities import LinkKind, LinkTarget, NoteLink
 from memory.notes.markup import folded

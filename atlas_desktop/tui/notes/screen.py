@@ -42,11 +42,10 @@ from atlas_desktop.tui.notes.connections import (
     proposals_of,
 )
 from atlas_desktop.tui.notes.editor import LinkMenu, NoteEditor, NotePreview
-from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.provenance.screen import WhyScreen
 from atlas_desktop.tui.provenance.sources import Chosen, reasons_of
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets import CleanInput, KeyLine, TakeBack, Undo
+from atlas_desktop.tui.widgets import CleanInput, KeyLine, TakeBack, Undo, fit
 from memory.entities import RoomKind
 from memory.errors import NoteNotFound, RoomClosed
 from memory.notes.entities import LinkKind, LinkSuggestion, LinkTarget, Note, NoteEntry, NoteLink, Why

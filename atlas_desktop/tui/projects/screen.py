@@ -26,9 +26,8 @@ from atlas_desktop.tui.dialogs.forms import TextEditScreen
 from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen
 from atlas_desktop.tui.history.actions import new_project_name
 from atlas_desktop.tui.memories.entries import TIER_TEXTS
-from atlas_desktop.tui.overlays import fit
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets import KeyLine
+from atlas_desktop.tui.widgets import KeyLine, fit
 from memory.entities import MemoryMode
 from memory.errors import ProjectNotFound, RoomClosed
 from memory.memories.entities import Memory, MemoryFilter

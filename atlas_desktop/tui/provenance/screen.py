@@ -25,8 +25,8 @@ from atlas_desktop.locale import N_, _, formats, ngettext, number
 from atlas_desktop.phrases import hidden_text, outcome_text, part_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.context import meter, next_prompt, tier_line
-from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.provenance.sources import Chosen, Known, Lead, Reasons, excerpt, reasons_of
+from atlas_desktop.tui.widgets import Covering
 from models.messages import Role
 
 if TYPE_CHECKING:

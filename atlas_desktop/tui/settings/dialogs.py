@@ -22,7 +22,7 @@ from atlas_desktop.tui.appearance import THEMES
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, NamedItemsScreen
 from atlas_desktop.tui.dialogs.questions import ChoiceScreen
 from atlas_desktop.tui.keymap import KeyTaken
-from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.tui.widgets import Covering
 from memory.clients import AccessEntry, Client, NewClient, Scope
 
 if TYPE_CHECKING:

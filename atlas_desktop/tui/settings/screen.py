@@ -27,10 +27,9 @@ from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import ACTIONS, Action, Where, bindings, key_words
 from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from atlas_desktop.tui.dialogs.questions import ChoiceScreen
-from atlas_desktop.tui.overlays import Covering, fit
 from atlas_desktop.tui.settings.dialogs import KeyScreen, ThemeScreen
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets import CleanInput, KeyLine
+from atlas_desktop.tui.widgets import CleanInput, Covering, KeyLine, fit
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp

@@ -14,9 +14,8 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.vault import Attempts
-from atlas_desktop.tui.overlays import Covering
 from atlas_desktop.tui.setup.welcome import Page
-from atlas_desktop.tui.widgets import CleanInput
+from atlas_desktop.tui.widgets import CleanInput, Covering
 from memory.errors import KeyringOff, KeyringUnavailable, MemoryFault, WrongPassphrase, WrongRecoveryKey
 
 if TYPE_CHECKING:

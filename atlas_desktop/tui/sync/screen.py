@@ -18,7 +18,7 @@ from atlas_desktop.phrases import device_text, report_text, when_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, PathScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.overlays import Covering
+from atlas_desktop.tui.widgets import Covering
 from memory.errors import NotSynced
 
 if TYPE_CHECKING:

@@ -22,9 +22,8 @@ from atlas_desktop.tui.base import View
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
-from atlas_desktop.tui.overlays import Covering, fit
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets import KeyLine
+from atlas_desktop.tui.widgets import Covering, KeyLine, fit
 from memory.errors import RoomClosed, TaskNotFound
 from memory.tasks.entities import ENDED, Evidence, NewTask, Step, StepState, Task, TaskEvent, TaskState, Team
 

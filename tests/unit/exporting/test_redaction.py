@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from atlas_desktop.exporting.document import MemoryRecord
 from atlas_desktop.exporting.redaction import KINDS, Redaction, Redactor, kinds_of, pattern_of
-from memory.memories.secrets import luhn
+from memory.memories.lifetime import luhn
 from memory.transfer import TravellingSession
 from tests.unit.exporting.talks import MEMORY, TEXTS, THEN, said
 

@@ -10,9 +10,8 @@ from memory.learning.entities import Heard
 from memory.learning.memory_writer import MemoryWriter
 from memory.learning.reader import read
 from memory.memories.entities import Memory, MemoryPatch, MemoryState
-from memory.memories.lifetime import Retention, Standing, ground, in_use
+from memory.memories.lifetime import Retention, Standing, ground, in_use, looks_secret
 from memory.memories.profile import candidates
-from memory.memories.secrets import looks_secret
 from memory.memories.upkeep import may_merge
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import RecallQuery

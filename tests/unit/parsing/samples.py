@@ -15,8 +15,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.child import read
-from atlas_desktop.parsing.formats import HEAD, media_type_of
-from atlas_desktop.parsing.protocol import Unreadable
+from atlas_desktop.parsing.protocol import HEAD, Unreadable, media_type_of
 from memory.documents.entities import ParsedText
 
 CREATED = datetime(2024, 2, 29, 12, 30)  # noqa: DTZ001 - office files have no time zone

@@ -257,7 +257,7 @@ def test_archives_that_unpack_to_too_much_are_refused_before_they_do(name: str) 
 
 
 def test_the_sum_of_all_entries_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atlas_desktop.parsing.archives.MOST_UNPACKED", 10_000)
+    monkeypatch.setattr("atlas_desktop.parsing.building.MOST_UNPACKED", 10_000)
     assert refusal(word(), "a.docx") is Refusal.UNPACKS_TOO_LARGE
 
 

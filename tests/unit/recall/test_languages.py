@@ -8,7 +8,7 @@ from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryState, Memo
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import RecallQuery
 from memory.recall.feature_builder import Places, merged
-from memory.recall.languages import beginning, forms, language_of, without_small_words
+from memory.recall.words import beginning, forms, language_of, without_small_words
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
