@@ -69,6 +69,10 @@ class Row:
         return self.summary is not None and bool(self.summary.used_for)
 
     @property
+    def chats(self) -> bool:
+        return self.summary is not None and "chat" in self.summary.roles
+
+    @property
     def used_for_chat(self) -> bool:
         return self.summary is not None and "chat" in self.summary.used_for
 
@@ -102,7 +106,11 @@ def read(service: "ModelService", by_engines: Collection[str] = ()) -> Groups:
     ]
     groups = (
         (_("Installed"), tuple(row for row in rows if row.installed)),
-        (_("Can be downloaded"), tuple(row for row in rows if not row.installed)),
+        (_("Can be downloaded"), tuple(row for row in rows if not row.installed and row.chats)),
+        (
+            _("Can be downloaded, to search by meaning"),
+            tuple(row for row in rows if not row.installed and not row.chats),
+        ),
         (_("On this computer, from other programs"), tuple(found)),
     )
     return tuple((name, members) for name, members in groups if members)
