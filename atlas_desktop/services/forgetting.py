@@ -132,6 +132,13 @@ class ForgettingService:
         found = [await self._store.context.summary(one) for one in summaries]
         return list(dict.fromkeys(one.session_id for one in found))
 
+    async def title_again(self, *, limit: int = 100) -> None:
+        """Titles sessions whose titles went with what was forgotten on another device, the latest first."""
+        found = [
+            await self._store.get_session(one) for one in await self._store.sessions_to_title(limit=limit)
+        ]
+        await self._title([one.id for one in found if not one.title])
+
     async def _title(self, untitled: Sequence[str]) -> None:
         """Titles sessions by the first words that are left in them."""
         for session_id in untitled:

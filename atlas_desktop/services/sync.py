@@ -212,6 +212,9 @@ class SyncService:
         report = await exchange.run()
         if is_open:
             self._take_settings(exchange.settings)
+        if report.forgotten:
+            # Carrying it out here emptied titles, which would empty them on the other devices, too.
+            await room.forgetting.title_again()
         if report.received_changes:
             await room.remember()
             await room.documents.remember()

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from atlas_desktop.services.forgetting import ForgettingService
 from atlas_desktop.services.sync import SyncService
 from atlas_desktop.settings.file import SettingsFile
 from memory.entities import NewMessage, NewSession, RoomKind
@@ -53,8 +54,17 @@ class Computer:
     def _rooms(self) -> Sequence[Any]:
         stores = [self.store, *([self.private] if self.private is not None else [])]
         documents = SimpleNamespace(remember=_nothing)
+        unused = cast("Any", None)
         return [
-            cast("Any", SimpleNamespace(store=store, remember=_nothing, documents=documents))
+            cast(
+                "Any",
+                SimpleNamespace(
+                    store=store,
+                    remember=_nothing,
+                    documents=documents,
+                    forgetting=ForgettingService(store, unused, unused, unused, unused),
+                ),
+            )
             for store in stores
         ]
 
@@ -208,6 +218,23 @@ async def test_a_device_that_joins_takes_over_the_settings_of_the_others(folder:
     for computer in (two, one, two):
         await computer.sync.now()
     assert one.settings.get("chat.temperature") == two.settings.get("chat.temperature") == 0.25
+
+
+async def test_a_title_made_anew_after_forgetting_stays_on_every_device(folder: Path) -> None:
+    one, two = await _pair(folder)
+    new = NewSession(title="Quellisa keeps bees")
+    session, first = await one.store.create_session(new, NewMessage(Role.USER, "Quellisa keeps bees"))
+    await one.store.append_message(session.id, NewMessage(Role.ASSISTANT, "Noted."))
+    await one.store.append_message(session.id, NewMessage(Role.USER, "Which plants do they like?"))
+    for computer in (one, two):
+        await computer.sync.now()
+    await one.store.forget_messages([first.id])
+    await ForgettingService(one.store, *[cast("Any", None)] * 4).title_again()
+    for computer in (one, two, one, two):
+        await computer.sync.now()
+        computer.clock.advance(timedelta(seconds=1))
+    for computer in (one, two):
+        assert (await computer.store.get_session(session.id)).title == "Which plants do they like?"
 
 
 async def test_the_private_room_is_synced_only_if_asked(folder: Path) -> None:
