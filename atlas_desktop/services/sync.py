@@ -208,13 +208,15 @@ class SyncService:
         # A device that has just joined takes over the settings of the others.
         if is_open and state.synced_at is not None:
             await self._offer_settings(room)
-        exchange = Exchange(room.store.sync, SyncFolder(Path(state.folder)), self._clock, progress=progress)
+        folder = SyncFolder(Path(state.folder))
+        exchange = Exchange(room.store.sync, folder, self._clock, progress=progress)
         report = await exchange.run()
-        if is_open:
-            self._take_settings(exchange.settings)
         if report.forgotten:
             # Carrying it out here emptied titles, which would empty them on the other devices, too.
             await room.forgetting.title_again()
+            report.add(await Exchange(room.store.sync, folder, self._clock).run())
+        if is_open:
+            self._take_settings(exchange.settings)
         if report.received_changes:
             await room.remember()
             await room.documents.remember()

@@ -12,7 +12,7 @@ import pytest
 from atlas_desktop.services.forgetting import ForgettingService
 from atlas_desktop.services.sync import SyncService
 from atlas_desktop.settings.file import SettingsFile
-from memory.entities import NewMessage, NewSession, RoomKind
+from memory.entities import NewMessage, NewSession, RoomKind, Target
 from memory.errors import (
     AlreadySynced,
     InvitationExpired,
@@ -222,19 +222,22 @@ async def test_a_device_that_joins_takes_over_the_settings_of_the_others(folder:
 
 async def test_a_title_made_anew_after_forgetting_stays_on_every_device(folder: Path) -> None:
     one, two = await _pair(folder)
-    new = NewSession(title="Quellisa keeps bees")
-    session, first = await one.store.create_session(new, NewMessage(Role.USER, "Quellisa keeps bees"))
-    await one.store.append_message(session.id, NewMessage(Role.ASSISTANT, "Noted."))
-    await one.store.append_message(session.id, NewMessage(Role.USER, "Which plants do they like?"))
+    said = NewMessage(Role.USER, "My neighbour Quellisa keeps bees")
+    new = NewSession(title="My neighbour Quellisa keeps bees")
+    session, _ = await one.store.create_session(new, said)
+    await one.store.append_message(session.id, NewMessage(Role.ASSISTANT, "Quellisa keeps bees."))
     for computer in (one, two):
         await computer.sync.now()
-    await one.store.forget_messages([first.id])
+    await two.store.append_message(session.id, NewMessage(Role.USER, "Which neighbour keeps bees?"))
+    await two.store.append_message(session.id, NewMessage(Role.ASSISTANT, "Quellisa."))
+    for computer in (two, one):
+        await computer.sync.now()
+    await one.store.forget(Target(about="Quellisa"))
     await ForgettingService(one.store, *[cast("Any", None)] * 4).title_again()
-    for computer in (one, two, one, two):
+    for computer in (one, two, one):
         await computer.sync.now()
-        computer.clock.advance(timedelta(seconds=1))
     for computer in (one, two):
-        assert (await computer.store.get_session(session.id)).title == "Which plants do they like?"
+        assert (await computer.store.get_session(session.id)).title == "Which neighbour keeps bees?"
 
 
 async def test_the_private_room_is_synced_only_if_asked(folder: Path) -> None:
