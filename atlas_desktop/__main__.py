@@ -2,7 +2,7 @@
 
 if __name__ == "__main__":
     # Before the other imports, because Ctrl-C during them would print a traceback.
-    from atlas_desktop.process import be_the_program
+    from atlas_desktop.interrupts import be_the_program
 
     be_the_program()
 import argparse
@@ -17,8 +17,8 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from atlas_desktop import __version__, locale
+from atlas_desktop.interrupts import as_program, raise_interrupts, stop, stop_at_once
 from atlas_desktop.locale import N_, _
-from atlas_desktop.process import as_program, raise_interrupts, stop, stop_at_once
 
 
 def main(argv: list[str] | None = None) -> int:

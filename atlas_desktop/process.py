@@ -1,24 +1,17 @@
-"""The process itself: hardening, one program per home, Ctrl-C before there is work, a new process at lock."""
+"""The process itself: hardening, one program per home, a new process at lock."""
 
-import atexit
 import os
 import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import NoReturn, Self
 
 from atlas_desktop.errors import AlreadyRunning
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE, Paths, nothing_to_write_to
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Never
-
 
 _PR_SET_DUMPABLE = 4
 
@@ -133,73 +126,6 @@ class InstanceLock:
                 self._owner.unlink(missing_ok=True)
             self._lock.release()
             self._lock = None
-
-
-INTERRUPTED = 130
-STOPPED = "Stopped: The command was interrupted. Everything saved earlier is safe."
-_is_program = False
-
-
-def as_program(work: "Callable[[], int]") -> int:
-    """Runs `work` as the program `atlas` and returns its exit status; `work` may import anything."""
-    be_the_program()
-    try:
-        status: int | str | None = work()
-    except KeyboardInterrupt:
-        stop()
-    except SystemExit as leaving:
-        status = leaving.code
-    # The work is done, and its status stays however often Ctrl-C comes during interpreter shutdown.
-    code = status if isinstance(status, int) else 1
-    _end_with(code)
-    return code
-
-
-def be_the_program() -> None:
-    """Marks this process as the program `atlas`, and not another one that uses its modules.
-
-    Ctrl-C ends it at once.
-    """
-    global _is_program
-    _is_program = True
-    stop_at_once()
-
-
-def stop_at_once() -> None:
-    """Makes Ctrl-C end the program, until `raise_interrupts`. Where it is ignored (`nohup`), it stays so.
-
-    During imports and at exit, an exception would end in a traceback.
-    """
-    if _is_program and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, stop)
-
-
-def raise_interrupts() -> None:
-    """Makes Ctrl-C raise KeyboardInterrupt, and cancel the work of an event loop, so that it can clean up."""
-    if signal.getsignal(signal.SIGINT) is stop:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _end_with(status: int) -> None:
-    if _is_program and signal.getsignal(signal.SIGINT) in (stop, signal.default_int_handler):
-        signal.signal(signal.SIGINT, lambda *_: os._exit(status))
-        from contextlib import suppress
-
-        for stream in (sys.stdout, sys.stderr):
-            # Python reports what cannot be written when it flushes again.
-            with suppress(OSError, ValueError, AttributeError):
-                stream.flush()
-        # The last steps of shutdown run without handlers written in Python.
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
-
-
-def stop(*_: object) -> "Never":
-    """Ends the process as Ctrl-C does, with status 130."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        os.write(2, f"{STOPPED}\n".encode())
-    finally:
-        os._exit(INTERRUPTED)
 
 
 LOCKED = "--locked"

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from atlas_desktop.process import as_program
+from atlas_desktop.interrupts import as_program
 
 LEAST_ADDRESS_SPACE = 1024 * 1024 * 1024
 """Bytes. With half of it, libraries end the process with their own message, or none."""

@@ -21,8 +21,7 @@ from atlas_desktop.tui.appearance import Appearance
 from atlas_desktop.tui.base import BaseApp, Now, local_now, save_export
 from atlas_desktop.tui.crash_recovery import CrashRecovery
 from atlas_desktop.tui.doors import Commands, DoorKeeper
-from atlas_desktop.tui.models.jobs import ModelFolderWatcher
-from atlas_desktop.tui.models.switcher import ModelSwitcher
+from atlas_desktop.tui.models.switcher import ModelFolderWatcher, ModelSwitcher
 from atlas_desktop.tui.shutdown import Relaunch, Shutdown
 from atlas_desktop.tui.sync.keeping import SyncKeeper
 from atlas_desktop.tui.terminal import clear_leftovers
@@ -486,7 +485,7 @@ class AtlasApp(BaseApp):
             self.push_screen(SettingsScreen(self))
 
     def action_show_clients(self) -> None:
-        from atlas_desktop.tui.settings.dialogs import ClientsScreen
+        from atlas_desktop.tui.settings.clients import ClientsScreen
 
         for room in self.desk.open_rooms:
             if room.store.room is RoomKind.OPEN and not isinstance(self.screen, ClientsScreen):

@@ -11,9 +11,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from atlas_desktop.errors import AlreadyRunning, UsageError
+from atlas_desktop.interrupts import INTERRUPTED
 from atlas_desktop.locale import _
 from atlas_desktop.process import (
-    INTERRUPTED,
     InstanceLock,
     can_relaunch,
     relaunch_demo,

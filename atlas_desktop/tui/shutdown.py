@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from atlas_desktop.interrupts import stop
 from atlas_desktop.locale import _
-from atlas_desktop.process import remove_private_temporary_folder, stop
+from atlas_desktop.process import remove_private_temporary_folder
 from atlas_desktop.tui.actions import BY_ID
 from atlas_desktop.tui.base import noted
 from atlas_desktop.tui.keymap import keys_of
@@ -23,7 +24,7 @@ from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
-    from atlas_desktop.tui.models.jobs import ModelFolderWatcher
+    from atlas_desktop.tui.models.switcher import ModelFolderWatcher
     from atlas_desktop.tui.sync.keeping import SyncKeeper
 
 

@@ -17,6 +17,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Checkbox, Input, Label, Select, Static
 
+from atlas_desktop.errors import Explained
 from atlas_desktop.locale import N_, _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import BY_ID, key_words
@@ -348,3 +349,14 @@ def fit(screen: Screen[Any], place: Widget, draw: Callable[[], object]) -> None:
             screen.call_after_refresh(draw)
 
     screen.screen_layout_refresh_signal.subscribe(screen, look)
+
+
+def words_of(explained: Explained) -> Content:
+    """Returns an explained error as text: title, message, next step."""
+    return Content.assemble(
+        (clean_line(explained.title), "bold $error"),
+        "\n",
+        clean(explained.message),
+        "\n",
+        (clean(explained.next_step), "$quiet"),
+    )

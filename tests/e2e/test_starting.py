@@ -14,7 +14,7 @@ from contextlib import suppress
 import pytest
 
 from atlas_desktop.error_table import explain
-from atlas_desktop.process import INTERRUPTED, STOPPED
+from atlas_desktop.interrupts import INTERRUPTED, STOPPED
 from tests.e2e.conftest import Program
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own is needed")

@@ -126,7 +126,7 @@ async def test_a_pattern_that_is_hard_to_read_ends_in_time(name: str, parser: Do
 
 READ_ALL = """
 import random, resource, sys
-from atlas_desktop.parsing import child, client, formats, protocol as limits, protocol
+from atlas_desktop.parsing import child, client, protocol as limits, protocol
 import msgspec
 resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000,) * 2)
 chance = random.Random(int(sys.argv[2]))
@@ -143,7 +143,7 @@ for number in range(int(sys.argv[1])):
             case 2: content[at:at] = content[at:at + chance.randrange(60)]
             case 3: content[at:at] = chance.choice((b"<", b"</", b"{", b"99999", b"-1", b"\\0", b"&x;"))
             case 4: content[at:at + 4] = chance.randbytes(4)
-    kind = formats.media_type_of(name, bytes(content[:formats.HEAD]))
+    kind = protocol.media_type_of(name, bytes(content[:protocol.HEAD]))
     if kind is None:
         continue
     try:

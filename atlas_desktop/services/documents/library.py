@@ -53,7 +53,7 @@ from memory.documents.entities import (
     OnMissing,
     WatchedFolder,
 )
-from memory.documents.summarising import DocumentSummariser
+from memory.documents.search import DocumentSummariser
 from memory.entities import Message, Session
 from memory.errors import DocumentEmpty, DocumentHasFile, DocumentNotFound, NothingToWrite
 from memory.jobs.foreground_gate import Power

@@ -26,6 +26,7 @@ from atlas_desktop.tui.chat.markdown import UNSCROLLED, Growing, SafeMarkdown, c
 from atlas_desktop.tui.documents.rows import citation_text
 from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.textual_workarounds import forget_painted
+from atlas_desktop.tui.widgets import words_of
 from memory.documents.entities import CitedReply, StoredCitation
 from memory.entities import Message, MessageStatus
 from memory.skills.entities import UsedSkill, Verdict
@@ -624,14 +625,3 @@ class ErrorNote(Static):
     def __init__(self, explained: Explained) -> None:
         super().__init__(words_of(explained), markup=False)
         self.explained = explained
-
-
-def words_of(explained: Explained) -> Content:
-    """Returns an explained error as text: title, message, next step."""
-    return Content.assemble(
-        (clean_line(explained.title), "bold $error"),
-        "\n",
-        clean(explained.message),
-        "\n",
-        (clean(explained.next_step), "$quiet"),
-    )

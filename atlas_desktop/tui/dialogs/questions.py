@@ -16,8 +16,7 @@ from textual.widgets.option_list import Option
 from atlas_desktop.errors import Explained
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.tui.chat.message import words_of
-from atlas_desktop.tui.widgets import CleanInput, Covering
+from atlas_desktop.tui.widgets import CleanInput, Covering, words_of
 
 _CSS = """
 {name} {{

@@ -21,7 +21,7 @@ from models.library.files import Progress
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
-    from atlas_desktop.tui.models.jobs import ModelFolderWatcher
+    from atlas_desktop.tui.models.switcher import ModelFolderWatcher
 
 _DRAW_S = 0.1
 

@@ -31,7 +31,7 @@ async def test_a_message_is_answered_and_saved(make: Make) -> None:
             ("assistant", "The **moon** pulls.", "complete"),
         ]
         assert chat(place.app).prompt.text == ""
-        assert "of 2,048 tokens" in shown(place)
+        assert "of 1,024 tokens" in shown(place)
         assert place.app.sub_title == ""
 
 

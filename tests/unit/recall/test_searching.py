@@ -6,8 +6,7 @@ import pytest
 
 from memory.entities import NewMessage, NewSession
 from memory.recall import engine as searching
-from memory.recall import feature_builder
-from memory.recall import feature_builder as rows
+from memory.recall import feature_builder, rows
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import Hit, QueryVector, RecallQuery
 from memory.storage.room import open_off_record
