@@ -57,8 +57,8 @@ class Action:
     """An action that the user can run.
 
     `run` is the name of its method (`action_…`), `key` its default keys. A `priority` key works while the
-    user is typing. `slash` is the command that runs the action, and so are `other_slashes`; with `words`, the
-    rest of the line is passed to it.
+    user is typing, and before the keys that are typed after it. `slash` is the command that runs the action,
+    and so are `other_slashes`; with `words`, the rest of the line is passed to it.
     """
 
     id: str
@@ -1070,6 +1070,7 @@ _HISTORY: tuple[Action, ...] = (
         Where.HISTORY,
         "history_search",
         "slash",
+        priority=True,
         in_palette=False,
         name=_("Search"),
         help=_("Go to the search field. Results appear as you type."),
@@ -1434,6 +1435,7 @@ _MEMORIES: tuple[Action, ...] = (
         Where.MEMORIES,
         "memory_search",
         "slash",
+        priority=True,
         in_palette=False,
         name=_("Search"),
         label=_("Search"),
@@ -1578,6 +1580,7 @@ _DOCUMENTS: tuple[Action, ...] = (
         Where.DOCUMENTS,
         "documents_search",
         "slash",
+        priority=True,
         in_palette=False,
         name=_("Search"),
         label=_("Search"),
@@ -1697,6 +1700,7 @@ _DOCUMENTS: tuple[Action, ...] = (
         Where.READER,
         "reader_search",
         "slash",
+        priority=True,
         in_palette=False,
         name=_("Search"),
         label=_("Search"),
@@ -1812,6 +1816,7 @@ _NOTES: tuple[Action, ...] = (
         Where.NOTES,
         "notes_search",
         "slash",
+        priority=True,
         in_palette=False,
         name=_("Search"),
         label=_("Search"),
@@ -2228,6 +2233,7 @@ _SETTINGS: tuple[Action, ...] = (
         Where.SETTINGS,
         "setting_search",
         "slash",
+        priority=True,
         in_palette=False,
         name=_("Search"),
         label=_("Search"),

@@ -1,7 +1,7 @@
 """Widgets that screens share: fields, the bar that offers to undo, the line of keys, windows."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 from rich.cells import cell_len
 from textual import events
@@ -32,6 +32,16 @@ _EXPORTING_TEXTS = {
 }
 
 
+def focus_at_once(widget: Widget) -> None:
+    """Focuses a widget before the next key is handled.
+
+    `Widget.focus` waits its turn behind keys that are typed meanwhile, and these would go elsewhere: a search
+    field would lose the first letters.
+    """
+    if widget.is_attached:
+        widget.screen.set_focus(widget)
+
+
 class CleanInput(Input):
     """An input that removes control characters from pastes.
 
@@ -42,6 +52,10 @@ class CleanInput(Input):
         Binding("tab", "app.focus_next", show=False, priority=True, system=True),
         Binding("shift+tab", "app.focus_previous", show=False, priority=True, system=True),
     ]
+
+    def focus(self, scroll_visible: bool = True) -> Self:  # noqa: FBT001, FBT002, ARG002
+        focus_at_once(self)
+        return self
 
     def on_paste(self, event: events.Paste) -> None:
         # Textual calls the handler of the base class, which inserts, after this one.

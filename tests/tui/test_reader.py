@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -88,6 +89,16 @@ async def test_search_goes_from_match_to_match_and_copies_with_the_source(make: 
         assert "zebra" not in shown(place)
         await pilot.press("escape")
         await assert_until(pilot, lambda: on(place.app, ChatScreen))
+
+
+async def test_words_typed_at_once_are_searched_for(make: Make) -> None:
+    store, ids = await stocked()
+    place = make(store=store)
+    async with place.app.run_test(size=(100, 24)) as pilot:
+        await read(pilot, place, ids["ferries"])
+        for key, sign in (("slash", "/"), *zip("ferry", "ferry", strict=True), ("enter", None)):
+            place.app.post_message(Key(key, sign))
+        await assert_until(pilot, lambda: "match 1 of 2" in shown(place))
 
 
 async def test_a_selection_is_copied_and_asked_about(make: Make) -> None:

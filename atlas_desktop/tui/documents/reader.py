@@ -532,7 +532,7 @@ def next_match(found: Sequence[tuple[int, int]], position: int, step: int) -> in
 
 _ABOVE = 4
 """Rows shown above a passage."""
-_TYPED = ("back", "search")
+_TYPED = ("back",)
 _LONGEST_ASKED = 4_000
 """Characters of a selection that are put into the prompt."""
 

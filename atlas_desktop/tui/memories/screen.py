@@ -560,5 +560,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         self.changes.show_receipts()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "memory_search":
+            return not isinstance(self.focused, Input)
         can = allowed(action, self._place, self.marked)
         return super().check_action(action, parameters) if can is None else can

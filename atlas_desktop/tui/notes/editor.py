@@ -5,7 +5,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from textual import events
 from textual.binding import Binding
@@ -23,6 +23,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.chat.markdown import Growing, Row, parser, rows_of
 from atlas_desktop.tui.chat.prompt import PASTED_AT_A_TIME
 from atlas_desktop.tui.notes.adding import has_links, link_spans, marked, opened_link, written
+from atlas_desktop.tui.widgets import focus_at_once
 from memory.notes.entities import LinkKind, LinkTarget, NoteLink
 from memory.notes.markup import front_matter
 
@@ -152,6 +153,10 @@ class NoteEditor(TextArea):
         self.take: Callable[[], object] = lambda: None
         """Takes the marked target; called while the key is handled."""
         self._naming: str | None = None
+
+    def focus(self, scroll_visible: bool = True) -> Self:  # noqa: FBT001, FBT002, ARG002
+        focus_at_once(self)
+        return self
 
     def watch(self, obj: DOMNode, attribute_name: str, callback: Any, init: bool = True) -> None:  # noqa: FBT001, FBT002
         """Follows the theme until the editor closes: the application holds on to those who watch it."""

@@ -388,8 +388,9 @@ class SettingsScreen(Covering, SparingScreen[None]):
         field = self._field
         field.value = _written(row.value)
         field.add_class("-shown")
-        self._list.disabled = self._names.disabled = True
+        # First, because a disabled widget gives its focus away, and later than this line.
         field.focus()
+        self._list.disabled = self._names.disabled = True
         self._tell(
             (
                 _('A list such as ["END", "STOP"]. Enter saves · Esc cancels')
@@ -464,7 +465,9 @@ class SettingsScreen(Covering, SparingScreen[None]):
             return row is not None and row.changed and not row.by_environment and self._list.has_focus
         if action == "setting_change":
             return not self._editing and (row is None or not row.by_environment)
-        if action in ("setting_search", "setting_sections", "setting_rows"):
+        if action == "setting_search":
+            return not self._editing and not self._search.has_focus
+        if action in ("setting_sections", "setting_rows"):
             return not self._editing
         return super().check_action(action, parameters)
 
