@@ -29,7 +29,6 @@ NAMES = (
     "endpoint",
     "skills",
     "sync",
-    "writing",
 )
 
 for name in NAMES:

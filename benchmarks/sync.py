@@ -11,7 +11,7 @@ from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession, RoomKind, SessionPatch
 from memory.storage.room import open_room
 from memory.storage.store import Store
-from memory.sync import folder as keys
+from memory.sync import folder as sync_folder
 from memory.sync.entities import KeySet, SyncReport
 from memory.sync.exchange import Exchange
 from memory.sync.folder import SyncFolder
@@ -59,8 +59,10 @@ async def _sync(store: Store, folder: SyncFolder) -> tuple[float, SyncReport]:
 async def _begin(store: Store, folder: SyncFolder, stream: KeySet, name: str) -> float:
     begun = time.perf_counter()
     place = folder.make_place()
-    pairs = keys.signing_pair(), keys.sealing_pair()
-    await store.sync.begin(str(folder.path), name, place, stream, *pairs, device_id=keys.new_device_id())
+    pairs = sync_folder.signing_pair(), sync_folder.sealing_pair()
+    await store.sync.begin(
+        str(folder.path), name, place, stream, *pairs, device_id=sync_folder.new_device_id()
+    )
     return time.perf_counter() - begun
 
 
@@ -81,7 +83,7 @@ async def measure(base: Path, count: int) -> None:
     for at in range(0, len(sessions), 50):
         await one.transfer.take_many(sessions[at : at + 50])
     print(f"import of {count:,} messages, not synced   {time.perf_counter() - begun:7.2f} s")
-    stream = keys.new_keys()
+    stream = sync_folder.new_keys()
     took = await _begin(one, folder, stream, "one")
     print(f"stamps for what is there                {took:7.2f} s")
     took, report = await _sync(one, folder)
@@ -116,7 +118,7 @@ async def _writing(base: Path, folder: SyncFolder) -> None:
     session, _ = await store.create_session(NewSession(title="Talk"), NewMessage(Role.USER, "Begin"))
     for name in ("not synced", "synced"):
         if name == "synced":
-            await _begin(store, folder, keys.new_keys(), name)
+            await _begin(store, folder, sync_folder.new_keys(), name)
         begun = time.perf_counter()
         for number in range(500):
             await store.append_message(session.id, NewMessage(Role.USER, f"Message {number}"))

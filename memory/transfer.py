@@ -166,7 +166,7 @@ _NONCE_BYTES = 12
 
 
 class RoomSealer:
-    """A `memory.room_moves.Sealer` with a key of 32 random bytes."""
+    """A `Sealer` with a key of 32 random bytes."""
 
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:

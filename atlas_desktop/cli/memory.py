@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from atlas_desktop.cli import memory_view, output
-from atlas_desktop.cli import memory_view as provenance
-from atlas_desktop.cli import memory_view as rooms
 from atlas_desktop.cli.context import Context, dumps, given_text, unchanged, whole
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import N_, _, ngettext
@@ -67,7 +65,7 @@ async def show_receipts(ctx: Context, args: argparse.Namespace) -> int:
         raise UsageError(_("The number is out of range."), _("Give a number from 1 on."))
     found = [
         (room.store.room, one)
-        for room in await rooms.opened(ctx)
+        for room in await memory_view.opened(ctx)
         for one in await room.forgetting.receipts(limit=args.limit)
     ]
     found.sort(key=lambda pair: pair[1].forgotten_at, reverse=True)
@@ -344,38 +342,38 @@ async def edit_memory(ctx: Context, args: argparse.Namespace) -> int:
         raise UsageError(
             _("You did not say what to change."), _("Give --text, --kind, --tier or another option.")
         )
-    room = await rooms.room_with(ctx, args.id)
+    room = await memory_view.room_with(ctx, args.id)
     made = await _worded(room.knowledge.edit(args.id, MemoryPatch(**given)))
     await _emit(ctx, [(room, made)], _("Changed:"))
     return Exit.DONE
 
 
 async def accept(ctx: Context, args: argparse.Namespace) -> int:
-    made = await rooms.change(ctx, args.ids, lambda known, ids: known.accept(ids))
+    made = await memory_view.change(ctx, args.ids, lambda known, ids: known.accept(ids))
     await _emit(ctx, made, _("Accepted:"))
     return Exit.DONE
 
 
 async def reject(ctx: Context, args: argparse.Namespace) -> int:
-    made = await rooms.change(ctx, args.ids, lambda known, ids: known.reject(ids))
+    made = await memory_view.change(ctx, args.ids, lambda known, ids: known.reject(ids))
     await _emit(ctx, made, _("Rejected:"))
     return Exit.DONE
 
 
 async def pin(ctx: Context, args: argparse.Namespace) -> int:
-    made = await rooms.change(ctx, args.ids, lambda known, ids: known.pin(ids))
+    made = await memory_view.change(ctx, args.ids, lambda known, ids: known.pin(ids))
     await _emit(ctx, made, _("Pinned:"))
     return Exit.DONE
 
 
 async def unpin(ctx: Context, args: argparse.Namespace) -> int:
-    made = await rooms.change(ctx, args.ids, lambda known, ids: known.pin(ids, pinned=False))
+    made = await memory_view.change(ctx, args.ids, lambda known, ids: known.pin(ids, pinned=False))
     await _emit(ctx, made, _("Unpinned:"))
     return Exit.DONE
 
 
 async def rescue(ctx: Context, args: argparse.Namespace) -> int:
-    made = await rooms.change(ctx, args.ids, lambda known, ids: known.rescue(ids))
+    made = await memory_view.change(ctx, args.ids, lambda known, ids: known.rescue(ids))
     await _emit(ctx, made, _("Rescued:"))
     return Exit.DONE
 
@@ -383,7 +381,7 @@ async def rescue(ctx: Context, args: argparse.Namespace) -> int:
 async def undo_change(ctx: Context, args: argparse.Namespace) -> int:
     from memory.errors import ChangeNotFound
 
-    for room in (await rooms.opened(ctx))[::-1]:
+    for room in (await memory_view.opened(ctx))[::-1]:
         try:
             undone = await room.knowledge.undo(args.id)
         except ChangeNotFound:
@@ -401,9 +399,9 @@ async def undo_change(ctx: Context, args: argparse.Namespace) -> int:
     raise ChangeNotFound(args.id)
 
 
-async def _emit(ctx: Context, made: "list[rooms.Known]", done: str) -> None:
+async def _emit(ctx: Context, made: "list[memory_view.Known]", done: str) -> None:
     """Prints one memory as an object, several as an array."""
-    told = await rooms.as_json(made) if ctx.json else []
+    told = await memory_view.as_json(made) if ctx.json else []
     ctx.emit(
         told[0] if len(told) == 1 else told,
         lambda: "\n".join(f"{done} {output.line(one)}" for _unused, one in made),
@@ -515,8 +513,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     memory_view.add_search(add)
     add_forget(add)
     add_receipts(add)
-    provenance.register_provenance(add)
-    provenance.register_memory(add)
+    memory_view.register_provenance(add)
+    memory_view.register_memory(add)
 
 
 async def recall_hits(ctx: Context, args: argparse.Namespace) -> int:

@@ -29,8 +29,7 @@ from memory.errors import (
     SyncPaused,
 )
 from memory.kinds import RoomKind
-from memory.sync import folder as keys
-from memory.sync import folder as sealed_files
+from memory.sync import folder as sync_folder
 from memory.sync.entities import Device, Invitation, KeySet, Rotation, SyncReport, SyncState, SyncStatus
 from memory.sync.exchange import Exchange, Progress, rotation_name, this_computer
 from memory.sync.folder import Kind, Opened, SyncFolder
@@ -98,12 +97,12 @@ class SyncService:
             state = await self._open.store.sync.state()
             if state is not None and Path(state.folder) != folder.path:
                 raise AlreadySynced
-            device = state.own.id if state is not None else keys.new_device_id()
+            device = state.own.id if state is not None else sync_folder.new_device_id()
             if state is None:
-                await self._begin(self._open, folder, keys.new_keys(), name, device)
+                await self._begin(self._open, folder, sync_folder.new_keys(), name, device)
             room = self._private(needed=private)
             if private and room is not None and await room.store.sync.state() is None:
-                await self._begin(room, folder, keys.new_keys(), name, device)
+                await self._begin(room, folder, sync_folder.new_keys(), name, device)
             return Begun(device, await self._invite())
 
     async def join(self, path: Path, code: str, *, name: str = "", private: bool = False) -> str:
@@ -113,7 +112,7 @@ class SyncService:
         the errors of `init`.
         """
         folder = self._folder(path)
-        secret = keys.secret_of(code)
+        secret = sync_folder.secret_of(code)
         async with self._running:
             if await self._open.store.sync.state() is not None:
                 raise AlreadySynced
@@ -122,7 +121,7 @@ class SyncService:
             room = self._private(needed=private)
             if private and RoomKind.PRIVATE not in streams:
                 raise InvitationWithoutPrivate
-            device = keys.new_device_id()
+            device = sync_folder.new_device_id()
             await self._begin(self._open, folder, streams[RoomKind.OPEN], name, device)
             if private and room is not None:
                 await self._begin(room, folder, streams[RoomKind.PRIVATE], name, device)
@@ -138,15 +137,15 @@ class SyncService:
     ) -> None:
         place = await asyncio.to_thread(folder.make_place)
         called = name or this_computer()
-        pairs = keys.signing_pair(), keys.sealing_pair()
+        pairs = sync_folder.signing_pair(), sync_folder.sealing_pair()
         await room.store.sync.begin(str(folder.path), called, place, stream, *pairs, device_id=device)
 
     async def _invite(self) -> str:
         synced = await self._synced()
         state = next(state for room, state in synced if room.store.room is RoomKind.OPEN)
         until = self._clock.now() + CODE_VALID
-        code = keys.new_code()
-        key = keys.invitation_key(keys.secret_of(code))
+        code = sync_folder.new_code()
+        key = sync_folder.invitation_key(sync_folder.secret_of(code))
         invitation = Invitation(
             state.own.id,
             state.own.signing,
@@ -154,7 +153,7 @@ class SyncService:
             {room.store.room.value: found.keys for room, found in synced},
         )
         name = _invitation_name(key)
-        data = sealed_files.write(Kind.INVITATION, key, msgspec.msgpack.encode(invitation), state.signing)
+        data = sync_folder.write(Kind.INVITATION, key, msgspec.msgpack.encode(invitation), state.signing)
         folder = SyncFolder(Path(state.folder))
         if state.invitation:
             await asyncio.to_thread(folder.remove, state.own.place, state.invitation)
@@ -163,11 +162,11 @@ class SyncService:
         return code
 
     def _find_invitation(self, folder: SyncFolder, secret: bytes) -> Invitation:
-        key = keys.invitation_key(secret)
+        key = sync_folder.invitation_key(secret)
         name = _invitation_name(key)
         for place, files in folder.look().places.items():
             raw = folder.read(place, name) if name in files else None
-            opened = sealed_files.read(raw, [key]) if raw is not None else None
+            opened = sync_folder.read(raw, [key]) if raw is not None else None
             if not isinstance(opened, Opened) or opened.kind != Kind.INVITATION:
                 continue
             invitation = msgspec.msgpack.decode(opened.content, type=Invitation)
@@ -283,18 +282,18 @@ class SyncService:
         removed = next((one for one in devices if one.id == device_id and one.removed_at is None), None)
         if removed is None:
             return
-        new = secrets.token_bytes(keys.KEY_BYTES)
+        new = secrets.token_bytes(sync_folder.KEY_BYTES)
         staying = [one for one in devices if one.sealing and one.removed_at is None and one.id != device_id]
         rotation = Rotation(
             state.own.id,
             removed.id,
             removed.position,
             micros(self._clock.now()),
-            {one.id: keys.seal(one.sealing, new) for one in staying},
+            {one.id: sync_folder.seal(one.sealing, new) for one in staying},
             state.own.signing,
         )
         key, place = state.keys.keys[-1], state.own.place
-        data = sealed_files.write(Kind.ROTATION, key, msgspec.msgpack.encode(rotation), state.signing)
+        data = sync_folder.write(Kind.ROTATION, key, msgspec.msgpack.encode(rotation), state.signing)
         folder = SyncFolder(Path(state.folder))
         await asyncio.to_thread(folder.write, place, rotation_name(key, place), data)
         ring = KeySet(state.keys.naming, [*state.keys.keys, new])
@@ -341,7 +340,7 @@ class SyncService:
 
 
 def _invitation_name(key: bytes) -> str:
-    return keys.name_of(key, "invitation")
+    return sync_folder.name_of(key, "invitation")
 
 
 class SyncFolderWatch:

@@ -26,7 +26,6 @@ from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection
 from memory.storage.database import Database
 from memory.storage.queries import erasure, memories
-from memory.storage.queries import memories as memory_changes
 
 ADD_SOURCES = "add sources"
 """The name of adding sources in the change log."""
@@ -56,7 +55,7 @@ class MemoryStore:
         def work(conn: Connection) -> Memory:
             for one in (*new.supersedes, *new.parts):
                 memories.require(conn, one)
-            before = memory_changes.states(conn, {*new.supersedes, *new.parts})
+            before = memories.states(conn, {*new.supersedes, *new.parts})
             added = memories.insert(conn, new, now)
             at = micros(now)
             replaced = {"state": MemoryState.SUPERSEDED.value, "superseded_by": added, "updated_at": at}
@@ -67,7 +66,7 @@ class MemoryStore:
                 if holds_after(old, until):
                     memories.set_columns(conn, [old.id], {"valid_until": micros(end_of(old, until))})
             memories.set_columns(conn, new.parts, {"state": MemoryState.ARCHIVED.value, "updated_at": at})
-            memory_changes.record(conn, action, {added: None, **before}, now, automatic=automatic)
+            memories.record(conn, action, {added: None, **before}, now, automatic=automatic)
             return memories.get(conn, added)
 
         return await self._database.write(work)
@@ -100,12 +99,10 @@ class MemoryStore:
         now = self._clock.now()
 
         def work(conn: Connection) -> list[Memory]:
-            before: Mapping[str, memory_changes.State] = memory_changes.states(
-                conn, {key for key, _ in patches}
-            )
+            before: Mapping[str, memories.State] = memories.states(conn, {key for key, _ in patches})
             for key, patch in patches:
                 memories.apply(conn, key, patch, now)
-            memory_changes.record(conn, action, before, now, automatic=automatic)
+            memories.record(conn, action, before, now, automatic=automatic)
             return [memories.get(conn, key) for key, _ in patches]
 
         return await self._database.write(work)
@@ -116,10 +113,10 @@ class MemoryStore:
 
         def work(conn: Connection) -> Memory:
             memories.require(conn, memory_id)
-            before = memory_changes.states(conn, [memory_id])
+            before = memories.states(conn, [memory_id])
             if memories.add_sources(conn, memory_id, sources):
                 memories.set_columns(conn, [memory_id], {"updated_at": micros(now)})
-            memory_changes.record(conn, ADD_SOURCES, before, now, automatic=True)
+            memories.record(conn, ADD_SOURCES, before, now, automatic=True)
             return memories.get(conn, memory_id)
 
         return await self._database.write(work)
@@ -178,7 +175,7 @@ class MemoryStore:
 
     async def changes(self, *, limit: int = 50, memory_id: str | None = None) -> list[MemoryChange]:
         """Returns the changes, latest first."""
-        return await self._database.read(lambda conn: memory_changes.select_changes(conn, limit, memory_id))
+        return await self._database.read(lambda conn: memories.select_changes(conn, limit, memory_id))
 
     async def undo(self, change_id: str) -> MemoryChange:
         """Restores everything to the state before that change. Raises `ChangeNotFound`, and `CannotUndo` when

@@ -28,7 +28,6 @@ from memory.organising import (
 from memory.storage.connection import Connection, fold, one_line, storable
 from memory.storage.database import Database, Reader
 from memory.storage.queries import merging, projects, sessions
-from memory.storage.queries import projects as last_change
 from memory.storage.queries.projects import project_named, resolve
 from memory.storage.queries.sessions import set_columns
 
@@ -52,9 +51,9 @@ def marks_of(conn: Connection, session_id: str) -> tuple[str, Marks]:
         tags=tuple(json.loads(row[9])),
         starred=bool(row[1]),
         important=bool(row[2]),
-        pinned_at=last_change.as_moment(row[3]),
-        archived_at=last_change.as_moment(row[4]),
-        deleted_at=last_change.as_moment(row[5]),
+        pinned_at=projects.as_moment(row[3]),
+        archived_at=projects.as_moment(row[4]),
+        deleted_at=projects.as_moment(row[5]),
         category=row[6],
         category_source=CategorySource(row[7]),
         project=row[8],
@@ -73,7 +72,7 @@ def apply(conn: Connection, session_ids: Sequence[str], patch: MarksPatch, now: 
         made.append(Organised(session_id, title, before, marks_of(conn, session_id)[1]))
     changed = [one for one in made if one.changed]
     if changed:
-        last_change.keep(conn, changed, now)
+        projects.keep(conn, changed, now)
     return made
 
 
@@ -128,7 +127,7 @@ def put_back(conn: Connection, changes: Iterable[Organised], now: datetime) -> l
 
 
 def undo_last(conn: Connection, now: datetime) -> list[Organised]:
-    return put_back(conn, last_change.take(conn), now)
+    return put_back(conn, projects.take(conn), now)
 
 
 def tags(conn: Connection) -> list[TagCount]:
@@ -143,9 +142,9 @@ def tags(conn: Connection) -> list[TagCount]:
 
 def _put(conn: Connection, session_id: str, before: Marks, after: Marks, now: datetime) -> None:
     changes: dict[str, object] = {}
-    for name in last_change.TIMES:
+    for name in projects.TIMES:
         if getattr(before, name) != getattr(after, name):
-            changes[name] = last_change.as_micros(getattr(after, name))
+            changes[name] = projects.as_micros(getattr(after, name))
     for name in ("starred", "important"):
         if getattr(before, name) != getattr(after, name):
             changes[name] = int(getattr(after, name))
@@ -426,7 +425,7 @@ class OrganisingStore:
 
     async def last_changed(self) -> datetime | None:
         """Returns when the change was made that `undo_last` would undo; None when there is none."""
-        return await self._database.read(last_change.when)
+        return await self._database.read(projects.when)
 
     async def undo_last(self) -> list[Organised]:
         """Like `put_back` for the last change, which is then no longer remembered; empty when there is none.

@@ -41,8 +41,6 @@ from memory.storage.notes import NoteStore
 from memory.storage.organising import LinkStore, OrganisingStore, ProjectStore
 from memory.storage.personas import PersonaStore
 from memory.storage.queries import erasure, forgetting, merging, sessions
-from memory.storage.queries import merging as forks
-from memory.storage.queries import sessions as messages
 from memory.storage.retention import RetentionStore
 from memory.storage.search.store import FindStore
 from memory.storage.skills import SkillStore
@@ -71,7 +69,7 @@ class DraftStore:
 
         def work(conn: Connection) -> None:
             if session_id is not None:
-                messages.head_of(conn, session_id)
+                sessions.head_of(conn, session_id)
             if not text:
                 conn.execute("DELETE FROM drafts WHERE place = ?", (place,))
                 return
@@ -100,7 +98,7 @@ class DraftStore:
 
         def work(conn: Connection) -> None:
             if session_id is not None:
-                messages.head_of(conn, session_id)
+                sessions.head_of(conn, session_id)
             conn.execute("DELETE FROM left_open")
             if session_id is not None:
                 conn.execute("INSERT INTO left_open (only_row, session_id) VALUES (1, ?)", (session_id,))
@@ -244,7 +242,7 @@ class Store:
 
         def work(conn: Connection) -> tuple[Session, Message]:
             session_id = sessions.insert(conn, new, now)
-            message = messages.insert_message(conn, session_id, None, first, now)
+            message = sessions.insert_message(conn, session_id, None, first, now)
             return sessions.get(conn, session_id, self._room), message
 
         return await self._database.write(work)
@@ -310,7 +308,7 @@ class Store:
         now = self._clock.now()
 
         def work(conn: Connection) -> Session:
-            return sessions.get(conn, forks.fork(conn, session_id, leaf_id, title, now), self._room)
+            return sessions.get(conn, merging.fork(conn, session_id, leaf_id, title, now), self._room)
 
         return await self._database.write(work)
 
@@ -348,11 +346,11 @@ class Store:
         now = self._clock.now()
 
         def work(conn: Connection) -> Message:
-            parent = messages.head_of(conn, session_id)
+            parent = sessions.head_of(conn, session_id)
             if parent_id is not None:
-                messages.require_in(conn, session_id, parent_id)
+                sessions.require_in(conn, session_id, parent_id)
                 parent = parent_id
-            return messages.insert_message(conn, session_id, parent, new, now)
+            return sessions.insert_message(conn, session_id, parent, new, now)
 
         return await self._database.write(work)
 
@@ -381,8 +379,8 @@ class Store:
                 at, head = session.id, session.head_id
             else:
                 raise ValueError("a turn belongs either to a session or to a new one")
-            message = messages.insert_message(conn, at, head, said, now)
-            answer = messages.insert_message(conn, at, message.id, reply, now)
+            message = sessions.insert_message(conn, at, head, said, now)
+            answer = sessions.insert_message(conn, at, message.id, reply, now)
             return sessions.get(conn, at, self._room), message, answer
 
         return await self._database.write(work)
@@ -395,12 +393,12 @@ class Store:
         now = self._clock.now()
 
         def work(conn: Connection) -> Message:
-            old = messages.get_message(conn, message_id)
+            old = sessions.get_message(conn, message_id)
             if sessions.get(conn, old.session_id, self._room).deleted_at is not None:
                 raise SessionBinned(old.session_id)
             new = NewMessage(old.role, content, old.speaker)
-            edited = messages.insert_message(conn, old.session_id, old.parent_id, new, now)
-            return messages.update_message(conn, edited.id, MessagePatch(important=old.important), now)
+            edited = sessions.insert_message(conn, old.session_id, old.parent_id, new, now)
+            return sessions.update_message(conn, edited.id, MessagePatch(important=old.important), now)
 
         return await self._database.write(work)
 
@@ -422,12 +420,12 @@ class Store:
 
     async def update_message(self, message_id: str, patch: MessagePatch) -> Message:
         now = self._clock.now()
-        return await self._database.write(lambda conn: messages.update_message(conn, message_id, patch, now))
+        return await self._database.write(lambda conn: sessions.update_message(conn, message_id, patch, now))
 
     async def set_head(self, session_id: str, message_id: str) -> Session:
         def work(conn: Connection) -> Session:
-            messages.head_of(conn, session_id)
-            messages.require_in(conn, session_id, message_id)
+            sessions.head_of(conn, session_id)
+            sessions.require_in(conn, session_id, message_id)
             sessions.set_columns(conn, session_id, {"head_id": message_id})
             return sessions.get(conn, session_id, self._room)
 
@@ -449,11 +447,11 @@ class Store:
         """
 
         def work(conn: Connection) -> list[Message]:
-            head = messages.head_of(conn, session_id)
+            head = sessions.head_of(conn, session_id)
             leaf = head if leaf_id is None else leaf_id
             if leaf is None:
                 return []
-            found = messages.branch(conn, session_id, leaf, since, newest)
+            found = sessions.branch(conn, session_id, leaf, since, newest)
             if not found:
                 raise MessageNotFound(leaf)
             return found
@@ -463,12 +461,12 @@ class Store:
     async def outline(self, session_id: str, *, excerpt: int = 0) -> list[Node]:
         """Returns every message of a session, on any branch, in storage order, with the first `excerpt`
         characters of its text. Raises `SessionNotFound`."""
-        return await self._database.read(lambda conn: messages.outline(conn, session_id, excerpt))
+        return await self._database.read(lambda conn: sessions.outline(conn, session_id, excerpt))
 
     async def variants(self, message_id: str) -> list[Message]:
         """Returns the message and its siblings of the same role, oldest first."""
         return await self._database.read(
-            lambda conn: messages.variants(conn, messages.get_message(conn, message_id))
+            lambda conn: sessions.variants(conn, sessions.get_message(conn, message_id))
         )
 
     async def search(self, query: str, *, limit: int = 20) -> list[SearchHit]:

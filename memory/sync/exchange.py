@@ -17,8 +17,7 @@ import msgspec
 from memory.clock import Clock, micros
 from memory.errors import NotSynced, SyncDeviceRemoved
 from memory.storage.sync import SyncStore
-from memory.sync import folder as keys
-from memory.sync import folder as sealed_files
+from memory.sync import folder as sync_folder
 from memory.sync.entities import (
     LONG_VALUE,
     Change,
@@ -56,19 +55,19 @@ Progress = Callable[[int, int], None]
 
 
 def head_name(key: bytes, place: str) -> str:
-    return keys.name_of(key, "head", place)
+    return sync_folder.name_of(key, "head", place)
 
 
 def segment_name(key: bytes, place: str, number: int) -> str:
-    return keys.name_of(key, "segment", place, number)
+    return sync_folder.name_of(key, "segment", place, number)
 
 
 def rotation_name(key: bytes, place: str) -> str:
-    return keys.name_of(key, "rotation", place)
+    return sync_folder.name_of(key, "rotation", place)
 
 
 def blob_name(key: bytes, digest: bytes) -> str:
-    return keys.name_of(key, "blob", digest.hex())
+    return sync_folder.name_of(key, "blob", digest.hex())
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +146,8 @@ class Exchange:
         mine = listing.places.get(place, {})
         following = segment_name(key, place, state.last + 1)
         data = await asyncio.to_thread(self._folder.read, place, following) if following in mine else None
-        if data is not None and state.writing == sealed_files.digest(data):
-            opened = sealed_files.read(data, state.keys.keys)
+        if data is not None and state.writing == sync_folder.digest(data):
+            opened = sync_folder.read(data, state.keys.keys)
             if isinstance(opened, Opened):
                 await self._note_written(state, following, data, opened)
                 return await self._state()
@@ -157,14 +156,16 @@ class Exchange:
         gone_on = isinstance(head, Head) and head.device == state.own.id and head.revision > state.revision
         if gone_on or (data is not None and self._is_own_segment(data, state)):
             new = await asyncio.to_thread(self._folder.make_place)
-            await self._store.renew(keys.new_device_id(), new, keys.signing_pair(), keys.sealing_pair())
+            await self._store.renew(
+                sync_folder.new_device_id(), new, sync_folder.signing_pair(), sync_folder.sealing_pair()
+            )
             self._report.new_identity = True
             return await self._state()
         await self._look_at_own(state, mine)
         return state
 
     def _is_own_segment(self, data: bytes, state: SyncState) -> bool:
-        opened = sealed_files.read(data, state.keys.keys)
+        opened = sync_folder.read(data, state.keys.keys)
         return isinstance(opened, Opened) and opened.signed_by(state.own.signing)
 
     async def _note_written(self, state: SyncState, name: str, data: bytes, opened: Opened) -> None:
@@ -187,7 +188,7 @@ class Exchange:
         for one in files:
             if one.number in wanted and one.number not in missing:
                 data = await asyncio.to_thread(self._folder.read, state.own.place, one.name)
-                if data is None or sealed_files.digest(data) != one.digest:
+                if data is None or sync_folder.digest(data) != one.digest:
                     missing.append(one.number)
         blobs = await self._store.blob_names()
         if blobs - mine.keys():
@@ -198,7 +199,7 @@ class Exchange:
     # --- receiving ---------------------------------------------------------------------------------
 
     def _read_head(self, raw: bytes, known: list[bytes], place: str) -> Head | Fault:
-        opened = sealed_files.read(raw, known)
+        opened = sync_folder.read(raw, known)
         if not isinstance(opened, Opened):
             return opened
         try:
@@ -232,7 +233,7 @@ class Exchange:
                 if name not in files or device is None or device.removed_at is not None:
                     continue
                 raw = await asyncio.to_thread(self._folder.read, place, name)
-                opened = sealed_files.read(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
+                opened = sync_folder.read(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
                 if not isinstance(opened, Opened) or not opened.signed_by(device.signing):
                     self._problem(place, name, Why.NOT_SIGNED if isinstance(opened, Opened) else _WHY[opened])
                     continue
@@ -245,7 +246,7 @@ class Exchange:
         if rotation.removed == state.own.id:
             raise SyncDeviceRemoved
         sealed = rotation.sealed.get(state.own.id)
-        new = keys.unseal(state.sealing, sealed) if sealed is not None else None
+        new = sync_folder.unseal(state.sealing, sealed) if sealed is not None else None
         if new is None or new in state.keys.keys:
             return state
         removed = await self._store.know(rotation.removed)
@@ -335,7 +336,7 @@ class Exchange:
                 self._problem(place.name, name, Why.INCOMPLETE)
                 wanted = number
                 break
-            position, digest = number, sealed_files.digest(raw or b"")
+            position, digest = number, sync_folder.digest(raw or b"")
             await self._merge(device, segment, position, digest)
             self._report.received_changes += len(segment.changes)
             self._report.received_bytes += len(raw or b"")
@@ -370,7 +371,7 @@ class Exchange:
     ) -> Segment | Why:
         if raw is None:
             return Why.INCOMPLETE
-        opened = sealed_files.read(raw, state.keys.keys)
+        opened = sync_folder.read(raw, state.keys.keys)
         if not isinstance(opened, Opened):
             return _WHY[opened]
         if opened.kind != Kind.SEGMENT or not opened.signed_by(place.device.signing):
@@ -406,10 +407,10 @@ class Exchange:
             for key in state.keys.keys:
                 name = blob_name(key, digest)
                 raw = self._folder.read(place, name) if name in files else None
-                opened = sealed_files.read(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
+                opened = sync_folder.read(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
                 if (
                     isinstance(opened, Opened)
-                    and keys.address_of(state.keys.naming, opened.content) == digest
+                    and sync_folder.address_of(state.keys.naming, opened.content) == digest
                 ):
                     return opened.content
         return None
@@ -457,7 +458,7 @@ class Exchange:
                 data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
                 if not isinstance(data, bytes) or len(data) < LONG_VALUE:
                     continue
-                digest = keys.address_of(state.keys.naming, data)
+                digest = sync_folder.address_of(state.keys.naming, data)
                 await asyncio.to_thread(self._write_blob, state, digest, data)
                 blobs.append((change.table, change.key, column, digest, blob_name(key, digest)))
                 stands = ["blob", digest, isinstance(value, str)]
@@ -469,8 +470,8 @@ class Exchange:
         segment = Segment(state.own.id, number, state.digest, devices, changes)
         name = segment_name(key, place, number)
         content = msgspec.msgpack.encode(segment)
-        data = await asyncio.to_thread(sealed_files.write, Kind.SEGMENT, key, content, state.signing)
-        await self._store.begin_file(sealed_files.digest(data))
+        data = await asyncio.to_thread(sync_folder.write, Kind.SEGMENT, key, content, state.signing)
+        await self._store.begin_file(sync_folder.digest(data))
         await asyncio.to_thread(self._folder.write, place, name, data)
         file = _own_file(number, name, data, segment, content)
         await self._store.end_file(file, marks, blobs)
@@ -483,7 +484,7 @@ class Exchange:
         name = blob_name(key, digest)
         if self._folder.has(place, name):
             return
-        file = sealed_files.write(Kind.BLOB, key, data, state.signing)
+        file = sync_folder.write(Kind.BLOB, key, data, state.signing)
         self._folder.write(place, name, file)
         self._report.sent_bytes += len(file)
 
@@ -532,16 +533,16 @@ class Exchange:
             peers=peers,
             at=0,
         )
-        said = sealed_files.digest(msgspec.msgpack.encode(head) + key)
+        said = sync_folder.digest(msgspec.msgpack.encode(head) + key)
         name = head_name(key, place)
         raw = await asyncio.to_thread(self._folder.read, place, name)
-        if raw is not None and state.head == said + sealed_files.digest(raw):
+        if raw is not None and state.head == said + sync_folder.digest(raw):
             return
         head.revision = state.revision + 1
         head.at = micros(self._clock.now())
-        data = sealed_files.write(Kind.HEAD, key, msgspec.msgpack.encode(head), state.signing)
+        data = sync_folder.write(Kind.HEAD, key, msgspec.msgpack.encode(head), state.signing)
         # The room knows of it first: a head in the folder that the room does not know is another device's.
-        await self._store.set_state(revision=head.revision, head=said + sealed_files.digest(data))
+        await self._store.set_state(revision=head.revision, head=said + sync_folder.digest(data))
         await asyncio.to_thread(self._folder.write, place, name, data)
         self._report.sent_bytes += len(data)
 
@@ -574,7 +575,7 @@ def _long_values(change: Change) -> list[tuple[str, Any]]:
 
 
 def _own_file(number: int, name: str, data: bytes, segment: Segment, content: bytes) -> OwnFile:
-    digest = sealed_files.digest(data)
+    digest = sync_folder.digest(data)
     return OwnFile(number, name, len(data), digest, len(segment.changes), len(content), stale=False)
 
 

@@ -142,7 +142,7 @@ class Passphrase:
         self._keks: dict[tuple[bytes, KdfParams], bytes] = {}
 
     def kek(self, salt: bytes, params: KdfParams) -> bytes:
-        """Returns 32 bytes. Raises the errors of `memory.vault.passphrase.derive`."""
+        """Returns 32 bytes. Raises the errors of `derive`."""
         known = self._keks.get((salt, params))
         if known is None:
             known = self._keks[salt, params] = derive(self._given, salt, params)

@@ -22,8 +22,7 @@ from memory.errors import (
     WrongRecoveryKey,
 )
 from memory.kinds import RoomKind
-from memory.vault import keys as recovery
-from memory.vault import keys as words
+from memory.vault import keys as vault_keys
 from memory.vault.files import make_private_folder, translated_os
 from memory.vault.keyring import KeyringOfARoom, KeyringPort, KeyringTrouble
 from memory.vault.keys import DEFAULT_KDF, KdfParams, Passphrase, RoomKey, as_passphrase
@@ -102,7 +101,7 @@ class Vault:
         Raises `VaultExists`, `WeakPassphrase`, `StorageFull`.
         """
         if isinstance(passphrase, str):
-            words.checked(passphrase)
+            vault_keys.checked(passphrase)
         if self.exists():
             raise VaultExists
         make_private_folder(self._folder)
@@ -120,11 +119,11 @@ class Vault:
             private_made=private_made,
             slots=(),
         )
-        slots: list[Slot] = [made.by_passphrase(empty.place, key, words.as_passphrase(passphrase), now)]
+        slots: list[Slot] = [made.by_passphrase(empty.place, key, vault_keys.as_passphrase(passphrase), now)]
         if recoverable:
             slots.append(made.by_recovery_key(empty.place, key, now))
         self._file.write(msgspec.structs.replace(empty, slots=tuple(slots)))
-        return key, recovery.to_text(made.secret)
+        return key, vault_keys.to_text(made.secret)
 
     def take_back(self, key: RoomKey) -> bool:
         """Removes the keyslots that `create` made for `key`, if they have never protected a database.
@@ -139,7 +138,7 @@ class Vault:
 
     def unlock(self, passphrase: str | Passphrase) -> RoomKey:
         """Returns the room's key. Raises `WrongPassphrase`."""
-        given = words.as_passphrase(passphrase)
+        given = vault_keys.as_passphrase(passphrase)
         key = self._opened(PassphraseSlot, lambda slot: slot.kek(given))
         if key is None:
             raise WrongPassphrase
@@ -147,7 +146,7 @@ class Vault:
 
     def unlock_with_recovery(self, key_text: str) -> RoomKey:
         """Returns the room's key. Raises `RecoveryKeyMistyped`, `WrongRecoveryKey`."""
-        secret = recovery.from_text(key_text)
+        secret = vault_keys.from_text(key_text)
         key = self._opened(RecoverySlot, lambda slot: slot.kek(secret))
         if key is None:
             raise WrongRecoveryKey
@@ -169,7 +168,7 @@ class Vault:
 
         Raises `WeakPassphrase`. After a crash one of the two passphrases works, never neither.
         """
-        words.checked(new)
+        vault_keys.checked(new)
         keyslots = self.matching(key)
         slot = SlotFactory(self._kdf).by_passphrase(keyslots.place, key, Passphrase(new), self._clock.now())
         self._replace(keyslots, PassphraseSlot, slot)
@@ -180,7 +179,7 @@ class Vault:
         ways = SlotFactory(self._kdf)
         slot = ways.by_recovery_key(keyslots.place, key, self._clock.now())
         self._replace(keyslots, RecoverySlot, slot)
-        return recovery.to_text(ways.secret)
+        return vault_keys.to_text(ways.secret)
 
     def rewrite(self, change: Callable[[Keyslots], Keyslots]) -> None:
         """Replaces the keyslots by the result of `change`, if it differs. Raises `StorageFull`."""
@@ -327,7 +326,7 @@ class Vaults:
 
     def create(self, passphrase: str, *, confirm: bool = False) -> tuple[Keys, str]:
         """Creates keys for both rooms, and one recovery key for both. See `Vault.create`."""
-        given = Passphrase(words.checked(passphrase))
+        given = Passphrase(vault_keys.checked(passphrase))
         if self.open.exists():
             raise VaultExists
         self._clear_what_was_never_finished()
@@ -433,7 +432,7 @@ class Vaults:
 
     def change_passphrase(self, keys: Keys, new: str) -> None:
         """Sets one passphrase for every room whose key is given. See `Vault.change_passphrase`."""
-        given, ways = Passphrase(words.checked(new)), SlotFactory(self._kdf)
+        given, ways = Passphrase(vault_keys.checked(new)), SlotFactory(self._kdf)
         self._change(
             keys,
             PassphraseSlot,
@@ -448,7 +447,7 @@ class Vaults:
             RecoverySlot,
             lambda keyslots, key: ways.by_recovery_key(keyslots.place, key, self._clock.now()),
         )
-        return recovery.to_text(ways.secret)
+        return vault_keys.to_text(ways.secret)
 
     def add_recovery_key(self, keys: Keys) -> tuple[str, bytes]:
         """Adds a second recovery key for every room whose key is given; returns it with the salt that
@@ -462,7 +461,7 @@ class Vaults:
 
         if keys.private is not None:
             add(self.private, keys.private)
-        return recovery.to_text(ways.secret), add(self.open, keys.open)
+        return vault_keys.to_text(ways.secret), add(self.open, keys.open)
 
     def end_recovery_keys(self, salt: bytes, *, added: bool) -> None:
         """Removes the recovery key of `add_recovery_key` if it was `added` in vain, else all others."""

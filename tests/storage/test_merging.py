@@ -19,7 +19,7 @@ from tests.contract.reading import asked_about, read, shelved
 from tests.fakes.clock import FakeClock
 from tests.storage.conftest import Place, database_of
 from tests.storage.test_erasure import holding
-from tests.storage.test_parcels import moved
+from tests.storage.test_moves import moved
 
 MODEL = "m"
 UNSPACED = "\u98a8\u8239\u98db\u884c"

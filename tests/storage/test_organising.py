@@ -12,7 +12,7 @@ from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.storage.conftest import Place, database_of
 from tests.storage.test_erasure import holding
-from tests.storage.test_parcels import moved
+from tests.storage.test_moves import moved
 
 WORD = "zeppelin"
 

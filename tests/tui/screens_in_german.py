@@ -13,8 +13,8 @@ from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, shown
+from tests.tui.memories.test_screen import remembered
 from tests.tui.shelves import library
-from tests.tui.test_memory import remembered
 from tests.tui.test_project_snapshots import opened as opened_page
 from tests.tui.test_snapshots import Snap, furnished, still, taken, unwritten
 

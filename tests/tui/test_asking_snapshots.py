@@ -12,8 +12,8 @@ from memory.attachments import NewAttachment
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
-from tests.tui.test_models_screen import shelf
-from tests.tui.test_settings_screen import find
+from tests.tui.models.test_screen import shelf
+from tests.tui.settings.test_screen import find
 from tests.tui.test_snapshots import SIZES, THEMES, Snap, still, taken, unwritten
 
 __all__ = ["still", "unwritten"]

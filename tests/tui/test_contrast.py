@@ -12,8 +12,8 @@ from atlas_desktop.tui.appearance import THEMES
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import settle
-from tests.tui.test_memory import remembered
-from tests.unit.test_theme import contrast
+from tests.tui.memories.test_screen import remembered
+from tests.tui.test_appearance import contrast
 
 LEAST = 4.5
 VIEWS = ("f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "ctrl+k", "ctrl+p")

@@ -7,7 +7,7 @@ from atlas_desktop.tui.memories.screen import MemoryList
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage
 from tests.tui.driving import assert_until, chat, say, settle, shown
-from tests.tui.test_memory import remembered
+from tests.tui.memories.test_screen import remembered
 
 Make = Callable[..., Stage]
 SIZE = (120, 40)

@@ -10,7 +10,7 @@ from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, on, shown
-from tests.tui.test_memory import remembered
+from tests.tui.memories.test_screen import remembered
 from tests.tui.test_snapshots import SIZES, THEMES, Snap, still, taken, unwritten
 
 __all__ = ["still", "unwritten"]

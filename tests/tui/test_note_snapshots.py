@@ -12,7 +12,7 @@ from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, stage, talk
 from tests.tui.driving import assert_until, on, settle, shown, type_text
-from tests.tui.test_notes import browser
+from tests.tui.notes.test_screen import browser
 from tests.tui.test_snapshots import SIZES, THEMES, Snap, still, taken, unwritten
 
 __all__ = ["still", "unwritten"]

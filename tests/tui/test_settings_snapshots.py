@@ -12,9 +12,9 @@ from atlas_desktop.tui.settings.dialogs import ThemeScreen
 from models.engines.spec import EngineReport, EngineSpec, Family
 from tests.tui.desk import Stage, stage
 from tests.tui.driving import assert_until, on, settle, shown
-from tests.tui.test_engines import with_engines
-from tests.tui.test_models_screen import shelf
-from tests.tui.test_settings_screen import find
+from tests.tui.models.test_engines import with_engines
+from tests.tui.models.test_screen import shelf
+from tests.tui.settings.test_screen import find
 from tests.tui.test_snapshots import SIZES, THEMES, Snap, still, taken
 
 __all__ = ["still"]

@@ -11,8 +11,8 @@ from memory.tasks.entities import NewTask
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage
 from tests.tui.driving import assert_until, on, settle, shown
+from tests.tui.tasks.test_screen import BRIEF, stoves
 from tests.tui.test_snapshots import THEMES, Snap, still, taken, unwritten
-from tests.tui.test_tasks import BRIEF, stoves
 
 __all__ = ["still", "unwritten"]
 HOME = Path("/home/ada/.local/share/atlas-desktop")

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from tests.tui.desk import Stage, stage
 from tests.tui.driving import assert_until, shown
-from tests.tui.test_provenance import Past, asked_why
+from tests.tui.provenance.test_screen import Past, asked_why
 from tests.tui.test_snapshots import SIZES, Snap, still, taken
 
 __all__ = ["still"]

@@ -61,6 +61,26 @@ def test_links_between_files_lead_somewhere(path: Path) -> None:
         assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
 
+MODULES = [
+    path.relative_to(ROOT).as_posix()
+    for package in ("atlas_desktop", "memory", "models", "tests", "benchmarks", "docs", "packaging")
+    for path in (ROOT / package).rglob("*.py")
+]
+
+
+@pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_modules_and_names_in_them_exist(name: str) -> None:
+    """`file.py:name` is a module of that (part of a) path in which the name is defined."""
+    missing = []
+    for file, names in re.findall(r"`([\w/]+\.py)(?::([\w.]+))?`", (ROOT / name).read_text(encoding="utf-8")):
+        found = [module for module in MODULES if f"/{module}".endswith(f"/{file}")]
+        texts = [(ROOT / module).read_text(encoding="utf-8") for module in found]
+        words = names.split(".") if names else []
+        if not any(all(re.search(rf"\b{word}\b", text) for word in words) for text in texts):
+            missing.append(f"{file}:{names}")
+    assert missing == []
+
+
 def test_every_dependency_has_its_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wanted = project["project"]["dependencies"] + project["dependency-groups"]["dev"]

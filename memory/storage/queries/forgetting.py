@@ -27,7 +27,6 @@ from memory.storage.queries import (
     tasks,
     text_matches,
 )
-from memory.storage.queries import erasure as lineage
 
 _LISTED = "(SELECT value FROM json_each(?))"
 
@@ -191,7 +190,7 @@ def _later_replies(
     These are the later replies in the same sessions, and the replies for which one was recalled.
     """
     ids = json.dumps(list(message_ids))
-    resting = lineage.resting_on(conn, message_ids).going
+    resting = erasure.resting_on(conn, message_ids).going
     told = [turn.reply_id for turn in context.turns_naming(conn, [*message_ids, *memory_ids, *resting])]
     rows = conn.execute(
         f"""

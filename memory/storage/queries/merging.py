@@ -16,7 +16,6 @@ from memory.organising import Merged
 from memory.storage.connection import Connection, new_id, one_line
 from memory.storage.insights import TIMING
 from memory.storage.queries import context, sessions
-from memory.storage.queries import sessions as messages
 
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
@@ -95,7 +94,7 @@ def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now
     Raises `SessionNotFound`, `MessageNotFound`.
     """
     sessions.require(conn, session_id)
-    branch = messages.branch(conn, session_id, leaf_id)
+    branch = sessions.branch(conn, session_id, leaf_id)
     if not branch:
         raise MessageNotFound(leaf_id)
     target = new_id()

@@ -8,7 +8,7 @@ from memory.storage.connection import create_file
 from memory.storage.migrations import ALL, LATEST, m0004_vectors, m0011_vectors_in_rows, migrate
 from tests.security.crash import Said, Say, Scenario
 from tests.storage.conftest import Place
-from tests.storage.test_upgrade import ANSWER, NOW, QUESTION, SESSION, WORDS, fill
+from tests.storage.test_room_upgrade import ANSWER, NOW, QUESTION, SESSION, WORDS, fill
 
 VECTORS = 600
 

@@ -19,7 +19,7 @@ from models.library.catalog import GIB, Catalog, CatalogEntry, Machine, ModelRol
 from models.library.download import ModelFetcher
 from models.library.installed import InstalledModel, ModelLibrary
 from tests.unit.models.gguf_files import write_gguf
-from tests.unit.models.test_wheel_source import MEMBER, build_wheel
+from tests.unit.models.library.test_download_wheel import MEMBER, build_wheel
 
 
 class Cli:

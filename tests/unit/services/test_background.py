@@ -20,7 +20,7 @@ from memory.jobs.runner import Duty, Held, Stage
 from models.errors import ModelsError
 from tests.fakes.models import ScriptedChatModel
 from tests.stores import InMemoryStore
-from tests.unit.services.test_chat import service
+from tests.unit.services.test_turns import service
 
 
 class OnBattery:

@@ -22,7 +22,7 @@ from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
 from tests.stores import InMemoryStore
-from tests.unit.services.test_chat import service
+from tests.unit.services.test_turns import service
 
 
 @dataclass

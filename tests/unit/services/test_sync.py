@@ -26,7 +26,7 @@ from memory.errors import (
     SyncFolderInHome,
     SyncPaused,
 )
-from memory.sync import folder as keys
+from memory.sync import folder as sync_folder
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
@@ -146,7 +146,7 @@ async def test_what_does_not_go_together_is_refused_and_changes_nothing(folder: 
         await one.sync.init(folder, private=True)
     await one.sync.init(folder)
     with pytest.raises(AlreadySynced):
-        await one.sync.join(folder, keys.new_code())
+        await one.sync.join(folder, sync_folder.new_code())
 
 
 async def test_a_removed_device_reads_nothing_new_and_changes_nothing(folder: Path) -> None:

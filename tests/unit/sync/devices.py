@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memory.sync import folder as keys
+from memory.sync import folder as sync_folder
 from memory.sync.entities import KeySet, SyncReport
 from memory.sync.exchange import Exchange
 from memory.sync.folder import SyncFolder
@@ -36,7 +36,7 @@ class TestFolder:
 
     __test__ = False
     path: Path
-    keys: KeySet = field(default_factory=keys.new_keys)
+    keys: KeySet = field(default_factory=sync_folder.new_keys)
 
     async def device(
         self, name: str, store: InMemoryStore | None = None, clock: FakeClock | None = None
@@ -52,9 +52,9 @@ class TestFolder:
             device.name,
             device.folder.make_place(),
             self.keys,
-            keys.signing_pair(),
-            keys.sealing_pair(),
-            device_id=keys.new_device_id(),
+            sync_folder.signing_pair(),
+            sync_folder.sealing_pair(),
+            device_id=sync_folder.new_device_id(),
         )
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from memory.entities import NewMessage, NewSession, SessionPatch, Target
 from memory.organising import MarksPatch
-from memory.sync import folder as keys
-from memory.sync import folder as sealed_files
+from memory.sync import folder as sync_folder
 from memory.sync.entities import Why
 from memory.sync.exchange import segment_name
 from memory.sync.folder import Kind
@@ -201,7 +200,7 @@ async def test_fields_of_a_newer_program_are_kept(folder: TestFolder) -> None:
         "changes": out.changes,
         "weather": "fair",
     }
-    data = sealed_files.write(
+    data = sync_folder.write(
         Kind.SEGMENT, folder.keys.keys[0], msgspec.msgpack.encode(segment), state.signing
     )
     one.folder.write(state.own.place, segment_name(folder.keys.keys[0], state.own.place, number), data)
@@ -212,7 +211,7 @@ async def test_fields_of_a_newer_program_are_kept(folder: TestFolder) -> None:
 
 
 def _head(folder: TestFolder, place: str) -> str:
-    return keys.name_of(folder.keys.keys[0], "head", place)
+    return sync_folder.name_of(folder.keys.keys[0], "head", place)
 
 
 async def test_a_restored_room_becomes_a_new_device_and_catches_up(folder: TestFolder) -> None:

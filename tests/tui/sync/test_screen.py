@@ -9,7 +9,7 @@ from textual.widgets import Input
 from atlas_desktop.tui.sync.screen import CodeScreen, SyncScreen, picture
 from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession
-from memory.sync import folder as keys
+from memory.sync import folder as sync_folder
 from memory.sync.exchange import Exchange
 from memory.sync.folder import SyncFolder
 from models.messages import Role
@@ -70,7 +70,7 @@ async def test_what_another_device_wrote_is_in_the_list_after_a_sync(make: Make,
         state = await place.desk.at(place.desk.open_rooms[0].store.room).store.sync.state()
         assert state is not None
         other, away = InMemoryStore(SystemClock()), SyncFolder(folder)
-        pairs = keys.signing_pair(), keys.sealing_pair()
+        pairs = sync_folder.signing_pair(), sync_folder.sealing_pair()
         await other.sync.begin(str(folder), "b", away.make_place(), state.keys, *pairs, device_id="other")
         await other.create_session(NewSession(title="Written elsewhere"), NewMessage(Role.USER, "hello"))
         await Exchange(other.sync, away, SystemClock()).run()
@@ -83,7 +83,7 @@ async def test_what_another_device_wrote_is_in_the_list_after_a_sync(make: Make,
 
 
 def test_the_picture_of_a_code_is_square_and_has_a_quiet_border() -> None:
-    lines = picture(keys.new_code()).split("\n")
+    lines = picture(sync_folder.new_code()).split("\n")
     assert all(len(line) == len(lines[0]) for line in lines)
     assert abs(len(lines) * 2 - len(lines[0])) <= 1
     assert set(lines[0]) == {"█"}

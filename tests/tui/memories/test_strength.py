@@ -15,8 +15,8 @@ from memory.recall.decay import StrengthCurve
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage
 from tests.tui.driving import assert_until, on, settle, shown
-from tests.tui.test_memory import browse, known, remembered
-from tests.unit.recall.test_strength import DAY, memory
+from tests.tui.memories.test_screen import browse, known, remembered
+from tests.unit.recall.test_decay_strength import DAY, memory
 
 Make = Callable[..., Stage]
 SIZE = (120, 40)

@@ -17,8 +17,8 @@ from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, talk
 from tests.tui.driving import assert_until, chat, on, open_private, settle, shown, type_text
+from tests.tui.memories.test_screen import remembered
 from tests.tui.shelves import library
-from tests.tui.test_memory import remembered
 
 Make = Callable[..., Stage]
 

@@ -25,7 +25,7 @@ from models.engines.spec import EngineReport, EngineSpec
 from tests.fakes.engines import Asked, FakeEngine, reply, running
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until, make_private, on, say, settle, shown, type_text
-from tests.tui.test_models_screen import shelf
+from tests.tui.models.test_screen import shelf
 
 Make = Callable[..., Stage]
 

@@ -251,7 +251,7 @@ def test_a_queue_that_really_overflows_means_everything(root: Path) -> None:
     queue = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     if queue > 100_000:
         pytest.skip("the queue of this system is too long to fill")
-    command = [sys.executable, "-m", "tests.unit.documents.watching_child", str(root)]
+    command = [sys.executable, "-m", "tests.unit.services.documents.watching_child", str(root)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as child:

@@ -5,7 +5,7 @@ from atlas_desktop.tui.dialogs.questions import ConfirmScreen, PickScreen
 from atlas_desktop.tui.history.actions import SavedScreen
 from atlas_desktop.tui.history.screen import HistoryScreen
 from tests.tui.driving import assert_until, on, settle, shown, type_text
-from tests.tui.test_history import SIZE, Make, furnished, opened, titles
+from tests.tui.history.test_screen import SIZE, Make, furnished, opened, titles
 
 
 async def test_suggested_tags_are_given_or_refused(make: Make) -> None:
