@@ -509,7 +509,7 @@ _YES = "yes"
 
 
 class RoomCommands:
-    """The commands for rooms and memory modes. Each says first what it will do.
+    """The commands for rooms and memory modes. Each first describes what it will do.
 
     A change that cannot be undone needs a yes.
     """
