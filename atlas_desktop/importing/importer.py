@@ -33,7 +33,7 @@ _WIDE = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 
 
 def nature_of(source: Source) -> str:
-    """Describes what is wrong with a file, in text that follows its name; "" if only its format is unknown.
+    """Describes a file's problem, in text that follows its name; "" if only its format is unknown.
 
     Raises `OSError`.
     """

@@ -154,7 +154,7 @@ def _ordered(positions: Iterable[int]) -> bool:
 class DocumentParser:
     """Parses documents, several at a time. Close it after use.
 
-    Text formats share a process. A document of a binary format gets one that has read no other document: so a
+    Text formats share a process. A document of a binary format gets one that has read no other document, so a
     parser taken over by it can affect nothing else. The next such process is started in advance. Processes
     end after `idle_s` seconds without use.
     """

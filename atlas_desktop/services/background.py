@@ -92,11 +92,11 @@ class BackgroundService:
         self._listeners.append(listener)
 
     def listen(self, listener: Callable[[Job, Stage], None]) -> None:
-        """Sets the listener that is called with every job that starts or ends. There is only one."""
+        """Sets the only listener that is called with every job that starts or ends."""
         self._runner.listener = listener
 
     def listen_waiting(self, listener: Callable[[], object]) -> None:
-        """Sets the listener that is called when `waiting` has changed. There is only one."""
+        """Sets the only listener that is called when `waiting` has changed."""
         self._runner.on_waiting = listener
 
     # --- queueing --------------------------------------------------------------------------------

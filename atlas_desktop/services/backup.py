@@ -403,9 +403,9 @@ class Rescued:
 
 @dataclass(frozen=True, slots=True)
 class Destroyed:
-    """What was destroyed, and the backups that are left: they still open with the passphrase.
+    """The destroyed files, and the remaining backups, which still open with the passphrase.
 
-    `verified`: nothing was found where it had been.
+    `verified`: nothing was found in their places.
     """
 
     shredded: Shredded

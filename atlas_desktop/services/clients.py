@@ -60,7 +60,7 @@ class ClientService:
         return await self._store.clients.get(ref)
 
     async def add(self, new: NewClient) -> tuple[Client, str]:
-        """Stores a client; returns it with its token, which is stored nowhere. Raises `BadClient`,
+        """Stores a client; returns it with its token, which is not stored. Raises `BadClient`,
         `NameTaken`."""
         if NAME.fullmatch(new.name) is None:
             raise BadClient("name")
@@ -104,5 +104,5 @@ class ClientService:
         return True
 
     async def drop_old(self) -> int:
-        """Removes what is older than `LOGGED` from the log; returns the number of entries."""
+        """Removes entries older than `LOGGED` from the log; returns the number of entries."""
         return await self._store.clients.drop_accesses(self._clock.now() - LOGGED)

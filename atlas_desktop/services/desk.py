@@ -305,7 +305,7 @@ class RoomsService:
         await source.store.moves.delivered(item_id)
 
     async def _sealer(self, source: "RoomServices", target: "RoomServices") -> "Sealer":
-        """Returns the private room's sealer if it is one of the two rooms, else the source's.
+        """Returns the private room's sealer if it is one of the two rooms, otherwise the source's.
 
         Data in transit is as private as data in the room.
         """
@@ -322,7 +322,7 @@ class RoomsService:
         return self._find(RoomKind.OFF_RECORD) or await self._desk.enter(None, RoomKind.OFF_RECORD)
 
     async def off_the_record(self, ref: str) -> "Session":
-        """Copies a session into the room in memory, to continue there; the session itself stays as it is."""
+        """Copies a session into the room in memory, to continue there; the session itself does not change."""
         return await unbroken(self._off_the_record(ref))
 
     async def _off_the_record(self, ref: str) -> "Session":
@@ -682,7 +682,7 @@ class AppContext:
         while self._rooms:
             await self._rooms.pop().close()
         if self._model is not None:
-            # Cleared only once closed: after a cancellation here, the next call closes the rest.
+            # Cleared only once closed: after a cancellation, the next call closes the rest.
             await self._model.close()
             self._model = None
         self.room = None

@@ -113,7 +113,7 @@ class ForgettingService:
         return Receipt(erased, snapshots, erased.verified and left == 0)
 
     async def _rewrite(self, stale: Sequence[str]) -> int:
-        """Remakes emptied summaries at once from what is left, without asking the model.
+        """Remakes emptied summaries at once from the remaining text, without asking the model.
 
         Returns how many.
 

@@ -52,7 +52,7 @@ class ForgettingPlan:
 class RoomsForgetting:
     """`ForgettingService` for all rooms that are open now; a closed one is treated as absent.
 
-    Raises as `ForgettingService`. After an interruption between two rooms, call again.
+    Raises what `ForgettingService` raises. After an interruption between two rooms, call it again.
     """
 
     def __init__(self, rooms: "Callable[[], Sequence[RoomServices]]") -> None:

@@ -242,7 +242,7 @@ async def _chat(model: InstalledModel, host: BenchHost, clock: Callable[[], floa
     begun = clock()
     await host.info()
     loaded = clock()
-    # The first evaluation maps the weights into memory, which is not typical of a conversation.
+    # The first evaluation maps the weights into memory, so it is not typical of a conversation.
     await _complete(host, "Hello.", 1)
     done = await _complete(host, f"Go on with this list for as long as you can: {_words()}", _TOKENS)
     timings = done.timings

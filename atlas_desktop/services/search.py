@@ -66,7 +66,7 @@ class FindingService:
     async def understand(self, text: str, *, typing: bool = False) -> Asked:
         """Parses a query. `@name` at the beginning stands for a saved search.
 
-        `typing` as in `memory.search.language.parse`. Raises `QueryUnclear`, `SavedSearchNotFound`.
+        `typing` is as in `memory.search.language.parse`. Raises `QueryUnclear`, `SavedSearchNotFound`.
         """
         now = self._desk.clock.now().astimezone(LocalZone())
         found = _SAVED.match(text)

@@ -299,7 +299,7 @@ class Branch:
 
 
 class BranchService:
-    """The branches of one room's sessions. Raises as `Store`."""
+    """The branches of one room's sessions. Raises what `Store` raises."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

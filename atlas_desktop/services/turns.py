@@ -56,9 +56,9 @@ SAVE_EVERY_S = 1.0
 class TurnOptions:
     """How a turn is made. `system` and `project` only matter when it starts a session.
 
-    `memory_mode` is the mode from this turn on; None keeps the session's. A turn that `goes_on` with the one
-    before it never starts a new session. `attachments` are attached to its session, which is then also about
-    `documents` (IDs). `lane` is the urgency of the reply.
+    `memory_mode` is the mode from this turn on; None keeps the session's. A turn that continues the previous
+    one (`goes_on`) never starts a new session. `attachments` are attached to its session, which is then also
+    about `documents` (IDs). `lane` is the urgency of the reply.
     """
 
     params: GenerationParams = field(default_factory=GenerationParams)

@@ -648,7 +648,7 @@ class DocumentService:
         return made
 
     async def edit(self, document_id: str, text: str) -> Document:
-        """Replaces the text of a document that was written here. Raises `DocumentNotFound`,
+        """Replaces the text of a document that was written in Atlas. Raises `DocumentNotFound`,
         `DocumentHasFile`."""
         async with closing_parser(self._parser()) as parser:
             made = await self._written.edit(document_id, text, parser)

@@ -121,9 +121,9 @@ _TEMPORARY_ENDS: Final = ("~", ".swp", ".swo", ".tmp", ".temp", ".bak", ".crdown
 class SkipReason(StrEnum):
     """The reason why something in a folder is not read.
 
-    vanished: it was gone before it could be looked at; unreadable: the system refuses to show it; bad_name:
-    the name is not valid text; too_deep, too_many: the scan stopped there; bad_pattern: a rule in an ignore
-    file or of the folder is not usable, and was not applied.
+    vanished: it was gone before it could be read; unreadable: the system refuses to show it; bad_name: the
+    name is not valid text; too_deep, too_many: the scan stopped there; bad_pattern: a rule in an ignore file
+    or of the folder is not usable, and was not applied.
     """
 
     LINK = "link"
