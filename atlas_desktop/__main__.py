@@ -1,7 +1,7 @@
 """`atlas`: parses arguments. Each command imports the heavy modules that it needs."""
 
 if __name__ == "__main__":
-    # Before the other imports, because Ctrl-C during them would print a traceback.
+    # This comes before the other imports, because Ctrl-C during them would print a traceback.
     from atlas_desktop.interrupts import be_the_program
 
     be_the_program()
@@ -35,9 +35,9 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def language(given: list[str], environ: Mapping[str, str]) -> str:
-    """Returns the language to run in: `ui.locale` of the home in the arguments, else the environment's.
+    """Returns the language to use: `ui.locale` of the home in the arguments, otherwise the environment's.
 
-    It is needed before anything with texts is imported. Faults of the settings are reported when they are
+    It is needed before anything with texts is imported. Errors in the settings are reported when they are
     loaded again.
     """
     from atlas_desktop.paths import NoSuchHome, Paths, find_home
@@ -46,7 +46,7 @@ def language(given: list[str], environ: Mapping[str, str]) -> str:
     homes = [word[7:] or after for word, after in pairs if word == "--home" or word.startswith("--home=")]
     with suppress(OSError, ValueError, NoSuchHome):
         config = Paths(find_home(homes[-1] if homes else None)).config
-        # Most homes have no such setting: then nothing has to be imported for it.
+        # Most homes do not have this setting, and then nothing needs to be imported for it.
         written = config.is_file() and "locale" in config.read_text(encoding="utf-8")
         if written or environ.get("ATLAS_UI_LOCALE"):
             from atlas_desktop.settings.file import SettingsError, SettingsFile
@@ -74,7 +74,7 @@ _SEARCHES = (("sessions", "search"), ("sessions", "searches"))
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports wrong usage as JSON if the command line asks for JSON."""
+    """Reports usage errors as JSON if the command line asks for JSON."""
 
     def error(self, message: str) -> NoReturn:
         if {"--json", "--jsonl"} & set(sys.argv):
@@ -222,7 +222,7 @@ def run(args: argparse.Namespace) -> int:
             # On a terminal that is not UTF-8, show question marks instead of crashing.
             stream.reconfigure(errors="replace")
     if isinstance(sys.stdin, io.TextIOWrapper):
-        # Keep bytes that are not UTF-8, so that the reader of the text can report them and none get lost.
+        # Keep bytes that are not UTF-8, so that the reader of the text can report them and none are lost.
         sys.stdin.reconfigure(errors="surrogateescape")
     ctx = Context.blank(args)
     try:
@@ -254,7 +254,7 @@ def _let_signals_wake_the_loop() -> None:
 
     Python handles a signal only when it next runs code. Without this, Ctrl-C just before the loop sleeps
     would wait for the next event, which at a prompt never comes. Once the loop has a signal handler, every
-    signal wakes it. The handler added here is for a signal without any other effect.
+    signal wakes it. The handler added below is for a signal without any other effect.
     """
     import asyncio
     import signal
@@ -310,7 +310,7 @@ def _interface(ctx: Any, args: argparse.Namespace) -> int:
 
 
 def _handed_over(desk: Any, consent: Any) -> Any:
-    """Returns what carries out the commands that other terminals hand over to the interface."""
+    """Returns the handler for commands that other terminals hand over to the interface."""
     from atlas_desktop.cli.handing_over import answer
 
     return lambda exchange: answer(desk, exchange, consent)

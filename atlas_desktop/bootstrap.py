@@ -100,7 +100,7 @@ def build_repairs(paths: Paths) -> "RepairService":
 
 
 def build_doctor(paths: Paths, check_keys: CheckKeys = any_keys) -> "Doctor":
-    """Returns the doctor, which works even where the settings cannot be read."""
+    """Returns the doctor, which works even if the settings cannot be read."""
     from atlas_desktop.services.doctor import Doctor
 
     settings = SettingsFile(paths.config, check_keys=check_keys)
@@ -148,7 +148,7 @@ async def _open_store(paths: Paths, key: RoomKey | None, room: RoomKind, *, crea
 
 
 async def open_with_clock(paths: Paths, key: RoomKey, room: RoomKind, clock: "Clock") -> "Store":
-    """Opens a room with another clock than the system's."""
+    """Opens a room with a clock other than the system's."""
     from memory.storage.room import open_room
 
     return await open_room(paths.rooms / f"{room}.db", key, room, clock)
@@ -175,7 +175,7 @@ def build_engines(settings: SettingsFile, open_room: Callable[[], "Store"]) -> "
 def _start_model(
     paths: Paths, settings: Settings, chosen: str | None, engines: Callable[[], "EngineService"]
 ) -> "Model":
-    """Returns the models in use. Each role is served by the own process or by an engine."""
+    """Returns the models in use. Each role is served by Atlas's own process or by an engine."""
     from atlas_desktop.services.models import Model
     from models.library.catalog import ModelRole
 
@@ -194,7 +194,8 @@ def _start_model(
 
 
 def _start_engines(paths: Paths, settings: Settings, chat: str, engines: "EngineService") -> "Model":
-    """Returns models of which an engine serves at least one. One that cannot be used says so when asked."""
+    """Returns models of which an engine serves at least one. A model that cannot be used raises its error
+    when asked."""
     from atlas_desktop.services.engines import Unusable
     from models.engines.client import EngineClient
     from models.engines.model import EngineModel
@@ -246,7 +247,7 @@ def _without_engines(settings: Settings) -> Settings:
 async def _open_snapshots(
     paths: Paths, settings: Settings, key: RoomKey, room: RoomKind
 ) -> "SnapshotStore | None":
-    """Opens the model states of a room's sessions, in a file beside the room.
+    """Opens the model states of a room's sessions, in a file next to the room.
 
     If the settings turn them off, it deletes the existing ones and returns None.
     """
@@ -262,7 +263,7 @@ async def _open_snapshots(
 
 
 MANY_PASSAGES = 20_000
-"""Number of passages from which LanceDB's scan takes longer than a turn may wait for it."""
+"""From this number of passages on, LanceDB's scan takes longer than a turn may wait."""
 
 
 def _vector_index(settings: Settings, passages: int) -> "VectorIndex":
@@ -329,7 +330,8 @@ def build_host(
 
 
 def build_tuning(paths: Paths, settings: Settings, *, quick: bool = False) -> "TuningService":
-    """Returns what finds the fastest settings on this machine; `quick` tries only other weight layouts."""
+    """Returns the service that finds the fastest settings on this machine; `quick` tries only other weight
+    layouts."""
     import psutil
 
     from atlas_desktop.services.tuning import TuningService
@@ -376,7 +378,8 @@ def _refuse_what_cannot_fit(path: Path, context_length: int) -> None:
 
 
 class SystemPower:
-    """The battery as the system reports it; without a battery or a report it is on mains power."""
+    """The battery as reported by the system; without a battery or a report, the computer counts as on mains
+    power."""
 
     def on_battery(self) -> bool:
         import psutil

@@ -72,8 +72,8 @@ class BadClient(Exception):
 
 
 class DoorRefused(Exception):
-    """A request of another program that is refused. `reason` ends the error's code; `status` is that of
-    HTTP; `facts` fill in the text, and are never content."""
+    """A refused request of another program. `reason` is the end of the error's code; `status` is the HTTP
+    status; `facts` are filled into the text and never contain content."""
 
     def __init__(self, reason: str, status: int, **facts: object) -> None:
         super().__init__(reason)
@@ -97,7 +97,7 @@ _ROOM_NAMES = {"open": N_("open"), "private": N_("private")}
 
 
 def room_name(room: str) -> str:
-    """Returns the name of a room before the word room, as in: the private room."""
+    """Returns the name of a room for use before the word "room", as in: the private room."""
     return _(_ROOM_NAMES[room])
 
 
@@ -113,7 +113,7 @@ def told(
     next_step: str | None = None,
     **facts: Any,
 ) -> Explained:
-    """Returns the text of an error's code, with its facts filled in.
+    """Returns the text for an error code, with its facts filled in.
 
     `what` and `next_step` replace those of the code.
     """
@@ -128,17 +128,17 @@ def told(
 
 
 def named(code: str, status: Exit = Exit.FAILED) -> Callable[[Any], Explained]:
-    """Returns a function that gives the same text whatever the error contains."""
+    """Returns a function that returns the same text for any error."""
     return lambda _error: told(code, status)
 
 
 def aside(what: object) -> str:
-    """Returns the text in brackets; empty, if it is not known."""
+    """Returns the text in brackets; empty if it is not known."""
     return _(" ({what})", what=what) if what else ""
 
 
 class ExportFault(Exception):
-    """An export that was not written; what existed before is unchanged."""
+    """An export that was not written; existing files are unchanged."""
 
 
 class TargetExists(ExportFault):
@@ -163,11 +163,11 @@ class BadRecipient(ExportFault):
 
 
 class NothingToExport(ExportFault):
-    """No session was chosen, or none that may be exported."""
+    """No session was chosen, or none of those chosen may be exported."""
 
 
 class Refusal(StrEnum):
-    """Why a file is not attached, or not read as a document."""
+    """The reason why a file is not attached, or not read as a document."""
 
     MISSING = "missing"
     UNREADABLE = "unreadable"
@@ -197,7 +197,7 @@ class Refusal(StrEnum):
 class FileRefused(Exception):
     """A file that cannot be read.
 
-    `limit` is what it exceeds (bytes, characters, pages, rows or seconds), 0 where there is none.
+    `limit` is the limit that it exceeds (bytes, characters, pages, rows or seconds), 0 if there is none.
     """
 
     def __init__(self, name: str, reason: Refusal, limit: int = 0) -> None:
@@ -217,7 +217,7 @@ class DocumentRefused(FileRefused):
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something that was left out. `why` never quotes its content."""
+    """An omitted item. `why` never quotes its content."""
 
     where: str
     why: str
@@ -226,8 +226,8 @@ class Skipped:
 class UnknownExport(Exception):
     """Files from which nothing can be imported.
 
-    `alien` ones are in no known format; `why` says what they are instead, if known. `broken` are others, or
-    conversations in them, with the reason why they cannot be read; `more` is the number of further ones.
+    `alien` ones are in no known format; `why` describes what they are instead, if known. `broken` are others,
+    or conversations in them, with the reason why they cannot be read; `more` is the number of further ones.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Handling of Ctrl-C before there is work to clean up, and after it is done.
 
-During imports and at exit, an exception would end in a traceback. This module imports next to nothing,
-because it is imported first.
+During imports and at exit, an exception would end in a traceback. This module imports almost nothing, because
+it is imported first.
 """
 
 import atexit
@@ -28,14 +28,14 @@ def as_program(work: "Callable[[], int]") -> int:
         stop()
     except SystemExit as leaving:
         status = leaving.code
-    # The work is done, and its status stays however often Ctrl-C comes during interpreter shutdown.
+    # The work is done, and its status stays even if Ctrl-C is pressed during interpreter shutdown.
     code = status if isinstance(status, int) else 1
     _end_with(code)
     return code
 
 
 def be_the_program() -> None:
-    """Marks this process as the program `atlas`, and not another one that uses its modules.
+    """Marks this process as the program `atlas`, as opposed to another one that uses its modules.
 
     Ctrl-C ends it at once.
     """
@@ -45,7 +45,7 @@ def be_the_program() -> None:
 
 
 def stop_at_once() -> None:
-    """Makes Ctrl-C end the program, until `raise_interrupts`. Where it is ignored (`nohup`), it stays so.
+    """Makes Ctrl-C end the program, until `raise_interrupts`. If it is ignored (`nohup`), it stays ignored.
 
     During imports and at exit, an exception would end in a traceback.
     """
@@ -65,7 +65,7 @@ def _end_with(status: int) -> None:
         from contextlib import suppress
 
         for stream in (sys.stdout, sys.stderr):
-            # Python reports what cannot be written when it flushes again.
+            # Python reports output that cannot be written when it flushes again.
             with suppress(OSError, ValueError, AttributeError):
                 stream.flush()
         # The last steps of shutdown run without handlers written in Python.
@@ -73,7 +73,7 @@ def _end_with(status: int) -> None:
 
 
 def stop(*_: object) -> "Never":
-    """Ends the process as Ctrl-C does, with status 130."""
+    """Ends the process like Ctrl-C, with status 130."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         os.write(2, f"{STOPPED}\n".encode())

@@ -33,10 +33,10 @@ class NoSuchHome(Exception):
 
 
 class Danger(StrEnum):
-    """Why something in the home is unsafe.
+    """The reason why something in the home is unsafe.
 
     writable: others can write there; owner: it belongs to another user; link: a symbolic link, through which
-    something else would be written; kind: neither a file nor a link (a pipe, a folder, a device).
+    another file would be written; kind: neither a file nor a link (a pipe, a folder, a device).
     """
 
     WRITABLE = "writable"
@@ -46,7 +46,7 @@ class Danger(StrEnum):
 
 
 class UnsafeHome(Exception):
-    """Something in the home is not as this program creates it, and must not be used."""
+    """Something in the home is not in the state in which this program creates it, and must not be used."""
 
     def __init__(self, path: Path, danger: Danger) -> None:
         super().__init__(danger)
@@ -70,7 +70,7 @@ class Paths:
 
     @property
     def editing(self) -> Path:
-        """The folder of a text while an editor has it."""
+        """The folder for a text that is open in an editor."""
         return self.home / "editing"
 
     @property
@@ -79,7 +79,7 @@ class Paths:
 
     @property
     def exports(self) -> Path:
-        """The folder of pictures and tables that were saved with a key."""
+        """The folder for pictures and tables saved with a key press."""
         return self.home / "exports"
 
     @property
@@ -104,7 +104,7 @@ class Paths:
         return self.home / "lock"
 
     def ensure(self) -> None:
-        """Creates the folders, accessible to their owner only. Raises `UnsafeHome`, as `check`."""
+        """Creates the folders, accessible to their owner only. Raises `UnsafeHome`, like `check`."""
         self.check()
         self.home.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
         for folder in (self.rooms, self.models, self.logs, self.cache, self.temporary):
@@ -145,7 +145,7 @@ def _check_file(file: Path, *, link: bool) -> None:
 
 
 def find_home(given: str | None = None) -> Path:
-    """Returns the home: `given`, else ATLAS_HOME, else the platform's data folder."""
+    """Returns the home: `given`, otherwise ATLAS_HOME, otherwise the platform's data folder."""
     chosen = given or os.environ.get(ENV_HOME)
     if chosen:
         try:

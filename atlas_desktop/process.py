@@ -1,4 +1,4 @@
-"""The process itself: hardening, one program per home, a new process at lock."""
+"""The process itself: hardening, one program per home, a new process when locking."""
 
 import os
 import shutil
@@ -51,12 +51,13 @@ def _open_what_is_closed() -> None:
 
 
 def use_private_temporary_folder(paths: Paths) -> None:
-    """Keeps temporary files of this process and its children inside the home; removes those of ended ones."""
+    """Keeps temporary files of this process and its children inside the home; removes those of processes that
+    have ended."""
     folder = paths.temporary / str(os.getpid())
     for old in paths.temporary.glob("*"):
         if old.name.isdigit() and not _runs(int(old.name)):
             shutil.rmtree(old, ignore_errors=True)
-    # Without the folder, temporary files are refused: they are never put anywhere else.
+    # Without the folder, temporary files are refused, because they must never be anywhere else.
     with nothing_to_write_to():
         folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
     for name in ("TMPDIR", "TEMP", "TMP"):
@@ -78,7 +79,7 @@ WAIT_S = 3.0
 
 
 class InstanceLock:
-    """A lock held while a room may be open. The system frees it when the process ends, however it ends."""
+    """A lock held while a room may be open. The system releases it however the process ends."""
 
     def __init__(self, paths: Paths, *, wait_s: float = WAIT_S) -> None:
         self._path = paths.lock
@@ -97,13 +98,14 @@ class InstanceLock:
 
         lock = FileLock(self._path, mode=0o600, thread_local=False)
         try:
-            # Where the file cannot be made nobody holds it; where nothing can be written nobody does harm.
+            # If the file cannot be made, no process holds it; if nothing can be written, no process does
+            # harm.
             with nothing_to_write_to():
                 lock.acquire(timeout=self._wait_s, poll_interval=0.05)
         except Timeout:
             raise AlreadyRunning(self._holder()) from None
         self._lock = lock
-        # Only tells others who holds the lock: a full disk must not prevent reading.
+        # This only shows others who holds the lock; a full disk must not prevent reading.
         with suppress(OSError):
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
             with os.fdopen(os.open(self._owner, flags, PRIVATE_FILE), "w", encoding="ascii") as out:
@@ -135,7 +137,7 @@ DEMO = ("demo", "--and-back")
 def can_relaunch() -> bool:
     """Returns whether a program can replace this one and keep its terminal.
 
-    Windows starts another beside it.
+    Windows starts a second process instead.
     """
     return os.name == "posix" and bool(sys.executable)
 
@@ -150,9 +152,9 @@ def command(
 ) -> list[str]:
     """Returns the command that starts the program again, locked.
 
-    It is as the program was started (`sys.orig_argv`), without its `arguments`. With `demo` the sample
-    conversations come first, and the locked screen after them. It contains nothing from the rooms, not even
-    which session was shown, which is stored in the room.
+    It is the command with which the program was started (`sys.orig_argv`), without its `arguments`. With
+    `demo` the sample conversations come first, and the locked screen after them. It contains nothing from the
+    rooms, not even the session that was shown, which is stored in the room.
     """
     own = started[1 : len(started) - len(arguments)]
     if demo:
@@ -162,12 +164,12 @@ def command(
 
 
 def relaunch_locked(home: Path, *, off_record: bool) -> NoReturn:
-    """Replaces this process, which keeps its id and its terminal. Other threads end where they are."""
+    """Replaces this process, which keeps its id and its terminal. Other threads end immediately."""
     _become(command(home, off_record=off_record, started=sys.orig_argv, arguments=sys.argv[1:]))
 
 
 def relaunch_demo(home: Path) -> NoReturn:
-    """As `relaunch_locked`, with the sample conversations first and the locked screen after them."""
+    """Like `relaunch_locked`, with the sample conversations first and the locked screen after them."""
     _become(command(home, demo=True, started=sys.orig_argv, arguments=sys.argv[1:]))
 
 

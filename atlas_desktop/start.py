@@ -1,4 +1,4 @@
-"""Entry point of the installed command `atlas`: handles Ctrl-C and too little memory before all imports."""
+"""Entry point of the installed command `atlas`: handles Ctrl-C and too little memory before any imports."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ import sys
 from atlas_desktop.interrupts import as_program
 
 LEAST_ADDRESS_SPACE = 1024 * 1024 * 1024
-"""Bytes. With half of it, libraries end the process with their own message, or none."""
+"""Bytes. With half as much, libraries end the process with their own message, or with none."""
 NO_MEMORY = (
     "Not enough memory: The system gave Atlas no more memory. Everything saved earlier is safe.\n"
     "Close other programs, or raise the memory limit that Atlas was started with (`ulimit -v`). "

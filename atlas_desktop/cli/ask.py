@@ -250,7 +250,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def prepare(args: argparse.Namespace) -> bool:
-    """Makes the arguments mean the same in another process; returns False where that cannot be."""
+    """Makes the arguments independent of this process; returns False if that is impossible."""
     if args.memory == "off" or args.model:
         return False
     args.text = given_text(args.text)
@@ -275,7 +275,7 @@ async def ask(ctx: Context, args: argparse.Namespace) -> int:
     options = await for_new_session(ctx, room, options_for(ctx, args), args)
     if not args.split:
         return await answer(ctx, room, [text], session, replace(options, attachments=attached))
-    # The files are sent in full then. The question comes last, next to the reply.
+    # Then the files are sent in full. The question comes last, next to the reply.
     whole = "\n\n".join(filter(None, [written_out(attached), text]))
     parts = await room.chat.in_parts(whole, session=session, options=options)
     return await answer(ctx, room, parts, session, options)

@@ -53,7 +53,7 @@ _WORDS = {"exit": "/quit", "quit": "/quit", "!help": "/help", "!clear": "/new", 
 class Conversation:
     """The state of one `atlas chat`: its current session, and whether the chat has ended.
 
-    `attached` is sent with the next message. `stopped` says whether the latest reply was stopped.
+    `attached` is sent with the next message. `stopped`: the latest reply was stopped.
     """
 
     ctx: Context
@@ -230,7 +230,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 async def chat(ctx: Context, args: argparse.Namespace) -> int:
-    # Imported here to keep printing the help fast.
+    # Imported late to keep printing the help fast.
 
     refuse_what_is_for_new_sessions(args)
     attached = await attachments_of(args.attach)
@@ -509,7 +509,7 @@ _YES = "yes"
 
 
 class RoomCommands:
-    """The commands for rooms and memory modes. Each says first what it will do.
+    """The commands for rooms and memory modes. Each first describes what it will do.
 
     A change that cannot be undone needs a yes.
     """
@@ -634,7 +634,7 @@ class RoomCommands:
     # --- shared helpers ---------------------------------------------------------------------------
 
     def _agreed(self, command: str, change: phrases.Consequence, rest: str) -> bool:
-        """Says what will happen. Returns False while the user still has to agree."""
+        """Describes what will happen. Returns False while the user still has to agree."""
         waits = change.asks and rest.strip().lower() != _YES and not self._talk.ctx.yes
         how = _("Write {command} to confirm.", command=f"{command} {_YES}")
         self._talk.tell("consequence", f"{change.words} {how}" if waits else change.words)

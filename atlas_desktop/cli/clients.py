@@ -1,4 +1,4 @@
-"""`atlas clients`: the programs that may ask Atlas for something."""
+"""`atlas clients`: the programs that may send requests to Atlas."""
 
 import argparse
 from typing import Any

@@ -39,7 +39,7 @@ def _file(ctx: Context) -> "SettingsFile":
 
 
 def _load(ctx: Context) -> "SettingsFile":
-    """Loads the settings for reading only: an invalid keymap is not an error here."""
+    """Loads the settings for reading only: an invalid keymap is not an error then."""
     from atlas_desktop.settings.file import SettingsFile
 
     ctx.paths.check()

@@ -160,7 +160,7 @@ class Progress:
 
 
 def counting(progress: Progress) -> Callable[[str, int, int | None], None]:
-    """Returns what shows how many files are done, where other commands show bytes."""
+    """Returns a function that shows how many files are done, where other commands show bytes."""
     return lambda name, done, total: progress.update(f"{done}/{total} {name}", 0, None)
 
 
@@ -236,7 +236,7 @@ class Context:
 
     def fail(self, error: BaseException) -> int:
         """Prints an error and returns the exit status."""
-        # Imported here because `--help` does not need it.
+        # Imported late because `--help` does not need it.
         from atlas_desktop.error_table import explain
 
         words = explain(error)
@@ -345,7 +345,7 @@ class Context:
         return self._desk
 
     def share(self, desk: "AppContext") -> None:
-        """Uses the rooms of a desk that others use, too."""
+        """Uses the rooms of a desk that others also use."""
         self._desk = desk
 
     def _tell_stale(self, room: "RoomKind", freshness: "Freshness") -> None:
@@ -411,7 +411,7 @@ class Context:
         return room
 
     def tell_damage(self, room: "RoomServices") -> None:
-        """Notes that the embedding model is damaged, so that recall searches by words only."""
+        """Reports that the embedding model is damaged, so that recall searches by words only."""
         if (damaged := room.recall.damaged) is not None:
             from atlas_desktop.error_table import explain
 
@@ -451,7 +451,7 @@ class Context:
 
 
 def unchanged(_args: argparse.Namespace) -> bool:
-    """For commands whose arguments mean the same in another process."""
+    """For commands whose arguments mean the same in every process."""
     return True
 
 

@@ -1,4 +1,4 @@
-"""`atlas doctor`: checks everything and says how to fix problems."""
+"""`atlas doctor`: checks everything and shows how to fix problems."""
 
 import argparse
 from typing import Any

@@ -499,7 +499,7 @@ async def make_open(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def _move(ctx: Context, refs: Sequence[str], destination: "RoomKind") -> "list[Document]":
-    """Moves documents, after all of them are found. Raises `DocumentNotFound`, `AmbiguousId`."""
+    """Moves documents once all of them are found. Raises `DocumentNotFound`, `AmbiguousId`."""
     ctx.private = True
     await ctx.unlock()
     rooms = ctx.desk.rooms

@@ -1,4 +1,4 @@
-"""`atlas engines`: other model servers that Atlas may chat and search through."""
+"""`atlas engines`: other model servers that Atlas may use for chat and search."""
 
 import argparse
 from pathlib import Path
@@ -56,7 +56,7 @@ async def add_engine(ctx: Context, args: argparse.Namespace) -> int:
     try:
         engine, report = await engines.add(args.name, url, **given)
     except RoomClosed:
-        # There is no keyring: the key is kept in the open room.
+        # Without a keyring, the key is kept in the open room.
         await ctx.unlock()
         engine, report = await engines.add(args.name, url, **given)
     _tell(ctx, engine, report)

@@ -1,4 +1,4 @@
-"""Commands that the open Atlas answers: this process only passes its input and output on."""
+"""Commands that the open Atlas answers; this process only passes on its input and output."""
 
 import argparse
 import asyncio
@@ -32,7 +32,7 @@ COMMANDS = {
 }
 """By name and subcommand: the module and the function that carry out the command."""
 _OWN = frozenset({"handler", "exclusive", "hand_over", "passphrase_fd", "passphrase_file", "home", "private"})
-"""Arguments that stay here."""
+"""Arguments that are not passed on."""
 
 
 def named(args: argparse.Namespace) -> tuple[str, str | None]:
@@ -41,7 +41,7 @@ def named(args: argparse.Namespace) -> tuple[str, str | None]:
 
 
 async def hand_over(ctx: Context, args: argparse.Namespace) -> int | None:
-    """Has the open Atlas carry out a command; returns its exit status, or None where nobody answers."""
+    """Has the open Atlas run a command; returns its exit status, or None if there is no answer."""
     prepare = getattr(args, "hand_over", None)
     if prepare is None or ctx.private or named(args) not in COMMANDS:
         return None
@@ -80,7 +80,7 @@ async def _pass_lines(writer: asyncio.StreamWriter) -> None:
 
 
 async def _show(ctx: Context, reader: asyncio.StreamReader) -> int:
-    """Prints what the command writes, and returns its exit status."""
+    """Prints the output of the command, and returns its exit status."""
     while raw := await reader.readline():
         message = json.loads(raw)
         if "out" in message:
@@ -89,7 +89,7 @@ async def _show(ctx: Context, reader: asyncio.StreamReader) -> int:
             ctx.write_aside(message["aside"])
         elif "exit" in message:
             return int(message["exit"])
-    # The other program was locked or closed meanwhile.
+    # The other program was locked or closed in the meantime.
     return Exit.LOCKED
 
 
@@ -125,19 +125,19 @@ class _SharedContext(Context):
 
 
 def open_room_only(desk: "AppContext") -> "AppContext":
-    """Returns a desk with the open room and the model of another, and nothing else of it.
+    """Returns a desk that has only the open room and the model of another.
 
     The private room and what is off the record stay out of reach, even while they are open. Raises
     `RoomClosed`.
     """
     room = desk.at(RoomKind.OPEN)
-    # Made now if it was not, so that both have the same one.
+    # Made now if it does not exist, so that both have the same one.
     model = desk.model
     return replace(desk, room=room, _rooms=[room], _rooms_service=None, _model=model)
 
 
 async def answer(desk: "AppContext", exchange: Exchange, consent: Consent | None = None) -> int:
-    """Carries out a command that another process of this user has handed over, in the open room.
+    """Runs a command that another process of this user has handed over, in the open room.
 
     `consent` asks the user about a new client; without it, none is added.
     """

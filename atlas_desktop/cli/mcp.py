@@ -30,7 +30,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def prepare(args: argparse.Namespace) -> bool:
-    """Reads the token here: another process has other variables and files."""
+    """Reads the token in this process, because another has different variables and files."""
     args.token = _token(args)
     return not args.http
 

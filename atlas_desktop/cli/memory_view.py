@@ -360,7 +360,7 @@ def add_related(add: AddCommand) -> None:
 
 
 def register_memory(add: AddCommand) -> None:
-    """As `add_related`, for the subcommands of `memory`."""
+    """Like `add_related`, for the subcommands of `memory`."""
     links = add("links", list_links, _("list the sessions where a memory was learned, used or mentioned"))
     links.add_argument("id", metavar="ID", help=_("a memory, or a message to list what was learned from it"))
 

@@ -228,7 +228,7 @@ def details_text(value: "ModelDetails") -> str:
 
 
 def _speed_text(one: "Recommendation") -> str:
-    """Returns the expected speed of a chat model; an embedding model writes nothing."""
+    """Returns the expected speed of a chat model; an embedding model does not write."""
     from models.library.catalog import ModelRole
 
     chats = ModelRole.CHAT in one.entry.roles
@@ -366,7 +366,7 @@ def _labelled(label: str, text: str) -> str:
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> str:
-    """Columns as wide as their content; lines are cut to `WIDTH`, and an empty column is left out."""
+    """Columns as wide as their content; lines are cut to `WIDTH`, and empty columns are omitted."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:

@@ -545,7 +545,7 @@ async def make_open(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def _move(ctx: Context, refs: Sequence[str], destination: "RoomKind") -> "list[Note]":
-    """Moves notes, after all of them are found. Raises `NoteNotFound`, `AmbiguousId`."""
+    """Moves notes once all of them are found. Raises `NoteNotFound`, `AmbiguousId`."""
     ctx.private = True
     await ctx.unlock()
     found = [(await _find(ctx, ref))[1].id for ref in refs]

@@ -137,14 +137,14 @@ def backlink(value: "Backlink") -> dict[str, Any]:
 
 
 def erased_notes(*values: "ErasedDocuments") -> dict[str, Any]:
-    """The receipt of notes that were deleted for good."""
+    """The receipt of permanently deleted notes."""
     found = erased_documents(*values)
     counts = found["forgotten"]
     return {**found, "forgotten": {"notes": counts.pop("documents"), **counts}}
 
 
 def moved(titles: Sequence[str], room: RoomKind) -> list[str]:
-    """Says in which room documents or notes are now, a line each."""
+    """The room that each document or note is in now, one line each."""
     if room is RoomKind.PRIVATE:
         return [
             _("“{title}” is now in the private room. It is shown only with --private.", title=title)
@@ -354,7 +354,8 @@ def used_skill(value: "UsedSkill") -> dict[str, Any]:
 
 
 def skill(value: "Skill", room: str) -> dict[str, Any]:
-    """A skill; `pending` is the version that waits for approval, `retire` offers to retire it."""
+    """A skill; `pending` is the version that waits for approval; with `retire`, Atlas suggests retiring
+    it."""
     return {
         "id": value.id,
         "name": value.name,
@@ -426,7 +427,7 @@ def skill_version_line(value: "SkillVersion", of: "Skill") -> str:
 
 
 def cited(event: Replied) -> dict[str, Any]:
-    """What a reply cites; nothing if its session is about no documents."""
+    """The citations of a reply; empty if its session is not about documents."""
     if event.cited is None:
         return {}
     return {
@@ -692,12 +693,12 @@ def change(value: "MemoryChange") -> dict[str, Any]:
 
 
 def word(table: Mapping[str, str], name: str) -> str:
-    """What the table calls this, in the user's language; the plain name if the table does not have it."""
+    """The table's name for this in the user's language, or the plain name if the table does not have it."""
     return _(table[name]) if name in table else name.replace("_", " ")
 
 
 def who(message: "Message") -> str:
-    """Who said it: the name of the speaker, or the role."""
+    """The name of the speaker, or the role."""
     return message.speaker or word(ROLE_WORDS, message.role)
 
 
@@ -765,7 +766,7 @@ def local(moment: datetime) -> str:
 
 
 def stored_receipt(receipt: "StoredReceipt", room: RoomKind) -> dict[str, Any]:
-    """A receipt that is kept: counts, and nothing of what was forgotten."""
+    """A stored receipt: counts, but none of the forgotten content."""
     return {
         "id": receipt.id,
         "forgotten_at": receipt.forgotten_at,
@@ -795,7 +796,7 @@ def forget_preview(affected: "Affected") -> dict[str, Any]:
 
 
 def client(value: "Client") -> dict[str, Any]:
-    """A program that may ask Atlas, without its token."""
+    """A program that may send requests to Atlas, without its token."""
     return {
         "id": value.id,
         "name": value.name,
@@ -821,7 +822,7 @@ def engine(value: "Engine", chosen: Mapping[str, str]) -> dict[str, Any]:
 
 
 def engine_report(value: "Engine", report: "EngineReport") -> dict[str, Any]:
-    """What another model server can do; `context` is null where it does not say it."""
+    """What another model server can do; `context` is null if it does not report it."""
     return {
         "name": value.name,
         "url": value.url,
@@ -839,7 +840,7 @@ def engine_report(value: "Engine", report: "EngineReport") -> dict[str, Any]:
 
 
 def access(value: "AccessEntry") -> dict[str, Any]:
-    """What a program asked for within one minute: kinds and numbers."""
+    """The requests of a program within one minute: kinds and numbers."""
     return {
         "client": value.client,
         "at": at(value.at),

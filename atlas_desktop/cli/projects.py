@@ -134,13 +134,14 @@ def _patch(ctx: Context, args: argparse.Namespace) -> "ProjectPatch":
 
 
 def _instructions(given: str) -> str:
-    """The text of a file of that name if there is one, of standard input for `-`, else the text itself."""
+    """The text of a file of that name if there is one, of standard input for `-`, otherwise the text
+    itself."""
     if given == "-":
         return given_text(given)
     try:
         is_file = bool(given) and Path(given).is_file()
     except (OSError, ValueError):
-        # Too long for a file name, or with a character that none can have.
+        # Too long for a file name, or with a character that is not allowed in one.
         is_file = False
     return read_text(given) if is_file else given_text(given)
 

@@ -29,7 +29,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def add_address_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that say where to listen."""
+    """Adds the options for the address to listen on."""
     parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help=_("an address of this computer"))
     parser.add_argument("--port", metavar="N", type=int, default=PORT, help=_("default: {port}", port=PORT))
     parser.add_argument("--socket", metavar="PATH", help=_("listen on a Unix socket instead"))
@@ -40,7 +40,7 @@ def _path(given: str) -> Path:
 
 
 def explained(error: BaseException) -> str:
-    """Returns an error of background work in words."""
+    """Returns the message of an error of background work."""
     from atlas_desktop.error_table import explain
 
     words = explain(error)
@@ -52,7 +52,7 @@ async def serve(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def listen(ctx: Context, args: argparse.Namespace, base: str) -> int:
-    """Answers other programs until a signal comes. `base` is the path that they are told."""
+    """Serves other programs until a signal arrives. `base` is the path shown to the user."""
     from atlas_desktop.serve.listening import listen_at, listen_on
 
     path = None if args.socket is None else _path(args.socket)

@@ -139,7 +139,7 @@ async def change_category(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def unlocked(ctx: Context) -> None:
-    """Unlocks the rooms of the command, unless that was done already."""
+    """Unlocks the rooms of the command, unless they are already unlocked."""
     if not ctx.opened:
         await ctx.unlock()
 
@@ -512,7 +512,7 @@ async def make_open(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def _moved(ctx: Context, ref: str, destination: "RoomKind") -> "tuple[Session, str]":
-    """Moves a session; returns it, and what became of the documents that it used, in words."""
+    """Moves a session; returns it, and a text about the documents that it used."""
     from atlas_desktop.phrases import lost_documents
 
     ctx.private = True

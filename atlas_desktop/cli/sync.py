@@ -1,4 +1,5 @@
-"""`atlas sync`: the same memory on several computers, through a folder that any tool copies."""
+"""`atlas sync`: the same memory on several computers, through a folder that any file-copying tool can
+synchronise."""
 
 import argparse
 from pathlib import Path

@@ -162,7 +162,7 @@ def _teams(given: str | None) -> "tuple[Team, ...]":
 
 
 async def _carry_on(ctx: Context, room: "RoomServices", task: "Task") -> int:
-    """Carries a task on here, and prints its events, or the task when it has stopped."""
+    """Runs a task in the foreground, and prints its events, or the task once it has stopped."""
     from memory.tasks.entities import TaskState
 
     ending = room.tasks.listen(lambda event: _print_event(ctx, event))
@@ -285,7 +285,7 @@ async def approve(ctx: Context, args: argparse.Namespace) -> int:
 
 
 def task_shape(value: Task, room: str, evidence: Sequence[Evidence]) -> dict[str, Any]:
-    """A task with its steps and its report; `asked` is why it waits, `missing` what nothing was found for."""
+    """A task with its steps and its report; `asked` is why it waits, `missing` the parts without findings."""
     found: dict[str, list[Evidence]] = {}
     for one in evidence:
         found.setdefault(one.step, []).append(one)
@@ -374,7 +374,7 @@ def task_line(value: Task) -> str:
 
 
 def task_ended(value: Task) -> str:
-    """A task when it has stopped: its report, or what it asks."""
+    """A task that has stopped: its report, or its question."""
     lines = [] if value.report is None else [value.report.text]
     asked = question_text(value)
     if asked:

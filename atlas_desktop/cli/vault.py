@@ -43,7 +43,8 @@ def recovery_key(ctx: Context, args: argparse.Namespace) -> str | None:
 
 
 def unlocking(ctx: Context, args: argparse.Namespace, prompt: str) -> "Callable[[Vaults], Keys]":
-    """A function that unlocks vaults with the recovery key or the passphrase. Asks for either once, here."""
+    """A function that unlocks vaults with the recovery key or the passphrase. Asks for either of them once,
+    now."""
     key_text = recovery_key(ctx, args)
     if key_text is not None:
         return lambda vaults: vaults.unlock_with_recovery(key_text)
@@ -105,7 +106,7 @@ async def verify(ctx: Context, _args: argparse.Namespace) -> int:
     before = {room: await vault.copies(room) for room in rooms}
     keys = await present_keys(ctx)
     reports = [await vault.verify(key, room) for room, key in by_room(keys).items() if room in rooms]
-    # Unlocking repairs a damaged copy of the keyslots. Report that, or nobody would notice.
+    # Unlocking repairs a damaged copy of the keyslots. Report that, because nobody would notice otherwise.
     after = {room: await vault.copies(room) for room in rooms}
     healed = [
         name
@@ -200,7 +201,7 @@ async def salvage(ctx: Context, args: argparse.Namespace) -> int:
         raise lost[0] if lost else NothingToSalvage
 
     def told(room: "RoomKind") -> bool:
-        """Whether to show the amounts of a room: hidden for a locked room, unless it was asked for."""
+        """Whether to show the amounts of a room: hidden for a locked room, unless it was requested."""
         return room == "open" or ctx.private or args.room == room
 
     ctx.emit(
@@ -745,7 +746,7 @@ async def keyring_switch(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def _authorised(ctx: Context, args: argparse.Namespace) -> "Keys":
-    """The keys, unlocked with a secret. Asks for the passphrase even where the keyring unlocks the vault."""
+    """The keys, unlocked with a secret. Asks for the passphrase even if the keyring unlocks the vault."""
     vault = ctx.vault()
     if args.use_keyring:
         from memory.vault.vault import Keys

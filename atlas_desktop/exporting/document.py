@@ -21,12 +21,12 @@ ATTACHMENTS = "attachments"
 
 
 CITATIONS = "citations"
-"""Message field that lists what a reply cites of documents: objects as `citation_fields` returns them."""
+"""Message field that lists the citations of a reply: objects as `citation_fields` returns them."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a document writer is given: the time of writing (aware) and the number of sessions to come."""
+    """The input of a document writer: the time of writing (aware) and the number of sessions to come."""
 
     written_at: datetime
     sessions: int
@@ -76,7 +76,7 @@ class MemoryRecord:
 class Writer(Protocol):
     """A document written incrementally: `begin`, then any number of sessions and memories, then `end`.
 
-    An implementation may write what it is given at once or at the end; it keeps nothing else.
+    An implementation may write its input at once or at the end; it keeps nothing else.
     """
 
     def begin(self) -> None: ...
@@ -177,7 +177,7 @@ def citation_fields(citation: StoredCitation) -> dict[str, Any]:
 
 
 def citations(message: TravellingMessage) -> list[str]:
-    """Returns what a reply cites, one cleaned line each: number, title, place and quote."""
+    """Returns the citations of a reply, one cleaned line each: number, title, place and quote."""
     if f'"{CITATIONS}"' not in message.meta:
         return []
     listed = json.loads(message.meta).get(CITATIONS)

@@ -160,7 +160,7 @@ def _text(message: TravellingMessage) -> str:
     text = clean(message.content)
     if len(text) > LONGEST_MARKDOWN:
         return _plain(text)
-    # Users mean the line breaks that they type.
+    # Keep line breaks as the user typed them.
     return str(_parser(breaks=message.role is Role.USER).render(text))
 
 

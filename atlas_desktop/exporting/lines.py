@@ -13,7 +13,7 @@ from atlas_desktop.services.cleaning import clean
 from memory.storage.transfer import TransferStore
 from memory.transfer import TravellingMessage, TravellingSession
 
-# These also control a terminal or the text direction, but JSON escapes only what is below U+0020.
+# These also control a terminal or the text direction, but JSON escapes only characters below U+0020.
 _STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 

@@ -1,6 +1,6 @@
 """Markdown export: front matter, a heading for each message, and its text.
 
-A message keeps its own Markdown, but nothing in it can be taken for part of the document: its headings are
+A message keeps its own Markdown, but nothing in it can be mistaken for part of the document: its headings are
 moved two levels down, tags and pictures are shown as text, and an unclosed code block is closed.
 """
 
@@ -148,7 +148,7 @@ def contained(text: str) -> str:
     guarded, open_fence = _guarded(text)
     if open_fence:
         guarded += "\n" + open_fence
-    # Code may contain tags, and what looks like code may be the end of a list: only a parser can tell.
+    # Code may contain tags, and text that looks like code may be the end of a list; only a parser can decide.
     unsure = _NESTED_FENCE.search(text) is not None or any(_active(guarded))
     if unsure and (len(guarded) > LONGEST_PARSED or not _stands_alone(guarded)):
         return fenced(text)
@@ -242,8 +242,8 @@ def _indent(line: str) -> int:
 def _stands_alone(text: str) -> bool:
     """Returns whether a parser reads a heading after the text as a heading.
 
-    Also requires that nothing in the text is read as a heading of the document, as HTML or as a picture. What
-    looks like a code block may be the end of a list.
+    Also requires that nothing in the text is read as a heading of the document, as HTML or as a picture. Text
+    that looks like a code block may be the end of a list.
     """
     *said, opens, words, closes = parser().parse(f"{text}\n\n## end\n")
     if [opens.type, words.type, closes.type] != ["heading_open", "inline", "heading_close"] or opens.level:
@@ -271,14 +271,14 @@ def parser() -> "MarkdownIt":
 def _inline_parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
-    # What looks like an entity was typed as it is.
+    # Text that looks like an entity was typed that way.
     return MarkdownIt("commonmark", {"html": False}).enable("strikethrough").disable("entity")
 
 
 def inline_parts(line: str) -> list[tuple[str, str]]:
     """Returns the parts of a line without marks, each with its kind: `bold`, `code`, or nothing.
 
-    A link is its text and, unless that says it, its address.
+    A link becomes its text and, unless the text is the address, its address.
     """
     parts: list[tuple[str, str]] = []
     bold, href = 0, ""

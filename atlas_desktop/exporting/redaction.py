@@ -1,4 +1,4 @@
-"""Redaction of personal data in exports: what is found, and the marks that replace it.
+"""Redaction of personal data in exports: the patterns that find it, and the marks that replace it.
 
 `spans` is a pure function of a text. A `Redactor` gives the same value the same mark throughout an export, so
 that the redacted text can still be followed.
@@ -240,8 +240,8 @@ _SHORTEST = 2
 def given_names() -> frozenset[str]:
     """Returns common given names of many languages, in lower case.
 
-    Names that are also ordinary words begin with `~` in the file. They are not returned, and count only
-    beside a second name.
+    Names that are also ordinary words begin with `~` in the file. They are not returned, and count only next
+    to a second name.
     """
     return frozenset(name for name in _listed() if not name.startswith("~"))
 
@@ -319,7 +319,7 @@ class KnownNames:
             if end >= 0:
                 yield start, end
             start, end = found.start(), found.start() + len(word)
-            # `Will` is a name before `Turner`, and nowhere else.
+            # `Will` is a name only before another name, such as `Turner`.
             if before is not None and text[before.end() : start] in _BETWEEN and _first_name(before[0]):
                 start = before.start()
             before = None
@@ -503,7 +503,7 @@ class Redactor:
         return {kind: totals[kind] for kind in KINDS if kind in totals}
 
     def text(self, text: str) -> str:
-        """Returns a text with marks in place of what was found."""
+        """Returns a text in which marks replace the values found."""
         if not text:
             return text
         parts = []

@@ -1,4 +1,4 @@
-"""The export process: sessions are read, redacted, written and put in place."""
+"""The export process: reads sessions, redacts them, writes them and puts the files in place."""
 
 import asyncio
 import contextlib
@@ -68,7 +68,7 @@ def _recipient(text: str) -> object:
 
 
 class Target(Protocol):
-    """Receives files one after another; `finish` puts them in place, and without it nothing remains."""
+    """Receives files one after another; `finish` puts them in place. Without it, nothing remains."""
 
     def add(self, name: str) -> BinaryIO:
         """Starts the next file; the previous one is complete."""
@@ -97,11 +97,11 @@ class StreamTarget:
         return ()
 
     def abandon(self) -> None:
-        """Does nothing: what was written cannot be taken back."""
+        """Does nothing, because the output cannot be taken back."""
 
 
 class FileTarget:
-    """One file at a path; further files are placed beside it, with their own name added."""
+    """One file at a path; further files are placed next to it, with their own name added."""
 
     def __init__(self, path: Path, *, force: bool = False) -> None:
         self._path = path
@@ -153,7 +153,7 @@ class FileTarget:
 
 
 class FolderTarget:
-    """A folder of files, filled under another name beside its final place.
+    """A folder of files, filled under another name next to its final place.
 
     An existing folder must be empty; with `force`, its files of the same names are replaced.
     """
@@ -366,7 +366,7 @@ async def _with_attachments(store: Store, session_id: str) -> TravellingSession:
 
 
 def _with_citations(session: TravellingSession, cited: Mapping[str, CitedReply]) -> TravellingSession:
-    """Returns a session with what its replies cite among the pass-through fields of these messages."""
+    """Returns a session with the citations of its replies in the pass-through fields of these messages."""
     if not cited:
         return session
     messages = [
@@ -454,7 +454,8 @@ class ExportService:
         return self._reading.total
 
     async def preview(self, order: Order) -> Report:
-        """Returns what would be exported and redacted, without writing anything. Raises as `write`."""
+        """Returns what would be exported and redacted, without writing anything. Raises what `write`
+        raises."""
         report = Report()
         redactor = await self._redactor(order)
         async for batch in self._reading.batches():
@@ -578,7 +579,7 @@ def _closed(report: Report, redactor: Redactor | None) -> Report:
 
 
 async def _in_thread(work: Callable[..., _T], *given: object) -> _T:
-    """Runs as `asyncio.to_thread`, but waits for the thread when cancelled: it may have a file open."""
+    """Like `asyncio.to_thread`, but waits for the thread when cancelled, because it may have a file open."""
     task = asyncio.ensure_future(asyncio.to_thread(work, *given))
     try:
         return await asyncio.shield(task)

@@ -138,7 +138,7 @@ _KINDS: dict[str, Callable[[dict[str, Any]], str]] = {
 
 
 def _without_markers(words: str, about: dict[str, Any]) -> str:
-    """Replaces source references, which are private-use characters in the text, with what they stand for."""
+    """Replaces source references, which are private-use characters in the text, with their meaning."""
     if "\ue200" not in words:
         return words
     for one in sequence(about.get("content_references"))[:1000]:

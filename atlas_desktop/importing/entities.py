@@ -1,4 +1,4 @@
-"""Data types of an import: what was read, what was left out, and the result."""
+"""Data types of an import: content, omissions, and the result."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -40,14 +40,15 @@ class NotJson(Unreadable):
 
 
 class Beside(str):
-    """Reason for skipping what does not look like a conversation; it is not a fault of the file."""
+    """The reason for skipping something that does not look like a conversation; it is not a fault of the
+    file."""
 
     __slots__ = ()
 
 
 @dataclass(slots=True)
 class Said:
-    """A message as given by its origin; one without content only links the tree.
+    """A message as given by its origin; a message without content only links the tree.
 
     `parent` may name a message that is missing or comes later; `created_at` may be missing.
     """
@@ -108,8 +109,8 @@ class ImportReport:
 
     `already_there` counts messages and `known_sessions` sessions stored earlier. `elsewhere` counts those
     left out because they exist in another room or form. `formats` gives the format of each file. `unknown`
-    contains files of no known format and, if known, what is wrong with them. `passed_over` are files beside
-    those with conversations. `first` and `last` are the times of the oldest and the newest message.
+    contains files of no known format and, if known, what is wrong with them. `passed_over` are files without
+    conversations. `first` and `last` are the times of the oldest and the newest message.
     """
 
     sessions: int = 0

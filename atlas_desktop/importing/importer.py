@@ -33,7 +33,7 @@ _WIDE = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 
 
 def nature_of(source: Source) -> str:
-    """Describes what is wrong with a file, in text that follows its name; "" if only its format is unknown.
+    """Describes a file's problem, in text that follows its name; "" if only its format is unknown.
 
     Raises `OSError`.
     """
@@ -184,7 +184,7 @@ Told = Callable[[ImportReport, Meter], None]
 class Reader(Protocol):
     """Reads one format and yields each session with its place.
 
-    Notes what cannot be understood. Raises `Unreadable` for a file that cannot be read further, and
+    Records what cannot be understood. Raises `Unreadable` for a file that cannot be read further, and
     `OSError`.
     """
 
@@ -252,7 +252,7 @@ class Importer:
                 if self._between is not None:
                     await self._between()
                 await self._store_batch(batch, chosen, report, seen)
-                # Reading is ahead by at least a batch, so its progress is not what is stored.
+                # Reading is at least one batch ahead, so its progress is not the stored amount.
                 meter.stored = so_far
                 meter.seconds = time.monotonic() - begun
                 self._told(report, meter)

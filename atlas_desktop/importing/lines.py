@@ -250,7 +250,7 @@ def _aware(given: datetime | None) -> datetime | None:
 
 
 def _place(fault: msgspec.ValidationError) -> str:
-    """Returns what is wrong and where, without the content that msgspec may quote from the line."""
+    """Returns the error and its place, without the content that msgspec may quote from the line."""
     _unused, _unused, path = str(fault).partition(" - at `")
     expected = str(fault).split(",")[0].split(" - at ")[0]
     said = expected if expected.startswith(("Expected", "Object missing")) else _("Unexpected content")

@@ -77,7 +77,7 @@ def rows_of(conn: sqlite3.Connection, table: str, tables: dict[str, set[str]]) -
     # In the oldest schemas a conversation's id is the number of its first row, whose `chat_id` is NULL.
     if wanted["conversation"] == "chat_id":
         key = f'CAST(coalesce(r.chat_id, r."{wanted["id"]}") AS TEXT)'
-    # Only numbers are sorted: the text of a large log is more than should be in memory.
+    # Only numbers are sorted, because the text of a large log does not belong in memory.
     for at, group in groupby(
         _places(conn, f'SELECT {key}, r.rowid FROM "{table}" AS r ORDER BY 1, 2'), key=itemgetter(0)
     ):
@@ -93,7 +93,7 @@ def rows_of(conn: sqlite3.Connection, table: str, tables: dict[str, set[str]]) -
 
 
 def _places(conn: sqlite3.Connection, query: str) -> Iterator[tuple[Any, int]]:
-    """Yields conversations and row numbers; a row without a conversation gets its own number as one."""
+    """Yields conversations and row numbers; a row without a conversation uses its own number."""
     for key, number in conn.execute(query):
         yield (f"row {number}" if key is None else key), number
 
@@ -274,7 +274,7 @@ class _Reading:
         self._taken([*before, *mine], parent)
 
     def _given(self, tip: str) -> tuple[list[_Message], list[_Message], str | None]:
-        """Returns what a turn was given that is not known yet.
+        """Returns the part of a turn's input that is not known yet.
 
         That is the earlier messages, the request, and our message that it follows. Instructions are not
         messages.
@@ -486,7 +486,7 @@ def _held(
     *,
     width: int = 1,
 ) -> list[Any]:
-    """Returns what belongs to a response; empty if the schema does not have it."""
+    """Returns the data that belongs to a response; empty if the schema does not have it."""
     needed, query = what
     if any(not columns <= tables.get(name, set()) for name, columns in needed.items()):
         return []

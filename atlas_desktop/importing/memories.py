@@ -51,7 +51,7 @@ def read(parts: Sequence[Part], note: Note) -> Iterator[TravellingMemory]:
 
 
 def of_document(part: Part, note: Note) -> Iterator[TravellingMemory]:
-    """Yields the memories beside the sessions in one of the program's own JSON documents."""
+    """Yields the memories next to the sessions in one of the program's own JSON documents."""
     yield from _read(streamed(part, "memories.item", note), note)
 
 

@@ -286,7 +286,7 @@ def _wrapped(head: bytes) -> str | None:
     if not head.lstrip(_BOM + b" \t\r\n").startswith(b"{"):
         return None
     try:
-        # Small reads: what ijson builds for nested brackets grows with the square of their number.
+        # Small reads: the data that ijson builds for nested brackets grows with the square of their number.
         for prefix, event, _unused in ijson.parse(
             head.removeprefix(_BOM), use_float=True, buf_size=_LOOKED_AT
         ):
@@ -457,7 +457,7 @@ class _Scanner:
     def _go_back(self, why: str, end: int) -> Piece | None:
         """Goes back to the next object inside the current one that begins like those before it.
 
-        Brackets or quotes that do not match would otherwise swallow what follows. Returns a piece for the
+        Otherwise, unmatched brackets or quotes would swallow the following objects. Returns a piece for the
         current object, or None if there is no such object or too much would be read again.
         """
         if self._start is None:
@@ -503,7 +503,7 @@ class _Scanner:
         return self._piece(value)
 
     def _more(self, step: int) -> bool:
-        """Reads more data and drops what is finished; returns False at the end of the file."""
+        """Reads more data and drops finished objects; returns False at the end of the file."""
         more = self._stream.read(step)
         if not more:
             return False
@@ -522,7 +522,7 @@ class _Scanner:
         self._count[bracket] += 1
 
     def _closes(self, opener: bytes) -> Iterator[Piece]:
-        """Closes brackets and yields an object that is complete; ignores a bracket that closes nothing."""
+        """Closes brackets and yields an object that is complete; ignores an unmatched closing bracket."""
         if not self._count[opener]:
             return
         while True:

@@ -42,7 +42,7 @@ def session_of(talk: Talk, *, otherwise: datetime) -> TravellingSession:
         raise Unreadable(_("it contains no messages"))
     tree = _Tree(_parents(said), kept)
     parents = {name: tree.nearest(tree.parents[name]) for name in kept}
-    # A reply without a model of its own has that of the conversation, or the name of the program.
+    # A reply without a model gets that of the conversation, or the name of the program.
     whose = talk.model or PROGRAMS.get(str(talk.meta.get("imported_from", "")), "")
     begun = talk.created_at or min(_moments(kept.values()), default=otherwise)
     order = _grown(kept, parents, begun)
@@ -185,7 +185,7 @@ def sessions(
 ) -> Iterator[tuple[str, TravellingSession]]:
     """Yields the sessions of files with one conversation per object; `talk_of` gives None for other objects.
 
-    `talk_of` may raise `Unreadable`, which is noted. Raises `Unreadable`, `OSError`.
+    `talk_of` may raise `Unreadable`, which is recorded. Raises `Unreadable`, `OSError`.
     """
     for part in parts:
         for where, value in objects(part, note):

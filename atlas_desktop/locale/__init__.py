@@ -2,11 +2,11 @@
 
 Texts are written in English where they are shown, inside `_()` or `ngettext()`. A text in a table is marked
 with `N_()` or `plural()` and translated where it is shown. The catalogues are in `LANGUAGE/LC_MESSAGES`;
-`make translations` brings them up to date.
+`make translations` updates them.
 
 The language is chosen once (`atlas_desktop.__main__.language`), before the modules with texts are imported:
-by the setting `ui.locale`, else by the environment. Without a language, or with one that has no catalogue,
-texts are English.
+by the setting `ui.locale`, otherwise by the environment. Without a language, or with one that has no
+catalogue, texts are English.
 """
 
 import gettext as _gettext
@@ -51,7 +51,7 @@ def ngettext(one: str, other: str, count: int, /, **values: object) -> str:
 
 
 def formats() -> Formats:
-    """Returns how the user's language writes numbers and dates; plain English for an unknown one."""
+    """Returns the number and date formats of the user's language; plain English for an unknown one."""
     # Made on first use: babel, which knows the languages, takes 50 ms to load.
     if _Chosen.formats is None:
         _Chosen.formats = Formats(_Chosen.locale if known_locale(_Chosen.locale) else "")

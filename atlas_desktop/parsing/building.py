@@ -1,4 +1,4 @@
-"""Builds the text of a document with the places of headings and tables, also from zip files."""
+"""Builds the text of a document with the places of headings and tables. Also opens zip files."""
 
 import io
 import re
@@ -67,7 +67,7 @@ def checked(text: str) -> str:
 
 
 class TextBuilder:
-    """The text so far. Blocks are separated by a blank line unless they are `close` to the one before.
+    """The text so far. Blocks are separated by a blank line unless they are `close` to the previous one.
 
     All methods raise `Unreadable` when there is too much text.
     """
@@ -79,7 +79,7 @@ class TextBuilder:
         self._tables: list[Table] = []
         self._pages: list[int] = []
         self._blank: list[int] = []
-        # Pages without text so far: they begin where the next text does.
+        # Pages without text so far; they begin at the next text.
         self._open: list[int] = []
 
     def paragraph(self, text: str, *, close: bool = False) -> int | None:
@@ -94,12 +94,12 @@ class TextBuilder:
             self.mark(level, one_line(line), begin)
 
     def mark(self, level: int, text: str, begin: int) -> None:
-        """Notes a heading that is in the text already."""
+        """Records a heading that is already in the text."""
         if text:
             self._headings.append(Heading(max(1, min(level, _LEVELS)), text, begin))
 
     def note_table(self, begin: int, end: int, header_end: int) -> None:
-        """Notes a table that is in the text already."""
+        """Records a table that is already in the text."""
         self._tables.append(Table(begin, end, header_end))
 
     def table(self, rows: Iterable[Sequence[str]]) -> None:
@@ -156,7 +156,7 @@ class TextBuilder:
         )
 
     def _within(self, heading: Heading) -> Heading:
-        """Returns a heading of a blank page at the end as one at the end of the text."""
+        """Moves the heading of a blank last page to the end of the text."""
         return heading if heading.begin <= self._length else replace(heading, begin=self._length)
 
     def _end_page(self) -> None:
@@ -183,13 +183,13 @@ class TextBuilder:
 
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""How a container of Microsoft begins: that of an encrypted document, or of a format before 2007."""
+"""The first bytes of a Microsoft container: an encrypted document, or a format from before 2007."""
 _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 _ENCRYPTED_ENTRY = 1
 _MOST_RATIO = 300
 # Small entries of spaces or zeros can be packed tightly and do no harm.
 _RATIO_FROM = 5_000_000
-# A document type stands before the first element.
+# A document type comes before the first element.
 _PROLOG = 65_536
 _XML = (".xml", ".rels", ".vml")
 
@@ -232,8 +232,8 @@ def _read(archive: ZipFile, entry: str, size: int) -> bytes:
 def opened_office(data: bytes) -> ZipFile:
     """Returns the archive of an office file as `opened` does.
 
-    Also raises `Unreadable` if a part of it declares a document type: no office program writes one, but with
-    it a small file can grow without limit or name files on the disk.
+    Also raises `Unreadable` if one of its parts declares a document type: office programs do not write one,
+    but with it a small file can grow without limit or name files on the disk.
     """
     archive = opened(data)
     for entry in archive.namelist():
@@ -249,7 +249,7 @@ def refuse_document_type(data: bytes) -> None:
 
 
 def refuse_entities(data: bytes) -> None:
-    """Raises `Unreadable` if XML declares entities; another document type is fine."""
+    """Raises `Unreadable` if XML declares entities; any other document type is fine."""
     if b"<!ENTITY" in data[:_PROLOG].replace(b"\0", b""):
         raise Unreadable(Refusal.XML_ENTITIES)
 
@@ -287,9 +287,9 @@ def xml(data: bytes) -> etree._Element:
 
 
 def unreadable(error: etree.XMLSyntaxError) -> Unreadable:
-    """Returns why XML cannot be read."""
+    """Returns the reason why XML cannot be read."""
     if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
         return Unreadable(Refusal.TOO_MUCH_MEMORY, MOST_MEMORY)
-    # There is one code for all limits of the library.
+    # The library has one code for all its limits.
     deep = error.code == etree.ErrorTypes.ERR_RESOURCE_LIMIT or "depth" in (error.msg or "")
     return Unreadable(Refusal.TOO_DEEP if deep else Refusal.DAMAGED)

@@ -57,11 +57,11 @@ def main() -> None:
 
 def settle_in() -> None:
     """Limits memory, and denies access to everything but installed code."""
-    # The parser of the most common binary format is loaded before the first document comes.
+    # The parser of the most common binary format is loaded before the first document arrives.
     import_module("atlas_desktop.parsing.pdf")
     # openpyxl would read a file of the system for this.
     mimetypes.init()
-    # It would also load this, for 0.2 s and 100 MB, only to know its types.
+    # It would also load this, for 0.2 s and 100 MB, only for its types.
     sys.modules["numpy"] = None  # type: ignore[assignment]
     if os.name == "posix":
         import resource
@@ -76,7 +76,7 @@ def settle_in() -> None:
 
 
 def _mapped() -> int:
-    """Returns the bytes of address space that loaded code takes; it is not what a document uses."""
+    """Returns the bytes of address space that loaded code takes, which a document does not use."""
     sizes = Path("/proc/self/statm")
     if not sizes.exists():
         return MOST_MEMORY
@@ -87,12 +87,12 @@ def _mapped() -> int:
 
 
 def _system_libraries() -> list[Path]:
-    """Returns where the system keeps libraries that installed code is linked to."""
+    """Returns the folders of the system libraries that installed code is linked to."""
     return [Path(one) for one in ("/lib", "/lib64", "/usr/lib", "/usr/lib64")] if os.name == "posix" else []
 
 
 def _allow(seconds: int) -> None:
-    """Lets the next document take so many seconds of processor time."""
+    """Lets the next document use this many seconds of processor time."""
     if os.name == "posix":
         import resource
 

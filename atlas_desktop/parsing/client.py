@@ -1,4 +1,4 @@
-"""Has documents parsed by confined processes, and replaces those that die."""
+"""Has confined processes parse documents, and replaces processes that die."""
 
 import asyncio
 import signal
@@ -28,7 +28,7 @@ _AT_ONCE = 2
 _IDLE_S = 30.0
 _CHILD = (sys.executable, "-m", "atlas_desktop.parsing.child")
 _PIECE = 1_000_000
-# A character takes at most 4 bytes; titles, headings and tables come on top.
+# A character takes at most 4 bytes; titles, headings and tables add to that.
 _LONGEST_ANSWER = 8 * MOST_CHARACTERS
 _LARGE = 1_000_000
 # How the system ends a process that exceeded its processor time.
@@ -80,7 +80,7 @@ class _Process:
             await self.kill()
             raise
         if answer.refusal is Refusal.TOO_MUCH_MEMORY:
-            # What is left of the memory may be too little for the next document.
+            # The remaining memory may be too little for the next document.
             await self.kill()
         if answer.parsed is None:
             raise Unreadable(answer.refusal or Refusal.DAMAGED, answer.limit)
@@ -98,14 +98,14 @@ class _Process:
             await source.drain()
         length = int.from_bytes(await answers.readexactly(LENGTH))
         if length > _LONGEST_ANSWER:
-            raise ValueError("no document gives so long an answer")
+            raise ValueError("the answer is longer than any document allows")
         answer = await answers.readexactly(length)
         return _decoded(answer) if length < _LARGE else await asyncio.to_thread(_decoded, answer)
 
     async def _ended(self) -> int:
-        """Ends the process. Returns the code it ended with by itself, if it did."""
+        """Ends the process. Returns its exit code if it has already ended by itself."""
         with suppress(TimeoutError):
-            # Its pipe may close a moment before the code is known.
+            # Its pipe may close a moment before the exit code is known.
             return await asyncio.wait_for(self._process.wait(), 1)
         await self.kill()
         return 0
@@ -119,9 +119,9 @@ class _Process:
 
 
 def _decoded(answer: bytes) -> Answer:
-    """Decodes an answer. Raises ValueError if it is not as a sound process writes it.
+    """Decodes an answer. Raises ValueError if it is not in the form that a sound process writes.
 
-    A parser that a document has taken over could answer anything.
+    A parser taken over by a document could answer anything.
     """
     decoded = msgspec.msgpack.decode(answer, type=Answer)
     if decoded.parsed is not None and not _is_sound(decoded.parsed):
@@ -154,9 +154,9 @@ def _ordered(positions: Iterable[int]) -> bool:
 class DocumentParser:
     """Parses documents, several at a time. Close it after use.
 
-    Text formats share a process. A document of a binary format gets one that has read no other document: a
-    parser that it takes over can affect nothing else. The next such process is started in advance. Processes
-    end when they are not used for `idle_s` seconds.
+    Text formats share a process. A document of a binary format gets one that has read no other document, so a
+    parser taken over by it can affect nothing else. The next such process is started in advance. Processes
+    end after `idle_s` seconds without use.
     """
 
     def __init__(self, *, idle_s: float = _IDLE_S) -> None:

@@ -1,4 +1,4 @@
-"""HTML, alone, as the chapters of an EPUB and in mail. Scripts, styles and navigation are left out."""
+"""HTML on its own, as the chapters of an EPUB, and in mail. Scripts, styles and navigation are left out."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _BLOCK_TAGS = """
 _DROPPED = frozenset(_DROPPED_TAGS.split())
 _BLOCKS = frozenset(_BLOCK_TAGS.split())
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-# A table with one of these arranges a page.
+# A table that contains one of these is only page layout.
 _ARRANGED = frozenset({"table", "ul", "ol", "pre", "blockquote", *_HEADINGS})
 _AUTHORS = frozenset({"author", "dc.creator", "dcterms.creator", "article:author"})
 _DATES = frozenset({"date", "dc.date", "dcterms.created", "article:published_time"})
@@ -42,7 +42,7 @@ _SPACES = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What the head of a page states, or empty."""
+    """The facts in the head of a page; empty if there are none."""
 
     title: str = ""
     author: str = ""
@@ -67,7 +67,7 @@ def add_html(builder: TextBuilder, text: str) -> PageFacts:
     except (etree.LxmlError, ValueError):
         raise Unreadable(Refusal.DAMAGED) from None
     if any("depth" in error.message for error in parser.error_log):
-        # What is nested more deeply is not in the tree.
+        # More deeply nested elements are not in the tree.
         raise Unreadable(Refusal.TOO_DEEP)
     return add_page(builder, page)
 
@@ -89,7 +89,7 @@ def _meta(page: etree._Element, names: frozenset[str]) -> str:
 
 
 def _tag(element: etree._Element) -> str:
-    """Returns the name of an element in lower case; empty for what is no element, such as an entity."""
+    """Returns the name of an element in lower case; empty if it is not an element, such as an entity."""
     tag = element.tag
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
 
@@ -104,7 +104,7 @@ class _Walker:
         self._after_item = False
 
     def block(self, element: etree._Element, depth: int, *, pre: bool) -> None:
-        """Adds what an element contains."""
+        """Adds the content of an element."""
         if depth > _MOST_DEPTH:
             raise Unreadable(Refusal.TOO_DEEP)
         self._text(element.text, pre=pre)
@@ -157,7 +157,7 @@ class _Walker:
 
 
 def _is_data(table: etree._Element) -> bool:
-    """Whether a table has rows of cells; many tables only arrange a page."""
+    """Whether a table has rows of cells; many tables are only page layout."""
     arranged = table.get("role") == "presentation" or any(
         _tag(one) in _ARRANGED for one in table.iterdescendants("{*}*")
     )
@@ -239,7 +239,7 @@ def _xml(archive: ZipFile, path: str) -> etree._Element:
 
 
 def _path(folder: str, href: str) -> str:
-    """Returns the entry that a link in a folder leads to."""
+    """Returns the target entry of a link in a folder."""
     return normpath(join(folder, unquote(href.partition("#")[0])))
 
 
@@ -286,7 +286,7 @@ def _add_chapter(builder: TextBuilder, data: bytes, label: str) -> None:
 
 
 def _xhtml(data: bytes) -> etree._Element | None:
-    """Parses a page as XML; returns None if it is not: much that calls itself XHTML is only HTML."""
+    """Parses a page as XML; returns None if it is not XML, because many pages called XHTML are only HTML."""
     refuse_entities(data)
     # The named characters of HTML are declared in a document type that is not loaded.
     text = _ENTITY.sub(_character, decoded(data, declared=True))

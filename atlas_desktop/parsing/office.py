@@ -51,7 +51,7 @@ def read_docx(data: bytes) -> ParsedText:
 
 
 def with_properties(builder: TextBuilder, about: Any) -> ParsedText:
-    """Returns the text with the properties that an office file states."""
+    """Returns the text with the properties of an office file."""
     created = about.created
     return builder.result(
         title=about.title or "",
@@ -76,7 +76,7 @@ def _levels(document: Document) -> Mapping[str, int]:
                 break
             if outline is not None:
                 level = _number(outline, default=9) + 1
-                # Level 10 is that of plain text.
+                # Level 10 is plain text.
                 levels |= {style.style_id: level} if level <= 9 else {}
                 break
             base = getattr(base, "base_style", None)
@@ -213,7 +213,7 @@ def read_xlsx(data: bytes) -> ParsedText:
     opened_office(data)
     builder = TextBuilder()
     with warnings.catch_warnings():
-        # openpyxl warns of all that it would lose if it wrote the file.
+        # openpyxl warns about everything that it would lose if it wrote the file.
         warnings.simplefilter("ignore")
         workbook = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
         rows = _Rows()
@@ -234,7 +234,7 @@ def read_xlsx(data: bytes) -> ParsedText:
 
 
 class _Rows:
-    """Reads rows, and counts those of all sheets: a few bytes can state any number of empty ones."""
+    """Reads rows, and counts those of all sheets: a few bytes can declare any number of empty ones."""
 
     def __init__(self) -> None:
         self._rows = 0
@@ -242,7 +242,7 @@ class _Rows:
         self.cells = 0
 
     def of(self, sheet: Any) -> Iterator[list[str]]:
-        # The size that a sheet states can be wrong, in either direction.
+        # The declared size of a sheet can be wrong, in either direction.
         sheet.reset_dimensions()
         for row in sheet.iter_rows(values_only=True, max_col=None):
             self._rows += 1
@@ -282,7 +282,7 @@ _ODT_DROPPED = frozenset({f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{
 _GROUPS = frozenset({f"{_TABLE}table-header-rows", f"{_TABLE}table-rows", f"{_TABLE}table-row-group"})
 _CELLS = frozenset({f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"})
 _LINES = frozenset({f"{_TEXT}p", f"{_TEXT}h"})
-# A few bytes can state any number of repetitions.
+# A few bytes can declare any number of repetitions.
 _MOST_REPEATED = 100
 
 
@@ -358,12 +358,12 @@ def _odt_text(element: Any) -> str:
             elif child.tag == f"{_TEXT}line-break":
                 parts.append("\n")
             elif child.tag not in _ODT_DROPPED:
-                # A note stands in brackets where it belongs.
+                # A note is put in brackets at its place.
                 parts.append(" (" if child.tag == f"{_TEXT}note" else "")
                 add(child, depth + 1)
                 parts.append(")" if child.tag == f"{_TEXT}note" else "")
             parts.append(child.tail or "")
 
-    # White space in the file means one space.
+    # A run of white space in the file counts as one space.
     add(element, 0)
     return "".join(parts)

@@ -1,4 +1,4 @@
-"""PDF by PDFium: text page by page in reading order, bookmarks as headings."""
+"""PDF through PDFium: text page by page in reading order, bookmarks as headings."""
 
 import ctypes
 import re
@@ -16,12 +16,12 @@ from memory.documents.entities import ParsedText
 
 _MOST_BOOKMARKS = 20_000
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?(?:(\d{2})(\d{2})(\d{2}))?")
-# Programs put these where a title would be.
+# Placeholders that programs write as the title.
 _NO_TITLE = re.compile(
     r"untitled.*|unknown|microsoft \w+ -.*|.*\.(?:docx?|pdf|indd|tex|dvi|pptx?|xlsx?|qxd)", re.IGNORECASE
 )
 _NO_AUTHOR = "anonymous"
-# PDFium puts this in place of a hyphen at the end of a line, and of the end of that line.
+# PDFium writes this instead of a hyphen at the end of a line and the line end.
 _HYPHEN = "\ufffe"
 _BROKEN_WORD = re.compile(rf"([^\W\d_]{{2,60}}){_HYPHEN}([^\W\d_]{{2,60}})")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -50,7 +50,7 @@ def _read(document: pypdfium2.PdfDocument) -> ParsedText:
     for number, text in enumerate(_joined_words(_pages(document))):
         builder.page()
         begin = builder.paragraph(text)
-        # A bookmark of a blank page leads to where the next text begins.
+        # A bookmark of a blank page points to the beginning of the next text.
         at = builder.next_begin if begin is None else begin
         headings += _placed(bookmarks.get(number, ()), text, at)
     for heading in headings:
@@ -109,7 +109,7 @@ def _page(document: pypdfium2.PdfDocument, number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line and where it stands on the page, in points from the lower left corner."""
+    """A line and its position on the page, in points from the lower left corner."""
 
     text: str
     left: float
@@ -121,9 +121,9 @@ class _Line:
 def _in_order(page: pypdfium2.PdfTextPage, text: str) -> Sequence[str]:
     r"""Returns the lines of a page in reading order.
 
-    A PDF can draw its texts in any order, and PDFium gives them as they are drawn. Nearly always that is the
-    order of reading. Where a line stands above the one before, in the same column, a new part of the page
-    begins, such as a heading that was drawn last. Those parts are sorted from top to bottom.
+    A PDF can draw its texts in any order, and PDFium returns them in that order, which is nearly always the
+    reading order. If a line is above the previous one in the same column, a new part of the page begins, such
+    as a heading that was drawn last. Those parts are sorted from top to bottom.
     """
     plain = text.split("\r\n")
     lines = _positions(page, plain)
@@ -139,7 +139,7 @@ def _in_order(page: pypdfium2.PdfTextPage, text: str) -> Sequence[str]:
 
 
 def _is_above(line: _Line, before: _Line) -> bool:
-    """Whether a line stands clearly above another one of the same column."""
+    """Whether a line is clearly above another one in the same column."""
     overlap = min(line.right, before.right) - max(line.left, before.left)
     return line.bottom >= before.top and overlap > 0
 
@@ -167,7 +167,7 @@ def _positions(page: pypdfium2.PdfTextPage, lines: Sequence[str]) -> list[_Line]
                 )
             )
         elif found:
-            # A blank line stays with the one before.
+            # A blank line stays with the previous one.
             found.append(_Line(line, found[-1].left, found[-1].right, found[-1].bottom, found[-1].top))
         at += len(line) + 2
     return found
@@ -182,7 +182,7 @@ def _box(page: pypdfium2.PdfTextPage, index: int) -> tuple[float, float, float, 
 
 
 def _joined_words(pages: Sequence[str]) -> Iterator[str]:
-    """Yields the pages with their broken words joined, where that is safe.
+    """Yields the pages with hyphenated words joined where that is safe.
 
     A hyphen at the end of a line can belong to the word, as in "well-known". So a word is only joined if it
     occurs elsewhere in the document in one piece.
@@ -217,7 +217,7 @@ class _Heading:
 
 
 def _bookmarks(document: pypdfium2.PdfDocument) -> dict[int, list[tuple[int, str]]]:
-    """Returns the levels and titles of bookmarks, by the page that they lead to, from 0."""
+    """Returns the levels and titles of bookmarks, by their target page, from 0."""
     found: dict[int, list[tuple[int, str]]] = {}
     for one in islice(document.get_toc(), _MOST_BOOKMARKS):
         destination, title = one.get_dest(), one_line(one.get_title())
@@ -228,9 +228,10 @@ def _bookmarks(document: pypdfium2.PdfDocument) -> dict[int, list[tuple[int, str
 
 
 def _placed(bookmarks: Sequence[tuple[int, str]], text: str, begin: int) -> Iterator[_Heading]:
-    """Yields bookmarks as headings: where their titles stand on the page, else where the page begins.
+    """Yields bookmarks as headings: at the place of their title on the page, otherwise at the beginning of
+    the page.
 
-    Titles are looked for one after another, so that the same title twice is found twice.
+    Titles are searched one after another, so that a repeated title is found at both places.
     """
     after = 0
     for level, title in bookmarks:

@@ -41,7 +41,8 @@ _HEAD = 2_048
 
 
 def decoded(data: bytes, *, declared: bool = False) -> str:
-    """Returns the text of a file: by its byte order mark, as UTF-8, or in the encoding that it seems to have.
+    """Returns the text of a file: by its byte order mark, as UTF-8, or in the encoding that it most likely
+    has.
 
     `declared`: the file can name its encoding in its first bytes, as HTML and XML do. Raises `Unreadable` if
     it is not text.
@@ -65,7 +66,7 @@ def _legacy(data: bytes, *, declared: bool) -> str:
         try:
             return data.decode(named[1].decode("ascii"), "replace")
         except (LookupError, UnicodeError):
-            # It names no encoding that Python knows.
+            # Python does not know the declared encoding.
             pass
     encoding = _likely(_telling(data))
     if encoding is None:
@@ -74,7 +75,7 @@ def _legacy(data: bytes, *, declared: bool) -> str:
 
 
 def _likely(sample: bytes) -> str | None:
-    """Returns the encoding that a text most likely has; None if it seems to be no text."""
+    """Returns the encoding that a text most likely has; None if it does not seem to be text."""
     from charset_normalizer import from_bytes
 
     matches = from_bytes(sample, cp_isolation=_ENCODINGS)
@@ -82,7 +83,7 @@ def _likely(sample: bytes) -> str | None:
     if best is None:
         return None
     western = any(_WESTERN in one.could_be_from_charset and one.chaos <= _LITTLE_CHAOS for one in matches)
-    # A short text gives no evidence of a language.
+    # A short text is not evidence of a language.
     return _WESTERN if western and not best.coherence else best.encoding
 
 
@@ -122,7 +123,7 @@ _FIRST_LINES = 20
 
 
 def _delimiter(text: str) -> str:
-    """Returns what separates the columns: what most of the first lines contain equally often."""
+    """Returns the delimiter of the columns: the one that most of the first lines contain equally often."""
     lines = [line for line in text[:_SAMPLE].splitlines() if line.strip()][:_FIRST_LINES]
 
     def agreement(delimiter: str) -> tuple[int, int]:
@@ -135,7 +136,7 @@ def _delimiter(text: str) -> str:
 
 _FRONT = re.compile(r"---\n(.*?)\n(?:---|\.\.\.)(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"^(title|author|date):[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
-# Without any of these there are neither headings nor tables, and most time is saved.
+# Without any of these there are no headings or tables; checking first saves most of the time.
 _STRUCTURE = re.compile(r"#|\||^[ \t>]*(?:=+|-+)[ \t]*$", re.MULTILINE)
 
 
@@ -161,7 +162,7 @@ def _unquoted(value: str) -> str:
 
 
 def structure(text: str, begin: int = 0) -> tuple[tuple[Heading, ...], tuple[Table, ...]]:
-    """Returns the headings and tables of tidy Markdown, from `begin` on, by their places in all of it.
+    """Returns the headings and tables of tidy Markdown, from `begin` on, by their places in the whole text.
 
     A table's header includes the line of dashes below it.
     """
@@ -187,7 +188,7 @@ def structure(text: str, begin: int = 0) -> tuple[tuple[Heading, ...], tuple[Tab
 
 
 def _words(inline: str) -> str:
-    """Returns the words of a heading without marks of emphasis, code and links."""
+    """Returns the text of a heading without marks for emphasis, code and links."""
     children = _inlines().parseInline(inline)[0].children or []
     shown = (
         one.content
@@ -200,7 +201,7 @@ def _words(inline: str) -> str:
 
 @cache
 def _blocks() -> MarkdownIt:
-    """Parses blocks only: what is in a line takes ten times as long and does not matter here."""
+    """Parses blocks only: inline content takes ten times as long and does not matter."""
     return MarkdownIt("commonmark").enable("table").disable("inline")
 
 

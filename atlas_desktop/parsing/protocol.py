@@ -1,4 +1,4 @@
-"""The formats that Atlas reads, and what the program says to the process that reads documents."""
+"""The formats that Atlas reads, and the messages to and from the process that reads documents."""
 
 import re
 from pathlib import PurePath
@@ -35,9 +35,9 @@ MOST_ROWS = 2_000_000
 """Rows of all tables of a spreadsheet, empty ones included."""
 MOST_ENTRIES = 20_000
 MOST_UNPACKED = 1_000_000_000
-"""Bytes that all entries of an archive may have together when they are unpacked."""
+"""Maximum bytes of all entries of an archive together when unpacked."""
 MOST_MEMORY = 512_000_000
-"""Bytes of memory of the process that reads a document."""
+"""Maximum bytes of memory of the process that reads a document."""
 SECONDS = 30
 MOST_SECONDS = 300
 _SECONDS_PER_MEGABYTE = 10
@@ -53,7 +53,7 @@ class Unreadable(Exception):
 
 
 def seconds_for(size: int) -> int:
-    """Returns how many seconds the reading of a file may take: 30, and more for a file of many pages."""
+    """Returns the maximum number of seconds for reading a file: 30, and more for a file of many pages."""
     return min(MOST_SECONDS, SECONDS + _SECONDS_PER_MEGABYTE * (size // 1_000_000))
 
 
@@ -128,9 +128,9 @@ _PLAIN_PARSER = "plain-1"
 _CURRENT = frozenset({*_PARSERS.values(), _PLAIN_PARSER})
 
 HEAD = 4_096
-"""How many of its first bytes are enough to recognise a file."""
+"""The number of first bytes that are enough to recognise a file."""
 _ZIP = b"PK\x03\x04"
-# The header of an entry has 30 bytes, then comes its name. The first entry of ODT and EPUB is their type.
+# The header of an entry has 30 bytes, followed by its name. The first entry of ODT and EPUB is their type.
 _ENTRY = re.compile(
     rb"PK\x03\x04.{26}(word/|ppt/|xl/|mimetypeapplication/(?:epub\+zip|vnd\.oasis\.opendocument\.text))",
     re.DOTALL,
@@ -145,8 +145,8 @@ _MOST_CONTROL = 0.02
 def media_type_of(name: str, head: bytes) -> str | None:
     """Returns the format of a file, or None if Atlas does not read it.
 
-    `head` are the first bytes of the file, at least `HEAD` of them if it has so many; b"" judges by the name
-    alone. What the first bytes say counts more than the name.
+    `head` are the first bytes of the file, at least `HEAD` of them if it is that long; b"" decides by the
+    name alone. The first bytes count more than the name.
     """
     path = PurePath(name.lower())
     named = _BY_ENDING.get(path.suffix[1:]) or _BY_NAME.get(path.name)
@@ -165,7 +165,8 @@ def media_type_of(name: str, head: bytes) -> str | None:
 
 
 def _of_archive(head: bytes, named: str | None) -> str | None:
-    """Returns what is in an archive. If it does not show, the name is believed, but text it cannot be."""
+    """Returns the format of an archive. If its content does not show it, the name decides, but the format is
+    never text."""
     found = _ENTRY.search(head)
     if found is not None:
         return _BY_ENTRY.get(found[1], ODT)
@@ -190,5 +191,5 @@ def parser_of(media_type: str) -> str:
 
 
 def is_current(parser: str) -> bool:
-    """Whether this is the present version of a parser."""
+    """Whether this is the current version of a parser."""
     return parser in _CURRENT

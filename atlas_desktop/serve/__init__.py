@@ -1,1 +1,1 @@
-"""Doors: what lets other programs on this computer use the models and the memory."""
+"""Doors: lets other programs on this computer use the models and the memory."""

@@ -1,4 +1,4 @@
-"""What one client may ask of the open room: each answer is within its scopes and its project, and logged."""
+"""A client's access to the open room: each answer is within its scopes and its project, and is logged."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ from memory.recall.entities import Hit, RecallQuery
 T = TypeVar("T")
 MOST_HITS = 50
 MOST_TEXT = 20_000
-"""Characters of a text that one request is given; the rest comes with the next."""
+"""Maximum characters of a text in one answer; the next request gets the rest."""
 MOST_QUERY = 4_000
 MOST_LISTED = 200
 KINDS = ("message", "memory", "summary")
@@ -29,7 +29,7 @@ KINDS = ("message", "memory", "summary")
 
 @dataclass(slots=True)
 class Counted:
-    """How much a request was given, for the log."""
+    """How much a request received, for the log."""
 
     items: int = 0
     tokens: int = 0
@@ -37,7 +37,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a text from `begin` on; `total` is the length of the whole, both in characters."""
+    """A part of a text from `begin` on; `total` is the length of the whole, both in characters."""
 
     text: str
     begin: int
@@ -51,13 +51,13 @@ class Piece:
 
 
 def piece(text: str, begin: int, most: int = MOST_TEXT) -> Piece:
-    """Returns the stretch of a text that begins at `begin`."""
+    """Returns the part of a text that begins at `begin`."""
     begin = min(max(0, begin), len(text))
     return Piece(text[begin : begin + most], begin, len(text))
 
 
 class ClientAccess:
-    """The open room as one client sees it. Raises `DoorRefused`, and the errors of the room."""
+    """The open room as one client sees it. Raises `DoorRefused`, and what the room raises."""
 
     def __init__(self, room: RoomServices, client: Client) -> None:
         self.room = room
@@ -84,7 +84,7 @@ class ClientAccess:
             )
 
     async def project(self, wanted: str | None) -> str | None:
-        """Returns the project that a request is about, as it is spelt. Raises `DoorRefused`."""
+        """Returns the project that a request is about, in the room's spelling. Raises `DoorRefused`."""
         if self.client.bound:
             if self.client.project is None:
                 raise DoorRefused("project", 403)
@@ -114,7 +114,7 @@ class ClientAccess:
         kinds: Collection[str] = ("message", "memory"),
         project: str | None = None,
     ) -> tuple[list[Hit], float]:
-        """Returns what was said and learned, best first, and the milliseconds it took."""
+        """Returns the best messages and memories first, and the time in milliseconds."""
         async with self.asked(AccessKind.RECALL, Scope.RECALL) as counted:
             unknown = set(kinds) - set(KINDS)
             if unknown:
@@ -128,7 +128,7 @@ class ClientAccess:
             return list(found.hits), found.took_ms
 
     async def sessions(self, *, containing: str = "", limit: int = 20) -> list[Session]:
-        """Returns the conversations that may be recalled, last used first."""
+        """Returns the conversations that may be recalled, most recently used first."""
         async with self.asked(AccessKind.SESSIONS, Scope.RECALL) as counted:
             found = await self.room.sessions.recent(containing=containing[:MOST_QUERY], limit=MOST_LISTED)
             seen = [one for one in found if await self._sees_session(one)][: _bound(limit)]
@@ -145,7 +145,7 @@ class ClientAccess:
             return view.session, tuple(view.messages)
 
     async def session_text(self, ref: str, *, begin: int = 0) -> tuple[Session, Piece]:
-        """Returns a conversation and a stretch of it as plain text."""
+        """Returns a conversation and a part of it as plain text."""
         session, messages = await self.session(ref)
         said = (f"{one.speaker or one.role.value}: {one.content}" for one in messages if one.content)
         return session, piece("\n\n".join(said), begin)
@@ -169,7 +169,7 @@ class ClientAccess:
         documents: Sequence[str] = (),
         project: str | None = None,
     ) -> tuple[list[DocumentHit], float]:
-        """Returns passages of documents or notes, best first, and the milliseconds it took."""
+        """Returns passages of documents or notes, best first, and the time in milliseconds."""
         log = AccessKind.NOTES if kind is DocumentKind.NOTE else AccessKind.DOCUMENTS
         async with self.asked(log, Scope.DOCUMENTS) as counted:
             chosen = tuple([(await self._document(ref)).id for ref in documents]) if documents else None
@@ -200,7 +200,7 @@ class ClientAccess:
             return seen
 
     async def document(self, ref: str, *, page: int | None = None, begin: int = 0) -> tuple[Document, Piece]:
-        """Returns a document and a stretch of its text, or of one of its pages."""
+        """Returns a document and a part of its text, or of one of its pages."""
         async with self.asked(AccessKind.DOCUMENTS, Scope.DOCUMENTS) as counted:
             document = await self._document(ref)
             text = await self.room.store.documents.text(document.id, page)
@@ -210,7 +210,8 @@ class ClientAccess:
             return document, piece(text, begin)
 
     async def document_ids(self, refs: Sequence[str]) -> tuple[str, ...]:
-        """Returns the ids of documents that the client may read. Logged with what they are used for."""
+        """Returns the IDs of documents that the client may read. They are logged with the request that uses
+        them."""
         if refs and not self.may(Scope.DOCUMENTS):
             raise DoorRefused("scope", 403, scope=Scope.DOCUMENTS.value)
         return tuple([(await self._document(ref)).id for ref in refs])
@@ -222,7 +223,7 @@ class ClientAccess:
         return document
 
     async def note(self, ref: str, *, begin: int = 0) -> tuple[Note, Piece]:
-        """Returns a note and a stretch of its text."""
+        """Returns a note and a part of its text."""
         async with self.asked(AccessKind.NOTES, Scope.DOCUMENTS) as counted:
             note = await _found(lambda: self.room.notes.get(ref))
             if note.deleted_at is not None or not await self.sees(note.project):
@@ -248,7 +249,7 @@ class ClientAccess:
             return found
 
     async def propose(self, text: str, *, project: str | None = None) -> Memory:
-        """Puts a memory into the inbox. It is not in use before the user accepts it."""
+        """Puts a memory into the inbox. It is not used before the user accepts it."""
         async with self.asked(AccessKind.REMEMBER, Scope.REMEMBER) as counted:
             try:
                 made = await self.room.knowledge.propose(
@@ -263,7 +264,7 @@ class ClientAccess:
 
 
 async def _found(find: Callable[[], Awaitable[T]]) -> T:
-    """Returns what is found. What is missing, and what an id fits several times, are refused alike."""
+    """Returns the result. Missing items and ambiguous IDs are refused in the same way."""
     try:
         return await find()
     except (AmbiguousId, DocumentNotFound, NoteNotFound, SessionNotFound):
@@ -271,7 +272,7 @@ async def _found(find: Callable[[], Awaitable[T]]) -> T:
 
 
 def _query(text: str) -> str:
-    """Returns what to look for, cleaned and bounded. Raises `DoorRefused`."""
+    """Returns the query, cleaned and bounded. Raises `DoorRefused`."""
     query = clean(text).strip()[:MOST_QUERY]
     if not query:
         raise DoorRefused("bad_request", 400, why=_("The query is empty."))

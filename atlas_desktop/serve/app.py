@@ -1,4 +1,4 @@
-"""The endpoint: its addresses, opened and closed with the room."""
+"""The endpoint: its addresses, which are opened and closed with the room."""
 
 import base64
 import socket
@@ -37,12 +37,12 @@ from models.errors import NoModel
 from models.messages import Lane
 
 MOST_EMBEDDED = 256
-"""Texts that one request may have embedded."""
+"""Maximum number of texts to embed in one request."""
 Handler = Callable[[Request, ClientAccess], Awaitable[Response]]
 
 
 class Endpoint:
-    """What answers requests, for the open room of a desk. `lane` is where the model makes replies."""
+    """Answers requests for the open room of a desk. `lane` is the lane in which the model makes replies."""
 
     def __init__(self, desk: AppContext, room: RoomServices, lane: Lane) -> None:
         self._desk = desk
@@ -63,7 +63,7 @@ class Endpoint:
 
         @asynccontextmanager
         async def running(app: Starlette) -> AsyncIterator[None]:
-            # Imported late: it takes most of a second, and a test of the endpoint alone need not wait for it.
+            # Imported late: it takes most of a second, and a test of the endpoint alone does not need it.
             from atlas_desktop.serve.mcp_server import McpMount
 
             mount = McpMount(lambda request: ClientAccess(self._room, request.state.client))
@@ -146,7 +146,7 @@ class Endpoint:
             }
             for at, vector in enumerate(vectors)
         ]
-        # Without `usage`: nobody counts the tokens of the embedding model, and none are charged.
+        # Without `usage`, because the tokens of the embedding model are neither counted nor charged.
         return json_response({"object": "list", "data": data, "model": body.model})
 
     # --- memory -----------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class Endpoint:
 
 
 def piece_json(piece: Piece) -> dict[str, object]:
-    """Returns a stretch of a text as JSON; `next` is where the rest begins."""
+    """Returns a part of a text as JSON; `next` is where the rest begins."""
     return {"text": piece.text, "begin": piece.begin, "total": piece.total, "next": piece.next}
 
 
@@ -189,7 +189,7 @@ async def _nothing_here(_request: Request, _error: Exception) -> Response:
 
 
 class Doors:
-    """What lets other programs in. `lane` is where the model makes their replies."""
+    """Lets other programs in. `lane` is the lane in which the model makes their replies."""
 
     def __init__(self, desk: AppContext, room: RoomServices, lane: Lane = Lane.DOOR) -> None:
         self._room = room
@@ -198,11 +198,11 @@ class Doors:
 
     @property
     def url(self) -> str | None:
-        """The address while the door is open; else None."""
+        """The address while the door is open, otherwise None."""
         return None if self._server is None else self._server.url
 
     async def open(self, listening: socket.socket, path: Path | None = None) -> str:
-        """Answers on a listening socket; returns its address."""
+        """Starts answering on a listening socket; returns its address."""
         await self._room.clients.drop_old()
         server = DoorServer(lambda hosts: self._endpoint.app(hosts))
         url = await server.start(listening, path)
@@ -210,7 +210,7 @@ class Doors:
         return url
 
     async def close(self, *, at_once: bool = False) -> None:
-        """Ends within seconds, or `at_once`."""
+        """Closes within seconds, or `at_once`."""
         server, self._server = self._server, None
         if server is not None:
             await server.stop(at_once=at_once)

@@ -77,17 +77,17 @@ def conversation(messages: Sequence[Said]) -> tuple[str, tuple[ChatMessage, ...]
 
 
 def called_text(name: str, arguments: str) -> str:
-    """Returns an earlier call as the model has written it."""
+    """Returns an earlier call in the form in which the model wrote it."""
     return f'{{"tool": "{name}", "arguments": {arguments}}}'
 
 
 def result_text(name: str, text: str) -> str:
-    """Returns the result of a call as the model reads it."""
+    """Returns the result of a call in the form in which the model reads it."""
     return f"Result of {name or 'the function'}:\n{text}"
 
 
 def in_turn(said: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
-    """Joins neighbours of the same role. Raises `DoorRefused` unless the user speaks last."""
+    """Joins neighbours of the same role. Raises `DoorRefused` unless the last message is the user's."""
     joined: list[ChatMessage] = []
     for one in said:
         if joined and joined[-1].role is one.role:

@@ -1,4 +1,5 @@
-"""Sockets on this computer: loopback addresses, Unix sockets, and the one in the home for other terminals."""
+"""Sockets on this computer: loopback addresses, Unix sockets, and the socket in the home for other
+terminals."""
 
 import asyncio
 import ipaddress
@@ -63,7 +64,7 @@ def listen_at(path: Path) -> socket.socket:
 
 
 def remove_dead(path: Path) -> None:
-    """Removes a socket that nobody listens on. Raises OSError for a live one, and for any other file."""
+    """Removes a socket on which no program listens. Raises OSError for a live one, and for any other file."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -81,7 +82,7 @@ def remove_dead(path: Path) -> None:
 
 
 def names_of(listening: socket.socket) -> Collection[str] | None:
-    """Returns the allowed values of the Host header; None for a Unix socket, where none matters."""
+    """Returns the allowed values of the Host header; None for a Unix socket, which does not check it."""
     if listening.family not in (socket.AF_INET, socket.AF_INET6):
         return None
     address, port = listening.getsockname()[:2]
@@ -101,13 +102,13 @@ def url_of(listening: socket.socket) -> str:
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of one line, either way."""
 MOST_COMMANDS = 32
-"""Commands that are answered at the same time."""
+"""Maximum number of commands answered at the same time."""
 _LONGEST_PATH = 100
-"""Bytes: the system allows little more in the name of a socket."""
+"""Maximum bytes: the system allows little more in the name of a socket."""
 
 
 class Exchange:
-    """One command's connection: what it reads and writes."""
+    """The connection of one command: its input and output."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -123,7 +124,7 @@ class Exchange:
         return first
 
     async def follow(self) -> None:
-        """Takes what comes after the command, until the other side has left."""
+        """Reads what follows the command until the other side has disconnected."""
         with suppress(ConnectionError, ValueError, asyncio.LimitOverrunError):
             while raw := await self._reader.readline():
                 message = json.loads(raw)
@@ -164,7 +165,8 @@ class HomeSocket:
         self._folder: int | None = None
 
     async def start(self) -> bool:
-        """Begins to listen; returns False where the system cannot: commands are then refused."""
+        """Starts to listen; returns False if the system does not support it, and commands are then
+        refused."""
         if not hasattr(socket, "AF_UNIX"):
             return False
         try:
@@ -208,7 +210,7 @@ class HomeSocket:
             exchange.send(exit=status)
             await exchange.sent()
         except (ValueError, TypeError, ConnectionError):
-            # Not a command of this program, or the other side has left.
+            # Not a command of this program, or the other side has disconnected.
             return
         finally:
             self._running.discard(task)
@@ -220,7 +222,8 @@ def socket_path(paths: Paths) -> Path:
 
 
 def _short(path: Path) -> tuple[Path, int | None]:
-    """Returns a short name for a socket whose path is too long, and the open folder that it goes through."""
+    """Returns a short name for a socket whose path is too long, and the open folder through which it is
+    reached."""
     if len(os.fsencode(path)) <= _LONGEST_PATH or sys.platform != "linux":
         return path, None
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -239,7 +242,7 @@ def _is_own(writer: asyncio.StreamWriter) -> bool:
 
 
 async def connect(paths: Paths) -> "tuple[asyncio.StreamReader, asyncio.StreamWriter] | None":
-    """Connects to the program that holds the home; None if there is none that answers commands."""
+    """Connects to the program that holds the home; None if no program answers commands."""
     if not hasattr(socket, "AF_UNIX"):
         return None
     path = socket_path(paths)

@@ -172,7 +172,7 @@ def _piece(piece: Piece) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class AtlasTool:
-    """A tool: its scope, what it is told about, its arguments, and what answers it."""
+    """A tool: its scope, its description, its arguments, and the function that answers it."""
 
     name: str
     scope: Scope
@@ -234,7 +234,7 @@ _BY_NAME: Mapping[str, AtlasTool] = {tool.name: tool for tool in TOOLS}
 
 
 def build_server(access_of: AccessOf) -> Server[Any]:
-    """Returns the server. `access_of` finds out which client a request is from."""
+    """Returns the server. `access_of` determines which client a request is from."""
     handlers = _Handlers(access_of)
     return Server(
         "atlas",
@@ -266,7 +266,7 @@ class _Handlers:
         return types.ListToolsResult(tools=[one.listed() for one in TOOLS if access.may(one.scope)])
 
     async def call(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        """Answers a tool. Errors are results in words, which a model can read."""
+        """Answers a tool call. Errors are returned as text that a model can read."""
         try:
             tool = _BY_NAME.get(params.name)
             if tool is None:
@@ -357,7 +357,7 @@ def _prompt(template: Template) -> types.Prompt:
 
 @contextmanager
 def _as_protocol_error() -> Iterator[None]:
-    """Turns an error into one of the protocol, in words."""
+    """Turns an error into a protocol error with a message."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - every error becomes words
@@ -389,17 +389,17 @@ async def serve_stdio(access: ClientAccess) -> None:
 
 
 async def serve_lines(access: ClientAccess, lines: AsyncIterator[str], write: Callable[..., None]) -> None:
-    """Serves one client whose lines come from elsewhere, until they end."""
+    """Serves one client over the given lines, until they end."""
     from mcp.server.stdio import stdio_server
 
     server = build_server(lambda _ctx: access)
-    # The transport only iterates over the one, and only writes to the other.
+    # The transport only iterates over the input, and only writes to the output.
     async with stdio_server(cast("Any", lines), cast("Any", _Written(write))) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
 
 class _Written:
-    """A file that passes on what is written to it."""
+    """A file that passes on the text written to it."""
 
     def __init__(self, write: Callable[..., None]) -> None:
         self._write = write
@@ -422,5 +422,5 @@ class McpMount:
         self.route = Route("/mcp", StreamableHTTPASGIApp(self._manager), methods=["GET", "POST", "DELETE"])
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """Returns what has to be entered while the endpoint runs; once only."""
+        """Returns the context that must be entered while the endpoint runs; it can be used only once."""
         return self._manager.run()

@@ -54,14 +54,14 @@ class ToolUse:
 
     @property
     def instructions(self) -> str:
-        """Returns what the model is told about the functions."""
+        """Returns the instructions about the functions for the model."""
         if not self.functions:
             return ""
         return "\n".join([_HOW_TO_CALL, *(_described(one) for one in self.functions)])
 
     @property
     def schema(self) -> str | None:
-        """Returns the JSON schema of a call; None where the model may also reply in words."""
+        """Returns the JSON schema of a call; None if the model may also reply with text."""
         if not self.required:
             return None
         calls = [
@@ -79,7 +79,8 @@ class ToolUse:
         return checked_schema(calls[0] if len(calls) == 1 else {"oneOf": calls})
 
     def call(self, text: str) -> tuple[str, str] | None:
-        """Returns the name and the arguments (JSON) of the call that a reply is; None for any other reply."""
+        """Returns the name and the arguments (JSON) of the call in a reply; None if the reply is not a
+        call."""
         said = text.strip()
         if not self.functions or not said.startswith("{"):
             return None
@@ -103,7 +104,7 @@ class ToolUse:
 
 
 def tool_use(tools: Sequence[Tool] | None, choice: str | dict[str, Any] | None) -> ToolUse:
-    """Returns the functions of a request as far as its choice allows them. Raises `DoorRefused`."""
+    """Returns the functions of a request that its `tool_choice` allows. Raises `DoorRefused`."""
     if not tools or choice == "none":
         return ToolUse()
     if len(tools) > MOST_TOOLS:
@@ -137,7 +138,7 @@ def format_schema(wanted: ResponseFormat | TextFormat | None) -> str | None:
 def checked_schema(schema: dict[str, Any]) -> str:
     """Returns a JSON schema as text that the model's process can turn into a grammar.
 
-    Raises `DoorRefused` for one that is too large: its grammar would take too long.
+    Raises `DoorRefused` for one that is too large, because its grammar would take too long.
     """
     if too_deep(schema):
         raise bad_request(_("The JSON schema is nested too deeply."))
@@ -167,16 +168,16 @@ def _described(one: Function) -> str:
 
 
 GATHERED_S = 0.04
-"""Seconds for which tokens are gathered into one event of a stream."""
+"""Seconds for which tokens are collected into one event of a stream."""
 WITH_MEMORY = "atlas"
-"""The model that is the chosen one, with memory."""
+"""The name of the chosen model with memory."""
 MOST_WAITING = 64
-"""Replies that are made or waited for at the same time."""
+"""Maximum number of replies that are made or waiting at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a program asks for, whatever its interface: a conversation, and how it is to be answered."""
+    """A program's request, independent of the API: a conversation, and how to answer it."""
 
     model: str
     system: str
@@ -188,7 +189,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The end of a reply. `extension` is what Atlas adds: what was recalled, cited and measured."""
+    """The end of a reply. `extension` is what Atlas adds: recalled items, citations and measurements."""
 
     text: str
     model: str
@@ -205,8 +206,8 @@ class Answer:
 
 
 class Replies:
-    """Makes replies for the clients of one room, behind the user's own. `lane` is where the model makes
-    them."""
+    """Makes replies for the clients of one room, after the user's own. `lane` is the lane in which the model
+    makes them."""
 
     def __init__(self, desk: AppContext, lane: Lane) -> None:
         self._desk = desk
@@ -215,17 +216,17 @@ class Replies:
         self._context: tuple[object, StatelessContext] | None = None
 
     def model_names(self) -> list[str]:
-        """Returns the names of the models that can be asked: with memory, and without."""
+        """Returns the names of the available models: with memory, and without."""
         return [WITH_MEMORY, self._desk.chat_model_id()]
 
     def params(self, **given: Any) -> GenerationParams:
-        """Returns how the chosen model generates, with what a request gives instead."""
+        """Returns the chosen model's parameters, overridden by those of the request."""
         usual = self._desk.turn_options().params
         return replace(usual, **{name: value for name, value in given.items() if value is not None})
 
     async def reply(self, access: ClientAccess, asked: Asked) -> AsyncGenerator[str | Answer, None]:
-        """Yields pieces of the reply's text and, last, the answer. Raises `DoorRefused` and the errors of the
-        models."""
+        """Yields pieces of the reply's text and, last, the answer. Raises `DoorRefused` and what the models
+        raise."""
         async with access.asked(AccessKind.CHAT, Scope.CHAT) as counted:
             names = self.model_names()
             if asked.model not in names:
@@ -257,7 +258,7 @@ class Replies:
                     if held and not asked.tools.may_be_call(held):
                         yield held
                         held = ""
-                        # What began as text is no call any more.
+                        # A reply that began as text can no longer be a call.
                         asked = replace(asked, tools=ToolUse())
                     continue
                 call = asked.tools.call(event.text)
@@ -268,7 +269,7 @@ class Replies:
                 yield replace(event, call=call)
 
     def _mode(self, access: ClientAccess, asked: Asked) -> MemoryMode:
-        """Returns how the memory takes part. Raises `DoorRefused`."""
+        """Returns how memory is used. Raises `DoorRefused`."""
         if asked.metadata.room not in (None, "open"):
             raise DoorRefused("private", 403)
         wanted = asked.metadata.memory_mode
@@ -282,13 +283,13 @@ class Replies:
             if wanted is not None:
                 raise DoorRefused("scope", 403, scope=Scope.RECALL.value)
             return MemoryMode.BLANK
-        # What a program says is never learned from, so `normal` is the same.
+        # Atlas never learns from what a program says, so `normal` is the same.
         return MemoryMode.READS
 
     # --- stateless --------------------------------------------------------------------------------
 
     def _stateless_context(self, access: ClientAccess) -> StatelessContext:
-        """Returns what makes the prompts, with the model in use."""
+        """Returns the service that makes the prompts, with the model in use."""
         model = self._desk.model
         if self._context is None or self._context[0] is not model:
             self._context = model, self._desk.stateless(access.room)
@@ -334,7 +335,7 @@ class Replies:
                         said.append(text)
                         yield text
             finally:
-                # Where the program has left, the model need not go on.
+                # If the program has disconnected, the model can stop.
                 generation.cancel()
         assert completion is not None
         text = "".join(said)
@@ -413,7 +414,7 @@ class Replies:
         cited: CitedReply | None,
         prepare_ms: float,
     ) -> dict[str, Any]:
-        """Returns what Atlas adds to a reply: what was recalled and cited, and what it took."""
+        """Returns Atlas's additions to a reply: recalled items, citations and measurements."""
         told: dict[str, Any] = {
             "memory_mode": mode,
             "recalled": [recalled(hit) for hit in hits],
@@ -434,7 +435,7 @@ class Replies:
 
 
 def usage(answer: Answer) -> dict[str, Any]:
-    """Returns the tokens of a reply, as chat completions name them."""
+    """Returns the token counts of a reply, named as in chat completions."""
     timings = answer.timings
     return {
         "prompt_tokens": timings.prompt_tokens,

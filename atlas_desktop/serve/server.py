@@ -1,4 +1,4 @@
-"""Serves HTTP on a listening socket: what every request passes first, and limits of connections."""
+"""Serves HTTP on a listening socket: the checks that every request passes first, and connection limits."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ _LOGGERS = ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi", "async
 
 
 class _TimedProtocol(H11Protocol):
-    """HTTP whose headers have to come in time, on a limited number of connections."""
+    """HTTP with a deadline for headers and a limited number of connections."""
 
     open_now = 0
 
@@ -52,7 +52,7 @@ class _TimedProtocol(H11Protocol):
 
     @property
     def _answering(self) -> bool:
-        """Whether the headers of a request have come, and it is not answered yet."""
+        """Whether the headers of a request have arrived and it is not answered yet."""
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not cycle.response_complete
 
@@ -63,7 +63,7 @@ class _TimedProtocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        # The next request on this connection has to come in time, too.
+        # The next request on this connection has the same deadline.
         self._late.cancel()
         self._late = asyncio.get_running_loop().call_later(HEADERS_S, self._end_if_waiting)
 
@@ -102,7 +102,7 @@ class DoorServer:
 
     @property
     def url(self) -> str | None:
-        """The address while it listens; else None."""
+        """The address while it listens, otherwise None."""
         return None if self._socket is None else url_of(self._socket)
 
     async def start(self, listening: socket.socket, path: Path | None = None) -> str:
@@ -135,7 +135,7 @@ class DoorServer:
         return url_of(listening)
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Ends within seconds; requests in progress are cut off after `END_S`, or `at_once`."""
+        """Stops within seconds; requests in progress are cut off after `END_S`, or `at_once`."""
         server, task = self._server, self._task
         self._server = self._task = None
         if server is not None and task is not None:
@@ -155,13 +155,13 @@ class DoorServer:
 
 
 def quiet() -> None:
-    """Turns off what the libraries log: it could name content."""
+    """Turns off the logging of the libraries, because it could contain content."""
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def allow_many_files() -> None:
-    """Raises the limit of open files, because each connection is one."""
+    """Raises the limit on open files, because each connection is one."""
     if sys.platform == "win32":
         return
     import resource
@@ -183,7 +183,7 @@ _KINDS = {
     "/atlas/documents": AccessKind.DOCUMENTS,
     "/mcp": AccessKind.RECALL,
 }
-"""What is logged of a request that is refused before it is read; replies, for all other addresses."""
+"""The kind to log for a request that is refused before it is read; all other addresses count as replies."""
 
 
 class Rates:
@@ -204,7 +204,8 @@ class Rates:
 
 
 class Guard:
-    """ASGI middleware that refuses requests in words, or passes them on with their client and whole body.
+    """ASGI middleware that refuses requests with a message, or passes them on with their client and whole
+    body.
 
     `hosts` are the allowed values of the Host header; None allows all, for a Unix socket. `authenticate`
     returns a token's client.
@@ -249,7 +250,7 @@ class Guard:
         named = headers.getlist("host")
         if hosts is not None and (len(named) != 1 or named[0].lower() not in hosts):
             raise DoorRefused("host", 421)
-        # Browsers send an origin with all that pages ask for; other programs send none.
+        # Browsers send an origin with every request of a page; other programs send none.
         if headers.get("origin") is not None or headers.get("sec-fetch-site", "none") != "none":
             raise DoorRefused("origin", 403)
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -287,7 +288,8 @@ class Guard:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Returns what gives the body once, and then what the connection says (that it was closed)."""
+    """Returns a function that yields the body once, and then the events of the connection (that it was
+    closed)."""
     given = False
 
     async def next_message() -> Message:
@@ -301,7 +303,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 async def until_left(receive: Receive) -> None:
-    """Returns when the other side has closed the connection. The body has been read before."""
+    """Returns when the other side has closed the connection. The body must have been read before."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

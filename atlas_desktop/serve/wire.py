@@ -1,4 +1,4 @@
-"""What other programs send and get as JSON: the requests as checked types, errors and events as bytes."""
+"""The JSON that other programs send and receive: requests as checked types, errors and events as bytes."""
 
 from typing import Any, Literal, TypeVar
 
@@ -12,7 +12,7 @@ from memory.errors import ContextTooSmall
 from models.errors import BadGrammar, NoModel, PromptTooLong, WorkerCrashed, WorkerUnresponsive
 
 DEEPEST = 32
-"""Levels of lists and objects in a JSON schema."""
+"""Maximum levels of lists and objects in a JSON schema."""
 S = TypeVar("S", bound=msgspec.Struct)
 
 
@@ -86,7 +86,7 @@ class StreamOptions(msgspec.Struct, frozen=True):
 
 
 class Metadata(msgspec.Struct, frozen=True):
-    """How the memory takes part: all values are texts, as in the OpenAI interface."""
+    """How memory is used; all values are strings, as in the OpenAI API."""
 
     memory_mode: Literal["normal", "reads", "blank", "off"] | None = None
     project: str | None = None
@@ -164,7 +164,7 @@ class RecallRequest(msgspec.Struct, frozen=True):
 
 
 class DocumentsRequest(msgspec.Struct, frozen=True):
-    """A search; with `document` instead of a query, a stretch of that document's text."""
+    """A search; with `document` instead of a query, a part of that document's text."""
 
     query: str | None = None
     k: int = 10
@@ -181,11 +181,11 @@ def bad_request(why: str) -> DoorRefused:
 
 
 def decoded(body: bytes, kind: type[S]) -> S:
-    """Returns a request as its type. Raises `DoorRefused`, which names the field that is wrong."""
+    """Decodes a request into its type. Raises `DoorRefused`, which names the invalid field."""
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
-        # Names types and fields; msgspec quotes a value only where it is one of a few allowed ones.
+        # Names types and fields; msgspec quotes a value only if it is one of a few allowed ones.
         raise bad_request(str(error).replace("`", "“", 1).replace("`", "”", 1) + ".") from None
     except RecursionError:
         raise bad_request(_("It is nested too deeply.")) from None
@@ -235,7 +235,7 @@ def error_status(error: BaseException) -> int:
 
 
 def error_body(error: BaseException) -> dict[str, Any]:
-    """Returns an error as JSON: the fields of the OpenAI interface, and those of Atlas."""
+    """Returns an error as JSON: the fields of the OpenAI API, and those of Atlas."""
     told = explain(error)
     status = error_status(error)
     kind = _TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")

@@ -1,1 +1,1 @@
-"""The application's services, without interface and without SQL."""
+"""The application's services, without user interface or SQL."""

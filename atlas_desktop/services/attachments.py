@@ -1,4 +1,4 @@
-"""Attachments of a room's sessions: typed paths parsed, files read within limits, stored, embedded."""
+"""Attachments of a room's sessions: parses typed paths, reads files within limits, stores and embeds them."""
 
 import asyncio
 import re
@@ -56,7 +56,7 @@ def pasted_file(text: str) -> Path | None:
         path = Path(named).expanduser()
         return path if path.is_file() else None
     except (OSError, RuntimeError, ValueError):
-        # There is no such home, or the text is not a path on this system.
+        # The home folder is unknown, or the text is not a path on this system.
         return None
 
 
@@ -101,7 +101,7 @@ class PdfText(msgspec.Struct, frozen=True, omit_defaults=True):
 async def read_attachment(path: str | Path) -> NewAttachment:
     """Reads a file as an attachment to be stored. Raises `AttachmentRefused`.
 
-    Of a PDF only the text is read, by a separate process that is killed when it takes too long.
+    Only the text of a PDF is read, by a separate process that is killed if it takes too long.
     """
     given = _path(path)
     name = clean_line(given.name) or "file"
@@ -117,7 +117,7 @@ async def read_attachment(path: str | Path) -> NewAttachment:
 
 
 def _path(given: str | Path) -> Path:
-    """Expands `~` to the user's home; where there is no such home, it is a name like any other."""
+    """Expands `~` to the user's home; if the home folder is unknown, `~` is an ordinary name."""
     try:
         return Path(given).expanduser()
     except RuntimeError:
@@ -133,7 +133,7 @@ def _bytes_of(path: Path, name: str) -> bytes:
         if path.stat().st_size > MOST_BYTES:
             raise AttachmentRefused(name, Refusal.TOO_LARGE, MOST_BYTES)
         with path.open("rb") as file:
-            # A file that grows meanwhile is not read without end.
+            # Do not read endlessly from a file that keeps growing.
             data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         # ValueError: a path that no system accepts, such as one with a null character.
@@ -188,7 +188,7 @@ async def _pdf_text(data: bytes, name: str) -> str:
     except msgspec.DecodeError:
         if child.returncode in _OUT_OF_TIME:
             raise AttachmentRefused(name, Refusal.TOO_SLOW, int(PDF_TIME_S)) from None
-        # The process crashed: whatever the file did, there is no text.
+        # The process crashed, so there is no text.
         raise AttachmentRefused(name, Refusal.DAMAGED) from None
     if read.refusal is not None:
         raise AttachmentRefused(name, read.refusal, _LIMITS.get(read.refusal, 0))
@@ -196,7 +196,7 @@ async def _pdf_text(data: bytes, name: str) -> str:
 
 
 class AttachmentService:
-    """The attachments of one room's sessions. Raises as `AttachmentStore`."""
+    """The attachments of one room's sessions. Raises what `AttachmentStore` raises."""
 
     def __init__(self, store: Store, epochs: EpochService) -> None:
         self._store = store

@@ -17,7 +17,7 @@ from memory.memories.entities import Memory
 from memory.storage.store import Store
 
 AfterReply = Callable[[Replied], Awaitable[None]]
-"""Called when a turn has ended with a reply, to queue what follows from it. It must return quickly."""
+"""Called when a turn has ended with a reply, to queue its follow-up work. It must return quickly."""
 
 OnUserMessage = Callable[[Accepted], Awaitable[Sequence[Memory]]]
 """Called when the user's message is stored, before it is answered; returns what was learned from it at once.
@@ -33,7 +33,7 @@ class DutyState:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All queued jobs and all duties of a room; `held` is why no job is started now."""
+    """All queued jobs and all duties of a room; `held` is the reason why no job is started now."""
 
     paused: bool
     jobs: tuple[Job, ...]
@@ -53,7 +53,7 @@ class BackgroundService:
         *,
         power: Power | None = None,
     ) -> None:
-        """`gate` is shared by everything that uses the same model."""
+        """Everything that uses the same model shares `gate`."""
         self.gate = gate
         self._store = store
         self._clock = clock
@@ -92,11 +92,11 @@ class BackgroundService:
         self._listeners.append(listener)
 
     def listen(self, listener: Callable[[Job, Stage], None]) -> None:
-        """Sets the listener that is called with every job that starts or ends. There is only one."""
+        """Sets the only listener that is called with every job that starts or ends."""
         self._runner.listener = listener
 
     def listen_waiting(self, listener: Callable[[], object]) -> None:
-        """Sets the listener that is called when `waiting` has changed. There is only one."""
+        """Sets the only listener that is called when `waiting` has changed."""
         self._runner.on_waiting = listener
 
     # --- queueing --------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ class BackgroundService:
         priority: int = Priority.NORMAL,
         not_before: datetime | None = None,
     ) -> Job:
-        """As `JobStore.add`; the runner looks at the queue at once."""
+        """Like `JobStore.add`; the runner looks at the queue at once."""
         job = await self._store.jobs.add(
             kind, key, session_id=session_id, payload=payload, priority=priority, not_before=not_before
         )
@@ -146,13 +146,13 @@ class BackgroundService:
 
     @property
     def waiting(self) -> Held | None:
-        """Why due work is not done now; None when nothing holds it back."""
+        """The reason why due work is not done now; None if nothing holds it back."""
         return self._runner.waiting
 
     def start(self, on_fault: Callable[[BaseException], None]) -> None:
-        """Works in the background from now on, if the settings allow it.
+        """Starts working in the background, if the settings allow it.
 
-        `on_fault` is called with the error that ends it: damage of the room, or a bug in this program.
+        `on_fault` is called with the error that ends it: a damaged room, or a bug in this program.
         """
         self._on_fault = on_fault
         if self._task is None and self._settings.enabled:
@@ -178,11 +178,11 @@ class BackgroundService:
                 self.start(self._on_fault)
 
     async def run(self) -> RunReport:
-        """Does everything that is due, now. Not together with `start`."""
+        """Does everything that is due now. Do not use it together with `start`."""
         return await self._runner.run_until_empty()
 
     async def pause(self) -> None:
-        """Starts no job, in this and later runs of the program, until `resume`."""
+        """Starts no jobs, in this and later runs of the program, until `resume`."""
         await self._runner.set_paused(True)
 
     async def resume(self) -> None:

@@ -64,7 +64,7 @@ def by_room(keys: Keys) -> dict[RoomKind, RoomKey]:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a present room contains and the backup's does not: a restore would lose it."""
+    """The content of a current room that the backup's room does not have, so a restore would lose it."""
 
     sessions: int
     messages: int
@@ -85,11 +85,11 @@ def _loss(now: RoomContents, then: RoomContents) -> Loss:
 
 
 class Restoration:
-    """A verified backup, beside the rooms that it would replace.
+    """A verified backup, compared with the rooms that it would replace.
 
-    `contents` is what the backup's open room contains. `present` is what the present one contains; None when
-    there is none or it cannot be opened, and `replaces` tells which. `kept` are rooms that the backup does
-    not contain: they stay as they are. `private_loss` is None unless it was asked for and is known.
+    `contents` is what the backup's open room contains. `present` is what the present one contains; None if
+    there is none or it cannot be opened; `replaces` tells the two apart. `kept` are rooms that the backup
+    does not contain; they do not change. `private_loss` is None unless it was requested and is known.
     """
 
     def __init__(
@@ -113,13 +113,13 @@ class Restoration:
 
     @property
     def loss(self) -> Loss | None:
-        """What of the open room a restore would lose; None when unknown."""
+        """What a restore would lose from the open room; None if unknown."""
         if self.present is None:
             return None if self.replaces else Loss(0, 0, 0)
         return _loss(self.present, self.contents)
 
     async def put_in_place(self) -> None:
-        """Replaces the present rooms with the backup's.
+        """Replaces the current rooms with the backup's.
 
         If the process is killed at any point, either the old rooms or the new ones are there. Raises
         `StorageFull`; then nothing has changed.
@@ -171,7 +171,8 @@ class BackupService:
         """Backs up every room. Those in `keys` are opened and checked, the others copied as they are.
 
         The result is not `verified` when it lacks an expected room, or one that the last backup in the same
-        folder contains. The rooms may be in use, in this or another process. Raises as `RoomFiles.back_up`.
+        folder contains. The rooms may be in use, in this or another process. Raises what `RoomFiles.back_up`
+        raises.
         """
         return await asyncio.to_thread(self._make, keys, target or self.target())
 
@@ -188,7 +189,7 @@ class BackupService:
         return replace(made, missing=tuple(dict.fromkeys((*made.missing, *gone))))
 
     def _known(self, folder: Path) -> dict[Path, BackupFacts]:
-        """Returns the readable dated backups in a folder, with what they say about themselves."""
+        """Returns the readable dated backups in a folder, with their descriptions."""
         found = {}
         for file in folder.glob(f"{PREFIX}*{SUFFIX}"):
             with suppress(NotABackup, BackupDamaged, FutureBackup):
@@ -226,9 +227,9 @@ class BackupService:
     async def make_in_turn(self, keys: RoomKeys, keep: int) -> BackupMade:
         """Makes a backup and, once it has been read back, deletes all but the newest `keep`.
 
-        Raises as `make`. Also kept are, for each room, the newest backup that contains it and the newest
-        whose copy of it was checked: without the room's key a copy may be damaged, and every later one with
-        it. Unreadable backups are kept.
+        Raises what `make` raises. For each room, also keeps the newest backup that contains it and the newest
+        whose copy of it was checked: a copy made without the room's key may be damaged, and every later one
+        as well. Unreadable backups are kept.
         """
         made = await self.make(keys)
         await asyncio.to_thread(self._drop_old, keep)
@@ -257,7 +258,7 @@ class BackupService:
     ) -> AsyncIterator[Restoration]:
         """Unpacks and verifies a backup, so that the effect of restoring it is known.
 
-        `unlock` is called for the keys of the backup, and of the present rooms; with `private` the private
+        `unlock` is called for the keys of the backup and of the current rooms; with `private`, the private
         rooms are compared as well. Nothing changes without `put_in_place`.
 
         Raises `NotABackup`, `BackupDamaged`, `FutureBackup`, `FutureSchema`, `WrongBackupPassphrase`,
@@ -315,7 +316,7 @@ class BackupService:
     def _present(
         self, vault: Vault, key: RoomKey, unlock: Callable[[], RoomKey | None]
     ) -> RoomContents | None:
-        """Returns what the present room contains, if one of the available keys opens it."""
+        """Returns what the current room contains, if one of the available keys opens it."""
         candidates: tuple[Callable[[], RoomKey | None], ...] = (
             lambda: key,
             vault.unlock_with_keyring,
@@ -394,7 +395,7 @@ class Rekeyed:
 
 @dataclass(frozen=True, slots=True)
 class Rescued:
-    """What was salvaged, and the folder that keeps all files as they were found."""
+    """What was salvaged, and the folder that keeps the original files."""
 
     salvaged: Salvaged
     kept: Path
@@ -402,9 +403,9 @@ class Rescued:
 
 @dataclass(frozen=True, slots=True)
 class Destroyed:
-    """What was destroyed, and the backups that are left: they still open with the passphrase.
+    """The destroyed files, and the remaining backups, which still open with the passphrase.
 
-    `verified`: nothing was found where it had been.
+    `verified`: nothing was found in their places.
     """
 
     shredded: Shredded
@@ -415,7 +416,7 @@ class Destroyed:
 
 
 class RepairService:
-    """Repairs of one home. No room may be open meanwhile, in this or another process."""
+    """Repairs of one home. No room may be open at the same time, in this or another process."""
 
     def __init__(
         self,
@@ -444,8 +445,8 @@ class RepairService:
 
         Inside the context everything is prepared, and the recovery key is shown. Leaving it puts the rooms in
         place; an error changes nothing. If the process is killed at any point, the rooms open with the old
-        keys or with the new ones. What is under the old keys is destroyed at the end; model states are made
-        again. Raises `WrongPassphrase`, `RoomDamaged`, `StorageFull`, `ExchangeUnfinished`.
+        keys or with the new ones. Everything encrypted with the old keys is destroyed at the end; model
+        states are made again. Raises `WrongPassphrase`, `RoomDamaged`, `StorageFull`, `ExchangeUnfinished`.
         """
         working = self._rekeying(passphrase)
         made = await asyncio.to_thread(working.__enter__)
@@ -469,7 +470,7 @@ class RepairService:
                 if old.room in keys:
                     self._rekey_room(old, keys[old.room], fresh, new[old.room])
                 elif old.exists() or present.open.keyslots().private_made:
-                    # It has another passphrase, or is lost: what there is of it is carried over.
+                    # It has another passphrase, or is lost: its existing files are carried over.
                     fresh.discard()
                     _carry_over(exchange, self._rooms, old.room)
             slot = next((s for s in present.open.keyslots().slots if isinstance(s, KeyringSlot)), None)
@@ -503,10 +504,10 @@ class RepairService:
         return False
 
     async def salvage(self, room: RoomKind, key: RoomKey, *, always: bool = False) -> Rescued:
-        """Replaces a damaged room with a new one that contains everything readable; its files are kept aside.
+        """Replaces a damaged room with a new one that contains everything readable; its files are kept.
 
-        Raises `NothingToSalvage` for a sound room, unless `always`; `NothingReadable` when there is nothing
-        to put in place; `StorageFull`, `ExchangeUnfinished`. Then nothing was changed.
+        Raises `NothingToSalvage` for a sound room, unless `always`; `NothingReadable` if there is nothing to
+        replace it with; `StorageFull`, `ExchangeUnfinished`. Then nothing was changed.
         """
         if not always and not await self.damaged(room, key):
             raise NothingToSalvage
@@ -608,5 +609,5 @@ def _keyring_slots(vault: Vault) -> list[str]:
     try:
         return [slot.id for slot in vault.keyslots().slots if isinstance(slot, KeyringSlot)]
     except MemoryFault:
-        # Unreadable keyslots name no keyring entry; what the keyring then contains opens nothing.
+        # Unreadable keyslots name no keyring entry; an entry left in the keyring opens nothing.
         return []

@@ -1,4 +1,4 @@
-"""Operations on many sessions at once, whichever open room each is in."""
+"""Operations on many sessions at once, in any of the open rooms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Bulk:
         return await self._apply(await self.grouped(refs), patch)
 
     async def apply_to(self, sessions: "Sequence[Session]", patch: MarksPatch) -> Done:
-        """As `apply`, to sessions of open rooms that were just read: they are not looked up again."""
+        """Like `apply`, for sessions of open rooms that were just read, so they are not looked up again."""
         ids: dict[RoomKind, list[str]] = {}
         for session in sessions:
             ids.setdefault(session.room, []).append(session.id)
@@ -89,7 +89,7 @@ class Bulk:
         return Done(())
 
     async def merge(self, ref: str, others: Sequence[str]) -> "tuple[Session, Merged]":
-        """As `OrganisingService.merge`; all must be in one room."""
+        """Like `OrganisingService.merge`; all must be in one room."""
         groups = await self.grouped([ref, *others])
         if len(groups) != 1:
             raise CannotMerge("room")

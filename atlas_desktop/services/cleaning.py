@@ -2,14 +2,14 @@
 
 Textual passes ESC and OSC sequences through to the terminal (an OSC 52 even writes the clipboard), so no
 untrusted text may keep them. Characters are dropped one by one, so cleaning a stream gives the same result as
-cleaning the whole text, wherever the stream is cut.
+cleaning the whole text, no matter where the stream is cut.
 """
 
 import re
 
 _KEPT = "\n\t"
 _C0_C1_DEL = [*range(0x20), *range(0x7F, 0xA0)]
-# Embeddings, overrides and isolates can make text read differently from what it says (CVE-2021-42574).
+# Embeddings, overrides and isolates can display text differently from its actual content (CVE-2021-42574).
 _BIDI = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 _LINE_SEPARATORS = {0x2028: "\n", 0x2029: "\n"}
 # Lone surrogates cannot be written as UTF-8 and would fail in the database or the terminal.

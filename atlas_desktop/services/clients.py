@@ -1,4 +1,4 @@
-"""Programs that may ask one room for something: their tokens, what they may do, and what they did."""
+"""Programs that may access one room: their tokens, their permissions, and a log of their requests."""
 
 import hashlib
 import hmac
@@ -23,7 +23,7 @@ from memory.errors import StorageBusy, StorageFull
 from memory.storage.store import Store
 
 _PREFIX = "atlas-"
-"""Tells people, and programs that look for leaked secrets, what a token is."""
+"""Lets people, and programs that look for leaked secrets, recognise a token."""
 _BYTES = 32
 LOGGED = timedelta(days=90)
 """How long the log is kept."""
@@ -46,7 +46,8 @@ def scopes_of(text: str) -> frozenset[Scope]:
 
 
 class ClientService:
-    """The clients of one room. A `ref` is a name, an id, or a unique prefix; raises as `ClientStore`."""
+    """The clients of one room. A `ref` is a name, an id, or a unique prefix; raises what `ClientStore`
+    raises."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -59,7 +60,7 @@ class ClientService:
         return await self._store.clients.get(ref)
 
     async def add(self, new: NewClient) -> tuple[Client, str]:
-        """Stores a client; returns it with its token, which is stored nowhere. Raises `BadClient`,
+        """Stores a client; returns it with its token, which is not stored. Raises `BadClient`,
         `NameTaken`."""
         if NAME.fullmatch(new.name) is None:
             raise BadClient("name")
@@ -95,7 +96,7 @@ class ClientService:
         items: int = 0,
         tokens: int = 0,
     ) -> bool:
-        """Adds a request to the log; returns False where that cannot be stored now."""
+        """Adds a request to the log; returns False if it cannot be stored now."""
         try:
             await self._store.clients.record([Access(client.id, kind, outcome, items, tokens)])
         except (StorageFull, StorageBusy):
@@ -103,5 +104,5 @@ class ClientService:
         return True
 
     async def drop_old(self) -> int:
-        """Removes what is older than `LOGGED` from the log; returns the number of entries."""
+        """Removes entries older than `LOGGED` from the log; returns the number of entries."""
         return await self._store.clients.drop_accesses(self._clock.now() - LOGGED)

@@ -1,4 +1,4 @@
-"""The context of a session: epochs and model states, where it ends and resumes, and a meter by tier."""
+"""The context of a session: epochs, model states, boundaries between sessions, and a meter by tier."""
 
 import asyncio
 from collections import OrderedDict
@@ -84,7 +84,7 @@ def meter(view: ContextView) -> str:
 def tier_name(tier: TierUse) -> str:
     """Returns a tier's name as shown to the user."""
     if tier.tier == "recall" and not tier.ids:
-        # The recall tier also contains the date and time, which are all that it has when nothing is recalled.
+        # The recall tier also contains the date and time, and nothing else when nothing is recalled.
         return _("date and time")
     return _(_METER_TEXTS[tier.tier]) if tier.tier in _METER_TEXTS else tier.tier
 
@@ -108,16 +108,16 @@ def compact(tiers: Sequence[TierUse]) -> str:
 
 
 _LOOKED_AT = 12
-"""Newest messages that the topic is made from, replies included (of these only the newest is used)."""
+"""Newest messages that determine the topic, including replies (only the newest reply is used)."""
 _REMEMBERED = 256
 _OF_A_REPLY = 1000
 """Characters of a reply that determine its topic."""
 _OF_A_MESSAGE = 4000
 """Characters of a message that determine its topic; an embedding model reads fewer."""
 _SETTLED = 2
-"""Turns after which a new session is offered for another topic.
+"""Turns after which Atlas offers a new session for another topic.
 
-Users who introduce themselves mention many things, and are not asked about it.
+Users who introduce themselves mention many topics and should not be asked each time.
 """
 _PATIENCE_S = 1.5
 """Seconds that a message waits at most to learn whether its topic is new."""
@@ -146,7 +146,7 @@ class ContinuityService:
         return self._settings().new_session == "automatic"
 
     async def boundary(self, session: Session, text: str) -> Boundary | None:
-        """Returns why `text`, sent now, starts something new; None if it does not, or detection is off.
+        """Returns the reason why `text` would start something new; None if it would not, or detection is off.
 
         `session` is as it was before `text` was stored.
         """
@@ -171,7 +171,7 @@ class ContinuityService:
         return boundary(rules, now=now, last=session.updated_at, turns=turns, similarity=similarity)
 
     async def reminder(self, session: Session) -> Reminder | None:
-        """Returns what to say when a session is resumed after a pause; None when there is nothing to say."""
+        """Returns the reminder to show when a session is resumed after a pause; None if there is none."""
         settings = self._settings()
         if not settings.reminder:
             return None
@@ -234,7 +234,7 @@ class ContinuityService:
 
 EPOCH = "epoch"
 WORTH_KEEPING = 256
-"""Tokens. Fewer are evaluated again sooner than they are loaded."""
+"""Tokens. Evaluating fewer again is faster than loading them."""
 REST_S = 20.0
 """Seconds after a reply until its state is saved, unless the session continues."""
 
@@ -307,7 +307,7 @@ class EpochService:
         try:
             await model.load_state(state)
         except StateRefused:
-            # It belongs to other settings of the model: its text is evaluated again.
+            # It belongs to other model settings, so its text is evaluated again.
             await self._snapshots.drop_session(session_id)
             return False
         return True
@@ -356,12 +356,12 @@ class EpochService:
         except SessionNotFound:
             return
         except ModelsError:
-            # Nothing is read ahead any more; the new epoch is the shorter one to read.
+            # Stop reading ahead; the new epoch is shorter to read.
             engine.ready(session_id)
             raise
 
     async def _read_ahead(self, session_id: str) -> None:
-        """Prefills what the next turn begins with, again if a turn came in between."""
+        """Prefills the beginning of the next turn, and again if a turn came in between."""
         model = self._model()
         if model is None:
             return
@@ -376,7 +376,7 @@ class EpochService:
             session = await self._store.get_session(session_id)
             if session.head_id == head:
                 engine.ready(session_id)
-                # A later resume begins from here, and not from the prompt of the last reply.
+                # A later resume begins with this state, not with the prompt of the last reply.
                 self._worth_keeping(session, read.held_hash, min(read.tokens, read.evaluated))
                 return
 
@@ -385,7 +385,7 @@ class EpochService:
     def _keep_soon(self) -> None:
         """Saves states once there has been no message for a while.
 
-        The model's states do not outlive this run, so this is not a job for the queue.
+        The model's states do not outlive this process, so this is not a job for the queue.
         """
         if self._keeping is not None:
             self._keeping.cancel()

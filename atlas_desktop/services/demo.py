@@ -1,4 +1,5 @@
-"""The demonstration: written material, its dates moved, stored as if it had been said in a temporary home."""
+"""The demonstration: sample material with adjusted dates, stored in a temporary home like real
+conversations."""
 
 import math
 import os
@@ -62,7 +63,7 @@ _Kind = TypeVar("_Kind")
 class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One message of a sample conversation.
 
-    `recalls` are words of the memories that the reply rests on, `cites` passages of the conversation's
+    `recalls` are words of the memories that the reply is based on, `cites` passages of the conversation's
     documents that it quotes, and `skill` is the skill that it follows.
     """
 
@@ -107,7 +108,7 @@ class Rewording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KnownMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What became of a memory whose text begins with `text`.
+    """The later state of a memory whose text begins with `text`.
 
     With a `kind`, a model's help is needed to learn it from the message that contains `text`; the others are
     learned by patterns.
@@ -132,7 +133,7 @@ class SampleProject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SampleDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A document: how many days ago it was added, and what it says in short."""
+    """A document: how many days ago it was added, and its summary."""
 
     added: int
     summary: str
@@ -146,7 +147,7 @@ class NoteDates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SkillRevision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When a skill got its last line; `learned` are words of the memory that this rests on."""
+    """When a skill got its last line; `learned` are words of the memory that this line is based on."""
 
     days_ago: int
     learned: str
@@ -163,7 +164,7 @@ class SkillEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the files do not say themselves. Documents are named by path, notes by title."""
+    """Information that is not in the files themselves. Documents are named by path, notes by title."""
 
     projects: tuple[SampleProject, ...]
     documents: dict[str, SampleDocument]
@@ -188,7 +189,7 @@ class SampleSkill:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """All of it. Conversations are sorted by time, oldest first."""
+    """The whole material. Conversations are sorted by time, oldest first."""
 
     conversations: tuple[Conversation, ...]
     memories: tuple[KnownMemory, ...]
@@ -205,7 +206,7 @@ def folder() -> Path:
 
 
 def read_material() -> Material:
-    """Returns the material as it is written, with days counted backwards and without dates."""
+    """Returns the material as written, with days counted backwards and without dates."""
     index = msgspec.json.decode((folder() / "index.json").read_bytes(), type=Index)
     files = sorted((folder() / "conversations").glob("*.jsonl"))
     conversations = [one for file in files for one in _lines(file, Conversation)]
@@ -238,10 +239,10 @@ def _skill(entry: SkillEntry) -> SampleSkill:
 
 
 def dated(text: str, today: date, memory_id: Callable[[str], str] | None = None) -> str:
-    """Returns the text with its places filled in.
+    """Returns the text with its placeholders filled in.
 
-    `{{-12}}` and `{{+12}}` are the day so many days from today (in words), `{{iso -12}}` is the same as a
-    number, and `{{memory:words}}` is the id of the memory with these words, by `memory_id`.
+    `{{-12}}` and `{{+12}}` are the day that many days before or after today (in words), `{{iso -12}}` is the
+    same as a number, and `{{memory:words}}` is the id of the memory with these words, by `memory_id`.
     """
     first, *rest = text.split("{{")
     parts = [first]
@@ -258,7 +259,7 @@ def _place(place: str, today: date, memory_id: Callable[[str], str] | None) -> s
     return day.isoformat() if place.startswith("iso ") else f"{day.day} {_MONTHS[day.month - 1]}"
 
 
-# Dates stand in English texts, whatever the language of the computer is.
+# Dates appear in English texts, whatever the language of the computer.
 _MONTHS = [
     "January",
     "February",
@@ -276,13 +277,13 @@ _MONTHS = [
 
 
 MODEL = "demo"
-"""The model of the sample replies: nobody's."""
+"""The model name of the sample replies; no real model has it."""
 _LOOKED_AT_DAYS = 20
 """Memories of samples at least this many days old are already accepted in the inbox."""
 _FOUND, _LEFT_OUT = 40, 6
-"""How many memories are looked at for a reply, and how many that it does not rest on are recorded."""
+"""How many memories are considered for a reply, and how many unused ones are recorded."""
 _TOKENS_PER_WORD = 4 / 3
-"""No model has read the samples, so the tokens of their prompts are estimated from words."""
+"""No model has read the samples, so the tokens of their prompts are estimated from the number of words."""
 WATCHED = "Boat"
 """The folder of documents that is watched."""
 
@@ -308,7 +309,7 @@ async def fill(open_store: OpenStore, papers: Path, now: datetime) -> int:
     stores = {room: await open_store(room, clock) for room in (RoomKind.OPEN, RoomKind.PRIVATE)}
     try:
         for store in stores.values():
-            # Some two thousand writes: the home is thrown away if they do not all succeed.
+            # About two thousand writes; if one fails, the home is discarded.
             await store.relax()
         await _Filling(stores[RoomKind.OPEN], clock, material, papers, now).everything()
         private = tuple(one for one in material.conversations if one.room == RoomKind.PRIVATE)
@@ -323,7 +324,7 @@ async def fill(open_store: OpenStore, papers: Path, now: datetime) -> int:
 
 @dataclass(slots=True)
 class _Filling:
-    """Fills one room. What was stored is found again by title, by path or by its words."""
+    """Fills one room. Stored items are found again by title, by path or by their words."""
 
     store: Store
     clock: PastClock
@@ -350,7 +351,7 @@ class _Filling:
         await self._add_notes()
         await self._revise_skills()
         await self._add_drafts()
-        # The background work has nothing to learn from the samples any more.
+        # The background work must not learn from the samples again.
         for note, version in await self.store.notes.unlearned(limit=len(self.material.notes)):
             await self.store.notes.mark_learned(note, version)
 
@@ -446,7 +447,7 @@ class _Filling:
     async def _settle(
         self, one: Conversation, line: Line, asked: Message, reply: Message, recall: RecallEngine
     ) -> None:
-        """Stores what the reply rests on."""
+        """Stores what the reply is based on."""
         if line.cites:
             await self._cite(one, line, asked, reply)
         if line.skill:
@@ -540,7 +541,7 @@ class _Filling:
         return KnowledgeService(self.store, self.clock, MemorySettings, _nothing)
 
     async def _learn_more(self, writer: MemoryWriter, session: Session) -> list[Memory]:
-        """Learns what patterns alone do not find in a conversation."""
+        """Learns from a conversation what patterns alone do not find."""
         said = [message for message in self._said if message.session_id == session.id]
         candidates = [
             Candidate(
@@ -572,7 +573,7 @@ class _Filling:
         return min(found, key=lambda one: len(one.text))
 
     async def _review(self) -> None:
-        """Does with the memories what the user did."""
+        """Applies the user's actions to the memories."""
         knowledge = self._knowledge
         for known in self.material.memories:
             memory = await self._memory(known.text.removesuffix("."), None)
@@ -660,7 +661,7 @@ async def _nothing() -> None:
 
 
 def _takes(role: Role, text: str) -> timedelta:
-    """Returns how long a message takes to be written."""
+    """Returns how long it takes to write a message."""
     return timedelta(seconds=20 + len(text) / 4 if role is Role.USER else 2 + len(text) / 60)
 
 
@@ -695,5 +696,6 @@ def demo_home(paths: Paths) -> Paths:
 
 
 def demo_passphrase() -> str:
-    """Returns a new passphrase of four words. The demonstration shows it: it also opens its private room."""
+    """Returns a new passphrase of four words. The demonstration shows it, because it also opens the private
+    room."""
     return " ".join(secrets.choice(_WORDS) for _ in range(_WORDS_IN_PASSPHRASE))

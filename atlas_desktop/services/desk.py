@@ -63,15 +63,14 @@ class RoomsService:
     """The private room, sessions off the record, and moves between the rooms of one desk.
 
     A closed private room is treated as absent. `busy` returns whether the private room is at work.
-    `on_closing` is awaited before it closes, whether on request or because it was idle. `now` returns
-    seconds.
+    `on_closing` is awaited before it closes, on request or because it was idle. `now` returns seconds.
     """
 
     def __init__(self, desk: "AppContext", now: Callable[[], float] = time.monotonic) -> None:
         self.busy: Callable[[], bool] = lambda: desk.gate.busy
         self.on_closing: Callable[[], Awaitable[None]] = _nothing
         self.stuck = 0
-        """What is in transit and `complete` could not open because its key is lost. It stays there."""
+        """Parcels in transit that `complete` could not open because their key is lost. They stay there."""
         self._desk = desk
         self._now = now
         self._used_at = 0.0
@@ -105,13 +104,13 @@ class RoomsService:
         return await self.enter_private_with(private)
 
     async def enter_private(self, passphrase: str) -> "RoomServices":
-        """Opens the private room beside the ones that are open. Raises `WrongPassphrase`."""
+        """Opens the private room in addition to the open ones. Raises `WrongPassphrase`."""
         if (opened := self.private) is not None:
             return opened
         return await self.enter_private_with(await self._desk.vault.unlock_private(passphrase))
 
     async def enter_private_with(self, key: "RoomKey") -> "RoomServices":
-        """As `enter_private`, with the key that the passphrase has unlocked."""
+        """Like `enter_private`, with the key that the passphrase has unlocked."""
         async with self._at_the_door:
             room = self.private or await self._desk.enter(key, RoomKind.PRIVATE)
             self.used()
@@ -119,7 +118,7 @@ class RoomsService:
         return room
 
     async def leave_private(self) -> None:
-        """Closes the private room, if it is open. An error or a cancellation does not leave it open."""
+        """Closes the private room, if it is open. It is closed even after an error or a cancellation."""
         self.stop_watching()
         await unbroken(self._leave_private())
 
@@ -133,11 +132,11 @@ class RoomsService:
                 await self._desk.leave(room)
 
     def used(self) -> None:
-        """Notes activity: the private room stays open for another idle period."""
+        """Records activity: the private room stays open for another idle period."""
         self._used_at = self._now()
 
     def watch(self, failed: Callable[[BaseException], None] | None = None) -> None:
-        """Starts to watch the private room, and closes it after the idle time in the settings.
+        """Watches the private room and closes it after the idle time in the settings.
 
         `failed` is called with the error if that closing fails.
         """
@@ -195,7 +194,7 @@ class RoomsService:
         """Moves a session to an open room, with everything that was made from it alone.
 
         If the process is killed at any point, the session is complete in one of the rooms, or in transit and
-        hidden until `complete`. No reply may be in progress in it. Raises `RoomClosed`, and what the store
+        hidden until `complete`. No reply may be in progress in it. Raises `RoomClosed` and what the store
         raises; then nothing has moved.
         """
         return await unbroken(self._move(ref, destination))
@@ -209,7 +208,7 @@ class RoomsService:
             await _in_mode(source.store, session.id, MemoryMode.NORMAL)
         sealer = await self._sealer(source, target)
         moves = source.store.moves
-        # A running job could store again what has just been moved.
+        # A running job could store the moved data again.
         async with source.background.stopped():
             await source.epochs.forget([session.id])
             departure = await moves.depart(session.id, destination, sealer)
@@ -218,7 +217,7 @@ class RoomsService:
             except Exception:
                 await moves.take_back(session.id, sealer)
                 raise
-            # The model has also read its text in the prompts of other sessions.
+            # The model may also have read its text in the prompts of other sessions.
             await source.epochs.forget([session.id, *departure.recalled_in])
         await target.recall.remember(session.id)
         return await target.store.get_session(session.id)
@@ -226,8 +225,9 @@ class RoomsService:
     async def move_document(self, ref: str, destination: RoomKind) -> "Document":
         """Moves a document (by id, a prefix of one, or path) to an open room, with everything made from it.
 
-        Sessions stay where they are, without its passages and citations. What `move` says about kills and
-        errors holds here, too. Raises also `DocumentNotFound`.
+        Sessions stay where they are, without its passages and citations. If the process is killed, the
+        document is complete in one of the rooms or in transit; if an error is raised, nothing has moved.
+        Raises what `move` raises, and `DocumentNotFound`.
         """
         return await unbroken(self._move_document(ref, destination))
 
@@ -286,7 +286,7 @@ class RoomsService:
                 try:
                     await self._deliver(source, target, move.item_id, await self._sealer(source, target))
                 except ParcelUnreadable:
-                    # Its key was lost with a damaged room. That must not keep anyone out of what is sound.
+                    # Its key was lost with a damaged room. The user must still be able to use the sound room.
                     self.stuck += 1
                     continue
                 if move.kind is MovedKind.DOCUMENT:
@@ -305,9 +305,9 @@ class RoomsService:
         await source.store.moves.delivered(item_id)
 
     async def _sealer(self, source: "RoomServices", target: "RoomServices") -> "Sealer":
-        """Returns the private room's sealer if it is one of the two rooms, else the source's.
+        """Returns the private room's sealer if it is one of the two rooms, otherwise the source's.
 
-        What is in transit is as private as what is inside.
+        Data in transit is as private as data in the room.
         """
         private = target if target.store.room is RoomKind.PRIVATE else source
         return await private.store.moves.sealer()
@@ -322,7 +322,7 @@ class RoomsService:
         return self._find(RoomKind.OFF_RECORD) or await self._desk.enter(None, RoomKind.OFF_RECORD)
 
     async def off_the_record(self, ref: str) -> "Session":
-        """Copies a session into the room in memory, to continue there; the session itself stays as it is."""
+        """Copies a session into the room in memory, to continue there; the session itself does not change."""
         return await unbroken(self._off_the_record(ref))
 
     async def _off_the_record(self, ref: str) -> "Session":
@@ -339,7 +339,7 @@ class RoomsService:
         for one in await source.store.attachments.attached(session.id):
             file = NewAttachment(one.name, one.media_type, one.size, one.text)
             await room.store.attachments.attach(taken.id, file)
-        # The copy has its own ids: if it is saved later, it can exist beside the original.
+        # The copy has its own ids: if it is saved later, it can coexist with the original.
         fork = await room.store.fork_session(taken.id, taken.head_id)
         await room.store.erase_session(taken.id)
         return await _in_mode(room.store, fork.id, MemoryMode.OFF)
@@ -358,7 +358,7 @@ class RoomsService:
             return await self.keep(session.id, mode)
         changed = await _in_mode(room.store, session.id, mode)
         if mode is MemoryMode.NORMAL and session.memory_mode is not MemoryMode.NORMAL:
-            # Messages from the time when nothing was to be learned are skipped.
+            # Messages sent while learning was off for this session are skipped.
             for one in await room.store.memories.unlearned(session=session.id):
                 await room.store.memories.mark_learned(one.session_id, one.seq)
         return changed
@@ -378,7 +378,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A model that was chosen, and what for."""
+    """A chosen model and its roles."""
 
     id: str
     roles: tuple[str, ...]
@@ -386,15 +386,16 @@ class Used:
 
 @dataclass(slots=True)
 class AppContext:
-    """The program without an interface. The composition root supplies what opens, starts and watches.
+    """The program without a user interface. The composition root supplies the functions that open, start and
+    watch.
 
     `chosen_model` names a model other than the default: the id of an installed one, or `NAME:MODEL` of an
     engine. `watch_models` takes a callback, which it calls in a
     separate thread with each model file put into the models folder, and returns a function that stops the
-    watching. `on_stale` is called with a room that is, or may be, older than when it was last used, or is
-    missing. `on_held_back` is called with what is not erased for its age because the clock may have been set
-    ahead. `gate` makes the background work of every room yield to turns; `power` reports whether the computer
-    is on battery.
+    watching. `on_stale` is called with a room that is missing, or that is or may be older than at its last
+    use. `on_held_back` is called with data that is due for deletion but kept, because the clock may have been
+    set ahead. `gate` makes the background work of every room yield to turns; `power` reports whether the
+    computer is on battery.
     """
 
     paths: Paths
@@ -530,12 +531,12 @@ class AppContext:
 
     async def _look_at_clock(self, room: "RoomServices") -> None:
         room.retention.on_held_back = lambda held: self.on_held_back(room.store.room, held)
-        # A disk that cannot be written to must not keep anyone out.
+        # The user must get in even if the disk cannot be written to.
         with suppress(StorageFull, StorageBusy):
             await room.retention.tell_held_back()
 
     async def leave(self, room: "RoomServices") -> None:
-        """Closes one of several rooms, and drops the model's states."""
+        """Closes one of several rooms and drops the model's states."""
         self._rooms.remove(room)
         if self.room is room:
             self.room = self._rooms[0] if self._rooms else None
@@ -551,7 +552,8 @@ class AppContext:
         return tuple(self._rooms)
 
     async def of_each(self, ask: "Callable[[RoomServices], Awaitable[T]]", nothing: T) -> list[T]:
-        """Returns the answers of all open rooms, in their order; `nothing` for one that closes meanwhile."""
+        """Returns the answers of all open rooms, in their order; `nothing` for a room that closes
+        meanwhile."""
         return [await self._answer(room, ask, nothing) for room in self.open_rooms]
 
     async def _answer(
@@ -579,7 +581,7 @@ class AppContext:
         return self._rooms_service
 
     async def is_synced(self) -> bool:
-        """Returns whether an open room is kept in step with a folder; the service of sync is not loaded."""
+        """Returns whether an open room is synchronised with a folder; does not load the sync service."""
         kept = [room for room in self.open_rooms if room.store.room is not RoomKind.OFF_RECORD]
         return any([await room.store.sync.state() is not None for room in kept])
 
@@ -593,7 +595,7 @@ class AppContext:
         return self._sync
 
     def _parts(self, room: RoomKind) -> "RoomFactory":
-        # Imported late: the parts of a room take a while, and the first screen does not need them.
+        # Imported late: the parts of a room load slowly, and the first screen does not need them.
         from atlas_desktop.services.room import RoomFactory
 
         def model() -> "Model":
@@ -616,16 +618,16 @@ class AppContext:
         )
 
     def stateless(self, room: "RoomServices") -> "StatelessContext":
-        """Returns what makes prompts for other programs, from a room and the model in use."""
+        """Returns the service that makes prompts for other programs, from a room and the model in use."""
         return self._parts(room.store.room).stateless(room.store, room.recall, room.documents.search)
 
     async def system(self, room: "RoomServices", project: str | None) -> str:
-        """Returns the instructions of a session without its own: the default, and the project's."""
+        """Returns the instructions for a session that has none of its own: the default and the project's."""
         added = "" if project is None else await room.store.projects.instructions(project)
         return "\n\n".join(part for part in (self.settings.chat.system_prompt, added) if part)
 
     def turn_options(self) -> "TurnOptions":
-        """Returns the options of a turn by the settings and the recommendations of the model's makers."""
+        """Returns the options of a turn from the settings and the recommendations of the model's makers."""
         from atlas_desktop.services.turns import TurnOptions
         from models.messages import GenerationParams
 
@@ -654,7 +656,7 @@ class AppContext:
             return ""
 
     async def switch_model(self) -> None:
-        """Closes the running model; the next turn starts the one that is chosen by then."""
+        """Closes the running model; the next turn starts the model chosen by then."""
         async with AsyncExitStack() as stack:
             for room in self._rooms:
                 await stack.enter_async_context(room.background.stopped())
@@ -680,7 +682,7 @@ class AppContext:
         while self._rooms:
             await self._rooms.pop().close()
         if self._model is not None:
-            # Cleared only once closed: after a cancellation here, the next call closes the rest.
+            # Cleared only once closed: after a cancellation, the next call closes the rest.
             await self._model.close()
             self._model = None
         self.room = None

@@ -1,4 +1,4 @@
-"""Checks that need no passphrase: whether everything is in place, private and working."""
+"""Checks that need no passphrase: whether everything is present, private and working."""
 
 import asyncio
 import shutil
@@ -56,7 +56,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: its result and, unless it is good, how to fix it."""
+    """One check: its result and, if there is a problem, how to fix it."""
 
     check: str
     verdict: Verdict
@@ -105,7 +105,7 @@ class Doctor:
         return Finding("program", Verdict.GOOD, text)
 
     def _model_process(self) -> Finding:
-        """Checks which rights processes that read untrusted files can be made to give up on this system."""
+        """Checks which rights can be removed, on this system, from processes that read untrusted files."""
         from models.confinement import available
 
         denied = available()
@@ -316,7 +316,7 @@ class Doctor:
 
     def _model_findings(self) -> list[Finding]:
         found = [self._guarded(f"{role} model", partial(self._model, role)) for role in ("chat", "embed")]
-        # A damaged model is reported even where another one replaces it.
+        # A damaged model is reported even if another one replaces it.
         for model, flaw in self._models.damaged():
             words = explain(ModelDamaged(str(model.roles[0]), model.id, model.path, flaw.detail))
             if not any(words.next_step == one.next_step for one in found):

@@ -1,4 +1,4 @@
-"""Engines: other model servers, their settings and keys, and what may be sent to them."""
+"""Engines: other model servers, their settings and keys, and the data that may be sent to them."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,8 @@ _LONGEST_KEY = 4096
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """An engine of the settings. `key_in` is where its key is stored (keyring, room, empty: it has none)."""
+    """An engine from the settings. `key_in` is where its key is stored (keyring, room, or empty if it has
+    none)."""
 
     name: str
     url: str
@@ -55,8 +56,8 @@ class Probe(Protocol):
 class EngineService:
     """The engines of one home.
 
-    `open_room` returns the store of the open room, which keeps keys where no keyring can, and raises
-    `RoomClosed`. A key is stored together with the address that it was given for, and sent nowhere else.
+    `open_room` returns the store of the open room, which keeps keys if there is no keyring, and raises
+    `RoomClosed`. A key is stored together with the address that it was entered for, and is sent nowhere else.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class EngineService:
 
     @staticmethod
     def is_ref(ref: str) -> bool:
-        """Whether a name of a model is that of an engine's: `NAME:MODEL`."""
+        """Whether a model's name is that of an engine's model: `NAME:MODEL`."""
         name, colon, _ = ref.partition(":")
         return bool(colon) and is_name(name)
 
@@ -124,11 +125,11 @@ class EngineService:
     ) -> tuple[Engine, EngineReport]:
         """Adds an engine that answers, or changes the address of one; its other settings stay.
 
-        `key` None keeps the key if the address is the same. `model` is the one to try. `allowed` says that
-        the user agreed that text leaves this computer.
+        `key` None keeps the key if the address is the same. `model` is the one to try. `allowed`: the user
+        has agreed that text leaves this computer.
 
-        Raises `BadEngine`, `EngineNotAllowed`, `SettingsError`, the errors of `probe`; and `RoomClosed` when
-        the key has to be kept in the room, and that is closed.
+        Raises `BadEngine`, `EngineNotAllowed`, `SettingsError`, the errors of `probe`; and `RoomClosed` if
+        the key has to be kept in the room and the room is closed.
         """
         url = self.checked_url(name, url)
         if not is_local(url) and not allowed:
@@ -161,7 +162,8 @@ class EngineService:
             raise BadEngine(name, "url") from None
 
     async def remove(self, name: str) -> Engine:
-        """Removes an engine and its key; what used it uses an own model again. Raises `UnknownEngine`."""
+        """Removes an engine and its key; roles that used it use Atlas's own model again. Raises
+        `UnknownEngine`."""
         engine = self.get(name)
         for role in ("chat", "embed"):
             if self._settings.get(f"models.{role}_engine").partition(":")[0] == name:
@@ -171,7 +173,8 @@ class EngineService:
         return engine
 
     def choose(self, ref: str, role: str) -> None:
-        """Uses `NAME:MODEL` for chat or embed from now on; an empty `ref` uses an own model again."""
+        """Uses `NAME:MODEL` for chat or embed from now on; an empty `ref` switches back to Atlas's own
+        model."""
         if ref:
             engine, model = self.check(ref)
             ref = f"{engine.name}:{model}"
@@ -180,7 +183,7 @@ class EngineService:
     # --- keys -------------------------------------------------------------------------------------
 
     async def _keep(self, url: str, key: str) -> str:
-        """Stores a key in the keyring, or in the open room where there is none; returns where."""
+        """Stores a key in the keyring, or in the open room if there is none; returns where."""
         key_id, secret = secrets.token_hex(16), f"{url}\n{key}"
         try:
             await asyncio.to_thread(self._keyring.store, _entry(key_id), secret.encode())
@@ -190,7 +193,7 @@ class EngineService:
         return f"{_KEYRING}:{key_id}"
 
     async def _key(self, engine: Engine) -> str:
-        """Returns an engine's key, empty for one without. Raises `EngineKeyRefused` if it is out of reach."""
+        """Returns an engine's key, empty for one without. Raises `EngineKeyRefused` if it cannot be read."""
         place = engine.settings.key
         if not place:
             return ""
@@ -217,7 +220,7 @@ class EngineService:
             return None
 
     async def _forget(self, place: str) -> None:
-        """Deletes a stored key, as far as its place can be reached."""
+        """Deletes a stored key if its place can be reached."""
         kind, _, key_id = place.partition(":")
         self._keys.pop(place, None)
         with contextlib.suppress(KeyringUnavailable, RoomClosed):
@@ -243,7 +246,7 @@ def _spec(name: str, own: EngineSettings, key: Callable[[], Awaitable[str]]) -> 
 
 
 def _checked_key(name: str, key: str) -> str:
-    """Returns a key as it can be sent. Raises `BadEngine`."""
+    """Returns a key in the form in which it can be sent. Raises `BadEngine`."""
     key = key.strip()
     if len(key) > _LONGEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
         raise BadEngine(name, "key")
@@ -258,9 +261,10 @@ def _entry(key_id: str) -> str:
 
 
 class Unusable:
-    """Stands for a chat model, token counter and embedder that cannot be used: asked, it says why.
+    """A placeholder for a chat model, token counter and embedder that cannot be used: each request raises the
+    reason.
 
-    A room opens all the same.
+    This lets a room open without them.
     """
 
     def __init__(self, error: ModelsError) -> None:
@@ -284,7 +288,7 @@ class Unusable:
         return self
 
     def cancel(self) -> None:
-        """There is nothing to end."""
+        """There is nothing to cancel."""
 
     def __aiter__(self) -> AsyncIterator[TokenDelta | Completion]:
         return self
@@ -294,7 +298,7 @@ class Unusable:
 
 
 def for_private_room(model: Model) -> Model:
-    """Returns the model as the private room may use it: engines on other computers are refused.
+    """Returns the model for the private room, which refuses engines on other computers.
 
     Without an embedder, it searches by words.
     """

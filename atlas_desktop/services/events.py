@@ -42,12 +42,12 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """The end of a turn: what was stored, how it ended, and what the prompt was made of.
+    """The end of a turn: the stored reply, how it ended, and the parts of the prompt.
 
-    `due`: the context is full, and the session's next epoch has to be prepared. `prepare_ms` passed before
-    the model was asked (to load it, to recall, to restore its state). `documents` says how much of each
-    attachment was in the prompt. `cited` is what the reply cites of the session's documents; None if there
-    are none. `skills` are those that it used.
+    `due`: the context is full, and the session's next epoch has to be prepared. `prepare_ms` is the time
+    before the model was asked (loading it, recalling, restoring its state). `documents` gives how much of
+    each attachment was in the prompt. `cited` are the reply's citations of the session's documents; None if
+    there are none. `skills` are those that it used.
     """
 
     session: "Session"

@@ -1,4 +1,4 @@
-"""The finder: conversations, memories, notes, documents, skills and tasks by one text, kind after kind."""
+"""The finder: finds conversations, memories, notes, documents, skills and tasks by one text, kind by kind."""
 
 from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Found: TypeAlias = SessionHit | Memory | DocumentMatch | Skill | Task
 
 
 class FindKind(StrEnum):
-    """What can be found in rooms, in the order in which it is looked for."""
+    """The kinds of things in rooms that can be found, in the order in which they are searched."""
 
     CONVERSATION = "conversation"
     MEMORY = "memory"
@@ -33,7 +33,7 @@ class FindKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finds:
-    """What was found of one kind, best first. `more`: there is more of it."""
+    """The results of one kind, best first. `more`: there are more of them."""
 
     kind: FindKind
     found: tuple[Found, ...]
@@ -44,8 +44,8 @@ _ITEMS = {FindKind.NOTE: ItemKind.NOTE, FindKind.DOCUMENT: ItemKind.DOCUMENT}
 
 
 class Finder:
-    """Looks in all open rooms for conversations, notes and documents; for memories, skills and tasks in
-    `room`, the one that is shown."""
+    """Searches all open rooms for conversations, notes and documents, and `room`, the one that is shown, for
+    memories, skills and tasks."""
 
     def __init__(self, desk: "AppContext", room: "Callable[[], RoomServices]") -> None:
         self._desk = desk
@@ -97,7 +97,7 @@ class Finder:
         return Finds(kind, tuple(found), page.more or page.total > limit)
 
     async def _titled(self, words: str, limit: int, known: Collection[str]) -> list[DocumentMatch]:
-        """Returns notes by title: one without a text has no passage, and cannot be found by it."""
+        """Returns notes by title: a note without text has no passages, so only its title can be found."""
 
         async def look(room: "RoomServices") -> list[DocumentMatch]:
             return [
@@ -116,7 +116,7 @@ class Finder:
 
 
 def plain_words(query: Query) -> str | None:
-    """Returns the words of a query; None if it asks for something else, too."""
+    """Returns the words of a query; None if it also has other conditions."""
     parts = query.where.parts if isinstance(query.where, All) else (query.where,)
     if query.question or any(part is not None and not isinstance(part, Words) for part in parts):
         return None

@@ -42,8 +42,8 @@ class ForgettingService:
     """Forgetting in one room. `compactor` is called for each use, because the model can change.
 
     All methods raise what the store raises, `models.errors.ModelsError`, and `StorageFull` when a saved state
-    cannot be removed from the disk; then nothing was forgotten. After an interruption, call again: nothing is
-    half forgotten.
+    cannot be removed from the disk; then nothing was forgotten. After an interruption, call it again: nothing
+    is half forgotten.
     """
 
     def __init__(
@@ -70,8 +70,8 @@ class ForgettingService:
         `previewed` is the result of `preview` for the same target, if there is one.
         """
         if target.empty:
-            raise ValueError("it is not said what to forget")
-        # A running job could store again what has just been erased.
+            raise ValueError("nothing to forget was specified")
+        # A running job could store the erased data again.
         async with self._background.stopped():
             before = previewed or await self.preview(target)
             snapshots = await self._epochs.forget(_sessions(before))
@@ -86,7 +86,7 @@ class ForgettingService:
         return receipt
 
     async def receipts(self, *, limit: int | None = None) -> Sequence[StoredReceipt]:
-        """Returns the receipts that are kept, latest first. They name nothing of what was forgotten."""
+        """Returns the kept receipts, latest first. They contain nothing of the forgotten content."""
         return await self._store.receipts.list(limit=limit)
 
     async def _keep(self, receipt: Receipt, by: ChosenBy) -> None:
@@ -97,12 +97,12 @@ class ForgettingService:
             await self._store.receipts.add(NewReceipt(by, kept, cleared, receipt.rewritten, receipt.verified))
 
     async def erase_session(self, ref: str) -> Receipt:
-        """Erases a session, in the bin or not. No reply may be in progress in it."""
+        """Erases a session, whether it is in the bin or not. No reply may be in progress in it."""
         session = await self._store.get_session(ref)
         async with self._background.stopped():
             snapshots = await self._epochs.forget([session.id])
             erased = await self._store.erase_session(session.id)
-            # The model has also read its text in the prompts of other sessions.
+            # The model may also have read its text in the prompts of other sessions.
             receipt = await self._without_states(erased, [session.id, *erased.recalled_in], snapshots)
         await self._keep(receipt, ChosenBy.ITEMS)
         return receipt
@@ -113,11 +113,11 @@ class ForgettingService:
         return Receipt(erased, snapshots, erased.verified and left == 0)
 
     async def _rewrite(self, stale: Sequence[str]) -> int:
-        """Remakes emptied summaries at once from what is left, without asking the model.
+        """Remakes emptied summaries at once from the remaining text, without asking the model.
 
         Returns how many.
 
-        Where even that fails, they stay empty until they are improved.
+        If even that fails, they stay empty until they are improved.
         """
         made = 0
         for session_id in await self._sessions_of(stale):
@@ -133,14 +133,15 @@ class ForgettingService:
         return list(dict.fromkeys(one.session_id for one in found))
 
     async def title_again(self, *, limit: int = 100) -> None:
-        """Titles sessions whose titles went with what was forgotten on another device, the latest first."""
+        """Titles sessions whose titles were erased because of what another device forgot, the latest
+        first."""
         found = [
             await self._store.get_session(one) for one in await self._store.sessions_to_title(limit=limit)
         ]
         await self._title([one.id for one in found if not one.title])
 
     async def _title(self, untitled: Sequence[str]) -> None:
-        """Titles sessions by the first words that are left in them."""
+        """Titles sessions by their first remaining words."""
         for session_id in untitled:
             said = [m for m in await self._store.branch(session_id) if m.role is Role.USER and m.content]
             patch = SessionPatch(
@@ -150,5 +151,5 @@ class ForgettingService:
 
 
 def _sessions(affected: Affected) -> list[str]:
-    """Returns the sessions whose model states contain any of it."""
+    """Returns the sessions whose model states contain any of the target."""
     return list(dict.fromkeys([*affected.touched, *affected.erased.recalled_in]))

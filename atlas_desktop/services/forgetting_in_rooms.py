@@ -1,4 +1,5 @@
-"""What spans all open rooms: forgetting in each with one plan, and personas lent by the open room."""
+"""Operations across all open rooms: forgetting with one plan, and using personas of the open room
+elsewhere."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _OF_IDS, _LEAST_ID = frozenset("0123456789abcdef-"), 8
-"""The letters of an id, and how many of them are no word any more."""
+"""The letters of an ID, and the length from which they can no longer be a word."""
 _REFS = ("ids", "messages", "sessions", "memories")
 
 
@@ -51,7 +52,7 @@ class ForgettingPlan:
 class RoomsForgetting:
     """`ForgettingService` for all rooms that are open now; a closed one is treated as absent.
 
-    Raises as `ForgettingService`. After an interruption between two rooms, call again.
+    Raises what `ForgettingService` raises. After an interruption between two rooms, call it again.
     """
 
     def __init__(self, rooms: "Callable[[], Sequence[RoomServices]]") -> None:
@@ -84,10 +85,10 @@ class RoomsForgetting:
         """Returns the part of the target to look for in each room.
 
         Raises ValueError when the target is empty, and `ProjectNotFound`: a misspelt project must not be
-        reported as one of which nothing is left.
+        reported as an empty one.
         """
         if target.empty:
-            raise ValueError("it is not said what to forget")
+            raise ValueError("nothing to forget was specified")
         rooms = list(self._rooms())
         projects = [target.project for _ in rooms]
         if target.project is not None:
@@ -110,7 +111,8 @@ class RoomsForgetting:
 
 
 async def _where(rooms: "Sequence[RoomServices]", kind: str, ref: str) -> int:
-    """Returns the index of the room in which something has this id. Raises as one room, and `AmbiguousId`."""
+    """Returns the index of the room in which something has this id. Raises what one room raises, and
+    `AmbiguousId`."""
     found: list[int] = []
     missing: MemoryNotFound | MessageNotFound | SessionNotFound = MemoryNotFound(ref)
     wanted: Any = {kind: (ref,)}
@@ -129,9 +131,10 @@ async def _where(rooms: "Sequence[RoomServices]", kind: str, ref: str) -> int:
 
 
 async def target_of(forgetting: RoomsForgetting, words: str) -> Target:
-    """Returns what words mean: the item with this id, otherwise everything with the words.
+    """Returns the target that words name: the item with this ID, otherwise everything that contains the
+    words.
 
-    Raises as `RoomsForgetting` for what can only be an id.
+    For text that can only be an ID, raises what `RoomsForgetting` raises.
     """
     if len(words) >= _LEAST_ID and set(words.lower()) <= _OF_IDS:
         return Target(ids=(words,))
@@ -178,13 +181,13 @@ def _sum(parts: "Sequence[Erased]") -> "Erased":
 
 
 def lenders(here: "RoomServices", rooms: "Sequence[RoomServices]") -> "list[RoomServices]":
-    """Returns the room itself and the open one: nothing is lent from the private room to another."""
+    """Returns the room itself and the open one: personas of the private room are not used elsewhere."""
     others = [room for room in rooms if room is not here and room.store.room is RoomKind.OPEN]
     return [here, *others]
 
 
 async def personas_for(here: "RoomServices", rooms: "Sequence[RoomServices]") -> list[Persona]:
-    """Returns the personas usable here, by name; the room's own replace others of the same name."""
+    """Returns the personas usable in the room, by name; the room's own replace others of the same name."""
     known: dict[str, Persona] = {}
     for room in lenders(here, rooms):
         for one in await room.personas.personas():
@@ -193,7 +196,7 @@ async def personas_for(here: "RoomServices", rooms: "Sequence[RoomServices]") ->
 
 
 async def persona_for(here: "RoomServices", rooms: "Sequence[RoomServices]", ref: str) -> Persona:
-    """Returns a persona usable here. Raises `PersonaNotFound`, `AmbiguousId`."""
+    """Returns a persona usable in the room. Raises `PersonaNotFound`, `AmbiguousId`."""
     for room in lenders(here, rooms):
         try:
             return await room.personas.persona(ref)
@@ -203,7 +206,7 @@ async def persona_for(here: "RoomServices", rooms: "Sequence[RoomServices]", ref
 
 
 async def templates_for(here: "RoomServices", rooms: "Sequence[RoomServices]") -> list[Template]:
-    """Returns the templates usable here, as `personas_for`."""
+    """Returns the templates usable in the room, like `personas_for`."""
     known: dict[str, Template] = {}
     for room in lenders(here, rooms):
         for one in await room.personas.templates():
@@ -212,7 +215,7 @@ async def templates_for(here: "RoomServices", rooms: "Sequence[RoomServices]") -
 
 
 async def template_for(here: "RoomServices", rooms: "Sequence[RoomServices]", ref: str) -> Template:
-    """Returns a template usable here. Raises `TemplateNotFound`, `AmbiguousId`."""
+    """Returns a template usable in the room. Raises `TemplateNotFound`, `AmbiguousId`."""
     for room in lenders(here, rooms):
         try:
             return await room.personas.template(ref)
@@ -234,7 +237,7 @@ async def temperature_for(
 async def persona_of(
     here: "RoomServices", rooms: "Sequence[RoomServices]", session: Session
 ) -> Persona | None:
-    """Returns the persona that has the instructions of a session, if it was not changed since."""
+    """Returns the persona with the instructions of a session, if it has not changed since."""
     if not session.system_prompt:
         return None
     known = await personas_for(here, rooms)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from memory.storage.store import Store
 
 CLUSTERED = 300
-"""Sessions that are searched for clusters, the most recently used ones."""
+"""How many sessions are searched for clusters, the most recently used ones."""
 _DEPTH = 4
 _TIMED = 4000
 _MOST = 10
@@ -77,7 +77,7 @@ async def insights(
 ) -> Insights:
     """Returns the statistics of these rooms together, by the days of `zone` (None: this computer's).
 
-    `home` and `backups` are searched for data beside the rooms, except that of other rooms. Without
+    `home` and `backups` are searched for data outside the rooms, except that of other rooms. Without
     `clusters`, sessions are not clustered.
     """
     began = time.perf_counter()
@@ -148,7 +148,7 @@ class _Room:
 
 async def _of(store: "Store", zone: tzinfo | None, since: datetime | None, *, clusters: bool) -> _Room:
     told = store.insights
-    # The slowest query runs in its own thread, beside the rest.
+    # The slowest query runs in its own thread, in parallel with the rest.
     async with asyncio.TaskGroup() as tasks:
         days = tasks.create_task(told.days(zone, since))
         found = tasks.create_task(_clusters(store, zone, since)) if clusters else None
@@ -197,7 +197,7 @@ async def _clusters(store: "Store", zone: tzinfo | None, since: datetime | None)
 
 
 def _days(counts: Iterable[DayCount]) -> tuple[DayCount, ...]:
-    """Adds up the counts of each day. A session of two days counts in both."""
+    """Adds up the counts of each day. A session that spans two days counts in both."""
     found: dict[date, DayCount] = {}
     for one in counts:
         known = found.get(one.day)
@@ -269,7 +269,7 @@ def as_csv(found: Insights, tab: str) -> str:
         write(["kind", "name", "month", "sessions"])
         for topic in found.topics:
             for month, count in topic.months.items():
-                # A spreadsheet would compute a name that begins like a formula.
+                # A spreadsheet would evaluate a name that begins like a formula.
                 name = clean_line(topic.name)
                 write([topic.kind, f"'{name}" if name[:1] in "=+-@" else name, month, count])
         return out.getvalue()
@@ -339,7 +339,7 @@ def _growth(each: Sequence[Sequence[Growth]]) -> tuple[Growth, ...]:
 
 
 def _beside(home: Path, rooms: Sequence[RoomKind]) -> list[Stored]:
-    """Returns the files beside these rooms' own, by kind."""
+    """Returns the files other than the rooms' own, by kind."""
     found = []
     for kind, folder, patterns in (
         ("snapshots", "rooms", [f"{room}-states.db*" for room in rooms]),

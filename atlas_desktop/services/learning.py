@@ -62,7 +62,7 @@ class LearningService:
         background.register_listener(self.heard)
 
     async def heard(self, accepted: Accepted) -> list[Memory]:
-        """Stores what a message asks to be remembered, before it is answered."""
+        """Stores what a message asks Atlas to remember, before it is answered."""
         message, session = accepted.message, accepted.session
         if self._settings().learn == "off" or not may_learn(session.memory_mode):
             return []
@@ -75,10 +75,10 @@ class LearningService:
     async def remember(
         self, text: str, *, project: str | None = None, session_id: str | None = None
     ) -> Memory:
-        """Stores what the user wants remembered, in the user's own words.
+        """Stores what the user wants Atlas to remember, in the user's own words.
 
-        With the session in which it is said, it moves to another room. Raises ValueError when it is empty or
-        too long.
+        It moves to another room together with the session in which the user said it. Raises ValueError when
+        it is empty or too long.
         """
         wanted = clean(text).strip()
         if not wanted or len(wanted) > LONGEST:
@@ -96,7 +96,7 @@ class LearningService:
             await self._background.add(DIGEST, session.id, session_id=session.id, priority=Priority.LOW)
 
     async def everything(self) -> None:
-        """Queues learning from everything that was not learned from yet."""
+        """Queues learning from everything that has not been processed yet."""
         if await self._store.memories.unlearned(limit=1):
             await self._background.add(LEARN, ALL, priority=Priority.LOW)
 
@@ -118,7 +118,7 @@ class LearningService:
         await self._background.add(DIGEST, session_id, session_id=session_id, priority=Priority.LOW)
 
     async def skip(self, session_id: str) -> None:
-        """Excludes the messages of a session so far from learning."""
+        """Excludes the existing messages of a session from learning."""
         for one in await self._store.memories.unlearned(session=session_id):
             await self._store.memories.mark_learned(one.session_id, one.seq)
 

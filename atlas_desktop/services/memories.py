@@ -50,7 +50,8 @@ from models.ports import ChatModel
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """The text behind a memory, with the message that contains it; None if that cannot be found any more.
+    """The text behind a memory, with the message that contains it; None if the message can no longer be
+    found.
 
     Of a memory that was learned from a note, `note` is the note's title.
     """
@@ -87,9 +88,9 @@ FORGOTTEN = "forgotten"
 
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """Something that happened to memories: a change, by its action in the change log, or what was forgotten.
+    """Something that happened to memories: a change, by its action in the change log, or forgetting.
 
-    `memories` are those it was about, as they are now; what was forgotten has a receipt instead.
+    `memories` are the memories concerned, in their current state; forgetting has a receipt instead.
     """
 
     id: str
@@ -114,10 +115,10 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class ProjectLifetime:
-    """What expires in a project, the soonest first.
+    """The memories that expire in a project, the soonest first.
 
-    `ends_at` is when its episodic memories do; None while the project is open. `returning` went to the
-    archive since the project was archived, and reopening it brings them back.
+    `ends_at` is when its episodic memories do; None while the project is open. `returning` are memories
+    archived since the project was archived, which reopening it restores.
     """
 
     ends_at: datetime | None = None
@@ -133,7 +134,7 @@ _LOG = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the user specifies about a memory to add; None leaves it to the text and the rules."""
+    """What the user specifies about a memory to add; None lets the text and the rules decide."""
 
     kind: MemoryKind | None = None
     subject: str | None = None
@@ -175,12 +176,12 @@ class KnowledgeService:
         return await self._memories.select(wanted, limit=limit, offset=offset)
 
     async def inbox(self, *, limit: int | None = None) -> list[Memory]:
-        """Returns what was learned and not reviewed yet."""
+        """Returns the learned memories that have not been reviewed yet."""
         wanted = MemoryFilter(states=frozenset({MemoryState.INBOX}))
         return await self._memories.select(wanted, limit=limit)
 
     async def views(self, memories: Sequence[Memory]) -> list[MemoryView]:
-        """Returns the memories with what an interface shows of them."""
+        """Returns the memories with the details that an interface shows."""
         known: dict[str, Message | None] = {}
         return [await self._view(memory, known) for memory in memories]
 
@@ -224,7 +225,7 @@ class KnowledgeService:
         )
 
     async def profile(self) -> list[Memory]:
-        """Returns the memories of the user's profile, in its order; the model is given as many as fit."""
+        """Returns the memories of the user's profile, in its order; the model gets as many as fit."""
         settings, now = self._settings(), self._clock.now()
         known = await self._memories.select()
         found = await asyncio.to_thread(
@@ -263,7 +264,7 @@ class KnowledgeService:
     # --- changing ---------------------------------------------------------------------------------
 
     async def add(self, text: str, wish: Wish | None = None) -> Memory:
-        """Stores what the user wants remembered. It is kept at once, whatever else is known.
+        """Stores what the user wants Atlas to remember. It is accepted at once, whatever else is known.
 
         Raises ValueError when the text is empty or too long, and `TimesOutOfOrder`.
         """
@@ -300,7 +301,7 @@ class KnowledgeService:
         return made
 
     async def propose(self, text: str, *, client_id: str, project: str | None = None) -> Memory:
-        """Puts what a client proposes into the inbox; it is in use once the user has accepted it.
+        """Puts a client's proposal into the inbox; it is used once the user has accepted it.
 
         Raises ValueError when the text is empty or too long.
         """
@@ -333,8 +334,8 @@ class KnowledgeService:
     async def edit(self, ref: str, patch: MemoryPatch) -> Memory:
         """Corrects a memory. Another tier sets its own expiry, unless the patch gives one.
 
-        A memory in the inbox is kept, because what the user has worded is no guess any more. Raises
-        ValueError as `add`.
+        A memory in the inbox is accepted, because the user's own wording is no longer a guess. Raises
+        ValueError like `add`.
         """
         memory = await self._memories.get(ref)
         patch.require_order(memory)
@@ -363,7 +364,7 @@ class KnowledgeService:
         return made
 
     async def accept(self, refs: Sequence[str]) -> list[Memory]:
-        """Keeps memories. Rejected, archived, superseded or expired ones are in use again.
+        """Accepts memories. Rejected, archived, superseded or expired ones are used again.
 
         Expired ones get a new expiry.
         """
@@ -385,7 +386,7 @@ class KnowledgeService:
         return await self._change(refs, kept, "accept")
 
     async def accept_all(self) -> list[Memory]:
-        """Keeps everything in the inbox, as one change that can be undone."""
+        """Accepts everything in the inbox, as one change that can be undone."""
         return await self.accept([memory.id for memory in await self.inbox()])
 
     async def reject(self, refs: Sequence[str]) -> list[Memory]:
@@ -399,7 +400,7 @@ class KnowledgeService:
         )
 
     async def pin_latest(self, ref: str = "") -> Memory | None:
-        """Pins the given memory, else the one that was learned last; returns None when there is none."""
+        """Pins the given memory, otherwise the one learned last; returns None if there is none."""
         if ref and ref != "last":
             return (await self.pin([ref]))[0]
         found = await self._memories.select(MemoryFilter(pinned=False))
@@ -440,8 +441,8 @@ class KnowledgeService:
     async def lifetime(
         self, project: str, archived_at: datetime | None, *, preview: bool = False
     ) -> ProjectLifetime:
-        """Returns what expires when in a project that was archived at this time (None: it is open); with
-        `preview`, what would if it were."""
+        """Returns what expires and when in a project archived at this time (None: it is open); with
+        `preview`, what would expire if it were archived."""
         found = [
             one
             for one in await self._memories.select(MemoryFilter(states=None, project=project))
@@ -459,7 +460,7 @@ class KnowledgeService:
         )
 
     async def _ended(self, project: str | None) -> datetime | None:
-        """Returns now for an archived project: what is added to it lasts as long from now on."""
+        """Returns the current time for an archived project: memories added to it last as long from now on."""
         archived = await self._store.projects.list(archived=True) if project is not None else []
         return self._clock.now() if any(one.name == project for one in archived) else None
 
@@ -483,8 +484,8 @@ class KnowledgeService:
 
 
 def _ends(memory: Memory, would_end: datetime | None) -> datetime | None:
-    """Returns when a memory of a project expires; None: it does not, or is out of use already. `would_end` is
-    when the episodic ones would, if the project were archived."""
+    """Returns when a memory of a project expires; None if it does not, or is no longer used. `would_end` is
+    when the episodic ones would expire if the project were archived."""
     if memory.state not in FINDABLE or memory.pinned:
         return None
     if memory.tier is MemoryTier.EPISODIC and would_end is not None:
@@ -561,7 +562,7 @@ class UpkeepService:
         return await self._upkeep.promote()
 
     async def consolidate(self, *, dry_run: bool = False) -> list[Merger]:
-        """As `Upkeep.consolidate`, once every memory has its vector."""
+        """Like `Upkeep.consolidate`, once every memory has its vector."""
         await self._complete()
         made = await self._upkeep.consolidate(dry_run=dry_run)
         if any(one.made is not None for one in made):
@@ -572,7 +573,7 @@ class UpkeepService:
         return await self._upkeep.collect(dry_run=dry_run)
 
     async def fading(self) -> list[Expiry]:
-        """Returns memories that expire before long or have become faint, the first to expire first."""
+        """Returns memories that expire soon or have become faint, the first to expire first."""
         return await self._upkeep.fading()
 
     def _reword(self) -> Rewording | None:

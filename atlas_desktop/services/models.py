@@ -40,7 +40,7 @@ from models.tuning.plan import TunedStore, tuned_words
 
 @dataclass(frozen=True, slots=True)
 class ModelSummary:
-    """One line of a list: a model that is installed, or could be.
+    """One line of a list: a model that is installed or could be installed.
 
     `memory_needed` is in bytes, with the usual context. `speed` is how many tokens per second a chat model is
     expected to write, 0 for others.
@@ -64,7 +64,7 @@ class ModelSummary:
 
 @dataclass(frozen=True, slots=True)
 class ModelDetails:
-    """Everything known about a model; `installed`, `entry` and `header` are None where they do not apply."""
+    """Everything known about a model; `installed`, `entry` and `header` are None if they do not apply."""
 
     summary: ModelSummary
     entry: CatalogEntry | None
@@ -155,7 +155,7 @@ class ModelViews:
         )
 
     def _tuned_words(self, model_id: str) -> str:
-        """Describes what tuning gained for a model on this machine; empty if no result is in use."""
+        """Describes the gain from tuning a model on this machine; empty if no result is in use."""
         found = self._tuned.result(model_id)
         return tuned_words(found) if found is not None and found.kept else ""
 
@@ -209,7 +209,7 @@ HostFactory = Callable[[InstalledModel], BenchHost]
 
 @dataclass(frozen=True, slots=True)
 class BenchResult:
-    """Measurements: milliseconds, and tokens or texts per second; None where the model does not do that."""
+    """Measurements: milliseconds, and tokens or texts per second; None if the model does not do that."""
 
     model: str
     load_ms: float
@@ -242,7 +242,7 @@ async def _chat(model: InstalledModel, host: BenchHost, clock: Callable[[], floa
     begun = clock()
     await host.info()
     loaded = clock()
-    # The first evaluation maps the weights into memory, which is not typical of a conversation.
+    # The first evaluation maps the weights into memory, so it is not typical of a conversation.
     await _complete(host, "Hello.", 1)
     done = await _complete(host, f"Go on with this list for as long as you can: {_words()}", _TOKENS)
     timings = done.timings
@@ -294,7 +294,7 @@ class ModelProbe(Protocol):
 
 
 class ModelService:
-    """Model operations. `person` is the user's own home folder, where other programs keep their models."""
+    """Model operations. `person` is the user's home folder, where other programs keep their models."""
 
     def __init__(
         self,
@@ -342,15 +342,16 @@ class ModelService:
         return self._library.default(ModelRole(role))
 
     def sound_default(self, role: str) -> InstalledModel:
-        """As `default`, after the header of its file was read. Raises `NoModel`, `ModelDamaged`."""
+        """Like `default`, after reading the header of its file. Raises `NoModel`, `ModelDamaged`."""
         return self._library.sound_default(ModelRole(role))
 
     def damaged(self) -> tuple[tuple[InstalledModel, ModelFileError], ...]:
-        """Returns the models whose files exist but cannot be read as models any more, and why."""
+        """Returns the models whose files exist but can no longer be read as models, and why."""
         return self._library.damaged()
 
     def sampling(self, ref: str) -> dict[str, int | float]:
-        """Returns what a model's makers recommend, by the names of the chat settings; empty when unknown."""
+        """Returns the recommendations of a model's makers, by the names of the chat settings; empty if
+        unknown."""
         entry = self._catalog.find(ref)
         return dict(entry.sampling) if entry else {}
 
@@ -383,7 +384,7 @@ class ModelService:
     # --- actions ----------------------------------------------------------------------------------
 
     def defaults(self) -> tuple[CatalogEntry, ...]:
-        """Returns the catalogue's first model of each role: what a new home starts with."""
+        """Returns the catalogue's first model of each role, which a new home starts with."""
         return tuple(self._catalog.of_role(role)[0] for role in ModelRole)
 
     def licence(self, ref: str) -> tuple[str, bool] | None:
@@ -469,7 +470,8 @@ class ModelService:
         return await _in_thread(work, cancelled)
 
     async def try_out(self, ref: str, host_factory: HostFactory) -> None:
-        """Loads a model once in a separate process. Raises a `ModelsError` when it does not run here."""
+        """Loads a model once in a separate process. Raises a `ModelsError` if it does not run on this
+        computer."""
         model = self.installed_model(ref)
         host = host_factory(model)
         try:
@@ -503,7 +505,7 @@ class Model:
 
     `prefixes` prefills prompts and saves states, `embedder` turns text into vectors; either may be None.
     `damaged` is set when there is no embedder because its file is damaged. `remote_chat` and `remote_embed`
-    are the names of the engines that do this on another computer; empty where nothing leaves this one.
+    are the names of the engines that do this on another computer; empty if nothing leaves this one.
     """
 
     chat: ChatModel

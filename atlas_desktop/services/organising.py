@@ -1,4 +1,4 @@
-"""Organises sessions: suggested tags and categories, marks, merging."""
+"""Organises sessions: suggests tags and categories, sets marks, merges."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -29,16 +29,16 @@ ALL = "all"
 BATCH = 50
 """Sessions processed without a pause for turns."""
 MOST_TAGGED = 1000
-"""Tagged sessions to learn from, the most recently used ones."""
+"""How many tagged sessions to learn from, the most recently used ones."""
 LATEST = 500
-"""Sessions for which tags are suggested once a day."""
+"""For how many sessions tags are suggested once a day."""
 _PASSAGE = 1200
 
 
 class FilingService:
     """Suggests tags and categories in one room.
 
-    `embedder` is called for each use; without one no category is set, and tags are suggested by text alone.
+    `embedder` is called for each use; without one, no category is set, and tags are suggested by text alone.
     `complete` makes the missing vectors.
     """
 
@@ -116,7 +116,7 @@ class FilingService:
         from memory.organising import nearest
 
         vector = await self._vector(filed)
-        # A session without text is looked at again only when it has grown.
+        # A session without text is checked again only when it has grown.
         category = "" if vector is None else nearest(np.frombuffer(vector, dtype="<f4"), known)
         await self._store.organising.file(filed.session_id, category)
 
@@ -144,7 +144,7 @@ class FilingService:
         return await asyncio.to_thread(Tagger, tagged) if tagged else None
 
     async def _vector(self, filed: Filed) -> bytes | None:
-        """Returns the session's vector; if its messages have none yet, that of its first words."""
+        """Returns the session's vector; if its messages have none yet, the vector of its first words."""
         embedder = self._embedder()
         if filed.vector is not None or embedder is None or not filed.words.strip():
             return filed.vector
@@ -202,7 +202,7 @@ class OrganisingService:
     async def apply(
         self, session_ids: Sequence[str], patch: MarksPatch, *, at: datetime | None = None
     ) -> list[Organised]:
-        """Changes all sessions in one step, which `put_back` undoes. `at` as in `OrganisingStore.apply`.
+        """Changes all sessions in one step, which `put_back` undoes. `at` is as in `OrganisingStore.apply`.
 
         Raises ValueError for a tag, category or project that is empty or too long.
         """
@@ -213,7 +213,7 @@ class OrganisingService:
         return made
 
     async def put_back(self, changes: Sequence[Organised]) -> list[Organised]:
-        """Undoes changes, except for marks that were changed since. Returns what was changed."""
+        """Undoes changes, except for marks that have changed since. Returns the changes made."""
         return await self._store.organising.put_back(changes)
 
     async def last_changed(self) -> datetime | None:
@@ -260,7 +260,7 @@ class OrganisingService:
         target = await self._store.get_session(ref)
         found = [await self._store.get_session(one) for one in others]
         ordered = [one.id for one in sorted(found, key=lambda one: (one.created_at, one.id))]
-        # A running job could store what it has read of a session that is empty by then.
+        # A running job could store content of a session that is empty by then.
         async with self._background.stopped():
             await self._epochs.forget([target.id, *ordered])
             merged = await self._store.organising.merge(target.id, ordered)
@@ -273,7 +273,7 @@ def tidy(patch: MarksPatch) -> MarksPatch:
     return replace(
         patch,
         add_tags=tuple(map(tidy_tag, patch.add_tags)),
-        # An imported tag may be anything, and must be removable as it is.
+        # An imported tag can have any form, and must be removable as it is.
         remove_tags=tuple(
             tag for given in patch.remove_tags for tag in (given, clean_line(given).lstrip("#"))
         ),

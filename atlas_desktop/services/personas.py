@@ -1,4 +1,5 @@
-"""Personas and prompt templates of a room: stored, filled in, and used as a session's instructions."""
+"""Personas and prompt templates of a room: stores them, fills them in, and uses them as a session's
+instructions."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ def variables(text: str) -> list[str]:
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
-    """Returns a template with its variables replaced; one without a value stays as it is written."""
+    """Returns a template with its variables replaced; a variable without a value stays as written."""
 
     def value(match: re.Match[str]) -> str:
         if match.group(1) is None:
@@ -29,10 +30,10 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 
 
 class PersonaService:
-    """The personas and templates of one room. Raises as `PersonaStore`."""
+    """The personas and templates of one room. Raises what `PersonaStore` raises."""
 
     def __init__(self, store: Store, default_system: Callable[[], str]) -> None:
-        """`default_system` returns the instructions of sessions that have none themselves."""
+        """`default_system` returns the instructions for sessions that have none of their own."""
         self._store = store
         self._default_system = default_system
 
@@ -71,7 +72,7 @@ class PersonaService:
     # --- the instructions of a session ------------------------------------------------------------
 
     async def instruct(self, session_id: str, text: str | None) -> Session:
-        """Sets a session's instructions, with None the default ones; its next turn begins a new epoch."""
+        """Sets a session's instructions; None restores the default ones. Its next turn begins a new epoch."""
         system = self._default_system() if text is None else clean(text).strip()
         return await self._store.update_session(session_id, SessionPatch(system_prompt=system))
 

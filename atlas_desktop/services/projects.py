@@ -24,7 +24,7 @@ LONGEST_INSTRUCTIONS = 20_000
 
 
 class ProjectMemories(Protocol):
-    """What a project needs of the room's memories."""
+    """The operations on the room's memories that projects need."""
 
     async def end_project(self, project: str, at: datetime | None) -> "list[Memory]":
         """Called when a project has ended, or continues (`at` is None)."""
@@ -40,7 +40,7 @@ class ProjectMemories(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProjectPage:
-    """A project with how much belongs to it, and how long its memories last."""
+    """A project with counts of its contents, and how long its memories last."""
 
     project: Project
     contents: ProjectContents
@@ -49,7 +49,7 @@ class ProjectPage:
 
 @dataclass(frozen=True, slots=True)
 class ProjectDefaults:
-    """What a new session of a project begins with; None leaves it to the room."""
+    """The defaults of a new session in a project; None uses the room's."""
 
     persona: Persona | None = None
     model: str | None = None
@@ -80,7 +80,7 @@ class ProjectService:
         return await self._projects.get(ref)
 
     async def page(self, ref: str) -> ProjectPage:
-        """Returns all that is known about a project."""
+        """Returns everything known about a project."""
         project = await self._projects.get(ref)
         return ProjectPage(
             project,
@@ -89,7 +89,8 @@ class ProjectService:
         )
 
     async def spelt(self, name: str) -> str | None:
-        """Returns the spelling here of a project name in any case; None when there is no such project."""
+        """Returns this room's spelling of a project name given in any case; None when there is no such
+        project."""
         known = [one.name for one in await self.list()]
         wanted = name.strip().casefold()
         return name if name in known else next((one for one in known if one.casefold() == wanted), None)
@@ -122,7 +123,7 @@ class ProjectService:
         return await self._projects.change(ref, patch)
 
     async def defaults(self, name: str) -> ProjectDefaults:
-        """Returns what a new session of the project begins with; nothing if there is no such project."""
+        """Returns the defaults of a new session in the project; empty if there is no such project."""
         spelt = await self.spelt(name)
         if spelt is None:
             return ProjectDefaults()
@@ -132,7 +133,7 @@ class ProjectService:
             try:
                 persona = await self._personas.persona(settings.persona)
             except PersonaNotFound:
-                # Removed between the two reads, which removes the default.
+                # The persona was removed between the two reads, so there is no default.
                 persona = None
         return ProjectDefaults(persona, settings.model, settings.memory_mode)
 
@@ -151,7 +152,7 @@ class ProjectService:
     async def archive(self, ref: str) -> Project:
         """Archives a project: its memories expire some time after this, unless it is reopened.
 
-        If this is interrupted between the two steps, archiving it again does the rest.
+        If it is interrupted between its two steps, archiving again completes it.
         """
         project = await self._projects.archive(ref)
         await self._knowledge.end_project(project.name, project.archived_at)
@@ -163,7 +164,7 @@ class ProjectService:
         return project
 
     async def delete(self, ref: str, *, with_sessions: bool = False) -> ProjectDeleted:
-        """Ends and deletes a project. Its sessions stay without one, or are moved to the bin."""
+        """Ends and deletes a project. Its sessions lose their project, or are moved to the bin."""
         project = await self._projects.get(ref)
         await self._knowledge.end_project(project.name, project.archived_at or self._clock.now())
         return await self._projects.delete(project.id, with_sessions=with_sessions)

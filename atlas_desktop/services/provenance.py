@@ -1,4 +1,4 @@
-"""Why something is known, was given to the model, or was not, from stored records and other mentions."""
+"""Why something is known and was or was not given to the model, from stored records and other mentions."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -21,16 +21,16 @@ from models.messages import Role
 MENTIONS = 5
 _LOOKED_AT = 30
 _NEAR, _NEAR_BY_WORDS = 0.5, 0.4
-"""From this cosine on, or with this share of its words, a passage counts as about the same subject."""
+"""With at least this cosine, or this share of its words, a passage counts as being about the same subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """An item that was considered for a reply, with its current text.
 
-    `text` is empty when the item is not in this room any more. `session` and `said` are where it comes from:
-    a message itself, the first message that a memory was learned from, or the session of a summary. They are
-    empty and None where nothing of that is left, or there never was any.
+    `text` is empty if the item is no longer in this room. `session` and `said` are its origin: a message
+    itself, the first message that a memory was learned from, or the session of a summary. They are empty and
+    None if the origin is gone or never existed.
     """
 
     considered: RecallDecision
@@ -41,7 +41,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A reply for which something was considered, and the outcome."""
+    """A reply for which an item was considered, and the outcome."""
 
     reply: str
     considered: RecallDecision
@@ -49,14 +49,14 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Where a memory, message or reply comes from; `kind` says which it is.
+    """The origin of a memory, message or reply; `kind` is which of them it is.
 
-    `sources` are the user's messages behind a memory, `memories` what was learned from a message, `mentions`
-    the best passage of each other session about the same subject. `looked` are replies for which it was
-    considered, `uses` those in which it was used. `told` and `left_out` are what a reply's prompt contained
-    from memory, and what else was considered. `profile` are the memories of the profile that the prompt began
-    with, `skills` those that it used, and `shown` is how many messages were in it verbatim. `hidden` says why
-    a memory is not found any more; empty when it is.
+    `sources` are the user's messages behind a memory, `memories` those learned from a message, `mentions` the
+    best passage of each other session about the same subject. `looked` are replies for which it was
+    considered, `uses` those in which it was used. `told` are the items from memory in a reply's prompt,
+    `left_out` the others that were considered. `profile` are the memories of the profile that the prompt
+    began with, `skills` those that it used, and `shown` is how many messages were in it verbatim. `hidden` is
+    the reason why a memory is no longer found; empty if it is.
     """
 
     id: str
@@ -88,7 +88,7 @@ class ProvenanceService:
     async def why(self, ref: str) -> Why:
         """Returns the provenance of a memory, a message or a reply, by its id or a unique prefix of one.
 
-        Raises `MemoryNotFound` when nothing has that id, `AmbiguousId`, and as the store.
+        Raises `MemoryNotFound` if nothing has that ID, `AmbiguousId`, and what the store raises.
         """
         try:
             return await self._of_memory(await self._store.memories.get(ref))
@@ -199,7 +199,7 @@ class ProvenanceService:
         return None
 
     def _hidden(self, memory: Memory) -> str:
-        """Returns superseded, archived, rejected, expired or unapproved; empty when the memory is found."""
+        """Returns superseded, archived, rejected, expired or unapproved; empty if the memory is found."""
         if memory.state in {MemoryState.SUPERSEDED, MemoryState.ARCHIVED, MemoryState.REJECTED}:
             return memory.state.value
         if memory.expires_at is not None and memory.expires_at <= self._clock.now():
@@ -242,7 +242,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """What was said about a topic in a month, such as 2026-03: messages, sessions, and the best hits."""
+    """A topic in one month, such as 2026-03: messages, sessions, and the best hits."""
 
     month: str
     messages: int
@@ -298,7 +298,7 @@ class RelatedService:
         return list(dict.fromkeys([*shared, *found]))[:_CANDIDATES]
 
     async def memories(self, ref: str) -> "list[Memory]":
-        """Returns what was learned in a session."""
+        """Returns the memories learned in a session."""
         from memory.memories.entities import MemoryFilter
 
         session = await self._store.get_session(ref)
@@ -307,7 +307,7 @@ class RelatedService:
     async def links(self, why: "Why") -> list[Backlink]:
         """Returns the sessions linked to a memory or a message.
 
-        These are where it was learned, where it was used, and those that mention the same.
+        These are the sessions where it was learned or used, and those that mention the same.
         """
         found = list(await self._store.links.backlinks(why.id)) if why.memory is not None else []
         there = {one.session_id for one in found}
@@ -339,7 +339,7 @@ class RelatedService:
 
 
 def _speaks(hit: Hit) -> bool:
-    """Returns whether a message is about the topic, and not only the nearest one there is."""
+    """Returns whether a message is about the topic, and is not merely the nearest one."""
     cosine = hit.grounds.cosine
     return hit.grounds.words >= _SHARE or (cosine is not None and cosine >= _COSINE)
 

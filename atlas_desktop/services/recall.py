@@ -25,11 +25,11 @@ from models.ports import Embedder
 
 
 class UsefulnessService:
-    """Records how the memories of one room are used. Being recalled alone strengthens none."""
+    """Records how the memories of one room are used. Recall alone does not strengthen a memory."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # What the newest reply of each session cited. Agreement in the next message confirms it.
+        # The memories that the newest reply of each session cited. Agreement in the next message confirms it.
         self._cited: dict[str, tuple[str, list[str]]] = {}
 
     async def after_reply(self, replied: Replied) -> None:
@@ -62,7 +62,8 @@ class UsefulnessService:
             await self._note(used, replied, UseKind.CITED)
 
     async def opened(self, memory_id: str, reply: Message) -> None:
-        """Records that the user went from a reply to a memory given to it. Raises what the store raises."""
+        """Records that the user opened a memory from a reply that was given it. Raises what the store
+        raises."""
         await self._use([memory_id], reply.id, reply.session_id, UseKind.OPENED)
 
     async def _asked(self, replied: Replied) -> str:
@@ -88,7 +89,7 @@ RETRY_S = 30.0
 
 
 class QueryEmbedder:
-    """`memory.recall.entities.QueryVectors` by the current embedding model, while one works."""
+    """`memory.recall.entities.QueryVectors` with the current embedding model, if it works."""
 
     def __init__(self, embedder: Callable[[], Embedder | None]) -> None:
         self._embedder = embedder
@@ -133,7 +134,7 @@ class QueryEmbedder:
 
 
 class WorkingEmbedder:
-    """`memory.summaries.summarise.Vectors` by an embedding model; a failing model counts as none."""
+    """`memory.summaries.summarise.Vectors` by an embedding model; a failing model counts as absent."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -164,8 +165,8 @@ class RecallService:
         damaged: Callable[[], ModelsError | None] = lambda: None,
         also: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`damaged` returns why there is no embedder although its file exists; else None. `also` loads what
-        turns search besides: it is awaited at the end of `prepare`."""
+        """`damaged` returns why there is no embedder although its file exists, otherwise None. `also` loads
+        what else turns search; it is awaited at the end of `prepare`."""
         self._store = store
         self._embedder = embedder
         self._index = index
@@ -201,13 +202,13 @@ class RecallService:
 
     @property
     def damaged(self) -> ModelsError | None:
-        """Why nothing is found by meaning although a model for it exists; else None."""
+        """Why nothing is found by meaning although a model for it exists; otherwise None."""
         return self._damaged()
 
     # --- indexing ---------------------------------------------------------------------------------
 
     async def prepare(self) -> None:
-        """Queues the missing embeddings, then does `load` and loads what only some queries need."""
+        """Queues the missing embeddings, then runs `load`, and loads the data that only some queries need."""
         await self.remember()
         await self.load()
         await self.warm_wordings()
@@ -216,11 +217,12 @@ class RecallService:
 
     async def load(self) -> None:
         """Reads the room and fills the index with the existing vectors. Raises what the store raises."""
-        # Run concurrently: rows of one are processed while the database reads for the other.
+        # They run concurrently: rows of one are processed while the database reads for the other.
         await asyncio.gather(self._engine.warm(), self._load_vectors())
 
     def start(self, on_fault: Callable[[BaseException], None]) -> None:
-        """Runs `prepare` in the background. `on_fault` gets the error that ends it, or a damaged model's."""
+        """Runs `prepare` in the background. `on_fault` gets the error that ends it, or that of a damaged
+        model."""
         if self._preparing is None:
             if (damaged := self._damaged()) is not None:
                 on_fault(damaged)
@@ -281,7 +283,7 @@ class RecallService:
         await VectorMaker(self._store.vectors, embedder).make_missing(
             session=session, between=self._background.gate.checkpoint
         )
-        # Updated here and not by the next query: the first vector of a room loads the index.
+        # Updated now, not by the next query, because the first vector of a room loads the index.
         if self._mirror is not None:
             await self._mirror.follow()
         await self._engine.warm_questions()

@@ -1,4 +1,4 @@
-"""Automatic deletion, once a day, of sessions that have been kept for long enough."""
+"""Automatic daily deletion of sessions that have been kept for long enough."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class RetentionService:
         self._epochs = epochs
         self._settings = settings
         self.on_held_back: Callable[[HeldBack], None] = lambda _held: None
-        """Called with what stays because the clock may have been set ahead."""
+        """Called with the sessions that stay because the clock may have been set ahead."""
         self._told = False
         # An off-the-record session never lives until the next daily run.
         if store.room is not RoomKind.OFF_RECORD:
@@ -66,11 +66,11 @@ class RetentionService:
         return RetentionPolicy(days, found.bin_days, await self._store.retention.projects())
 
     async def set_project(self, project: str, days: int | None) -> None:
-        """Gives a project its own days (0: forever), or with None the room's. Raises `ProjectNotFound`."""
+        """Sets a project's own days (0: forever), or with None uses the room's. Raises `ProjectNotFound`."""
         await self._store.retention.set_project(project, days)
 
     async def preview(self) -> list[Expired]:
-        """Returns what the policy would remove now if the clock is right; removes nothing."""
+        """Returns what the policy would remove now if the clock were right; removes nothing."""
         return await self._due(self._clock.now())
 
     async def apply(self) -> Removed:
@@ -83,7 +83,8 @@ class RetentionService:
             return await self._erase(seen.passed)
 
     async def held_back(self) -> HeldBack | None:
-        """Returns what is due by the clock but stays, as the clock may be ahead; None when nothing does."""
+        """Returns what is due by the clock but stays because the clock may be ahead; None if there is
+        nothing."""
         seen = await self._store.retention.look_at_clock(self._clock.now())
         if not seen.ahead:
             return None
@@ -100,7 +101,7 @@ class RetentionService:
         await self.tell_held_back()
 
     async def tell_held_back(self) -> None:
-        """Calls `on_held_back`, once until nothing is held back any more."""
+        """Calls `on_held_back` once, and again only after nothing was held back."""
         held = await self.held_back()
         if held is not None and not self._told:
             self.on_held_back(held)
@@ -116,9 +117,9 @@ class RetentionService:
             try:
                 erased = await self._store.erase_session(session_id)
             except SessionNotFound:
-                # The user has erased it meanwhile.
+                # The user has erased it in the meantime.
                 continue
-            # The model has also read its text in the prompts of other sessions.
+            # The model may also have read its text in the prompts of other sessions.
             touched = [session_id, *erased.recalled_in]
             await self._epochs.forget(touched)
             verified = verified and erased.verified and await self._epochs.forget(touched) == 0

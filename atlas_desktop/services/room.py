@@ -94,15 +94,15 @@ class RoomServices:
         await self.recall.remember()
 
     async def remove_skill(self, ref: str) -> None:
-        """Deletes a skill with its versions, its text in prompts, and the model's states of these."""
+        """Deletes a skill with its versions, its text in prompts, and their model states."""
         await self.epochs.forget(await self.skills.remove(ref))
 
     async def remove_task(self, ref: str) -> None:
-        """Deletes a task with its report, the report's text in prompts, and the model's states of these."""
+        """Deletes a task with its report, the report's text in prompts, and their model states."""
         await self.epochs.forget(await self.tasks.remove(ref))
 
     async def close(self) -> None:
-        """Ends the room's work and closes it; a part that fails does not leave the rest open."""
+        """Ends the room's work and closes it; if closing one part fails, the rest is still closed."""
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self.store.close)
             if self.snapshots is not None:
@@ -116,7 +116,7 @@ class RoomServices:
 
 @dataclass(frozen=True, slots=True)
 class RoomFactory:
-    """Builds rooms from what they share. `model` and `settings` are called for each use."""
+    """Builds rooms from their shared parts. `model` and `settings` are called for each use."""
 
     clock: Clock
     gate: ForegroundGate
@@ -297,7 +297,7 @@ class RoomFactory:
     def stateless(
         self, store: Store, recall: RecallService, search: DocumentSearchService
     ) -> StatelessContext:
-        """Returns what makes prompts for other programs, with the model in use."""
+        """Returns the service that makes prompts for other programs, with the model in use."""
         model = self.model()
         return StatelessContext(
             model.chat,
@@ -311,7 +311,7 @@ class RoomFactory:
         )
 
     def profile(self, store: Store) -> ProfileMaker:
-        """Returns the maker of the profile: the page of what is known about the user."""
+        """Returns the maker of the profile, the page about the user."""
         return ProfileMaker(
             store.memories,
             self.model().counter,
@@ -322,11 +322,11 @@ class RoomFactory:
         )
 
     def compactor(self, store: Store, background: BackgroundService) -> Compactor:
-        """Returns what summarises the sessions of a room with the model in use."""
+        """Returns the compactor that summarises the sessions of a room with the model in use."""
         return Compactor(store, self.summariser(background, store.jobs), self.model().counter)
 
     def summariser(self, background: BackgroundService, results: ResultStore | None = None) -> Summariser:
-        """Returns what writes summaries with the model in use. `results` keeps the model's answers."""
+        """Returns the summariser that uses the current model. `results` keeps the model's answers."""
         model = self.model()
         return Summariser(
             model.chat,

@@ -8,9 +8,10 @@ T = TypeVar("T")
 
 
 async def unbroken(work: Coroutine[Any, Any, T]) -> T:
-    """Returns what `work` returns. A caller that is cancelled meanwhile is cancelled only when it has ended.
+    """Returns what `work` returns. If the caller is cancelled meanwhile, the cancellation takes effect only
+    after the work has ended.
 
-    An error of the work is raised in either case: nobody else would see it.
+    An error of the work is raised in either case, because nothing else would report it.
     """
     task = asyncio.ensure_future(work)
     try:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 H = TypeVar("H", MessageHit, SessionHit, DocumentMatch)
 
 _ASKED = 200
-"""Messages nearest to a question that are checked against the rest of the query."""
+"""How many messages nearest to a question are checked against the rest of the query."""
 _SAVED = re.compile(r'\s*@(?:"([^"]+)"|(\S+))\s*')
 
 
@@ -66,7 +66,7 @@ class FindingService:
     async def understand(self, text: str, *, typing: bool = False) -> Asked:
         """Parses a query. `@name` at the beginning stands for a saved search.
 
-        `typing` as in `memory.search.language.parse`. Raises `QueryUnclear`, `SavedSearchNotFound`.
+        `typing` is as in `memory.search.language.parse`. Raises `QueryUnclear`, `SavedSearchNotFound`.
         """
         now = self._desk.clock.now().astimezone(LocalZone())
         found = _SAVED.match(text)
@@ -239,7 +239,7 @@ async def _nearest_documents(
     found = []
     for hit in answer.hits:
         if hit.chunk.id in allowed:
-            # It may be removed meanwhile.
+            # It may have been removed meanwhile.
             with suppress(DocumentNotFound):
                 document = await room.store.documents.get(hit.chunk.document)
                 found.append(_near_document(hit, document, room.store.room, DocumentKind(kind.value)))
@@ -267,13 +267,13 @@ async def _near_in(room: "RoomServices", query: Query) -> list[MessageHit]:
 
 
 def _near(hit: MessageHit, near: "Hit") -> MessageHit:
-    # The hit is a passage. Terms that are searched for as well are marked in the message itself.
+    # The hit is a passage. Search terms are marked in the message itself.
     piece = hit.snippet if hit.snippet.marks else snippet(near.passage, ())
     return replace(hit, score=near.score, snippet=piece, parts=tuple(near.parts.items()))
 
 
 def _bounds(query: Query) -> tuple[datetime | None, datetime | None]:
-    """Returns since when and before when messages are wanted, as far as that is unambiguous."""
+    """Returns the start and the end of the wanted period, where they are unambiguous."""
     whole = query.where.parts if isinstance(query.where, All) else (query.where,)
     since = [one.begin for one in whole if isinstance(one, When) and one.relation is not Relation.BEFORE]
     before = [

@@ -66,7 +66,7 @@ class SessionService:
         return SessionView(session, tuple(await self._store.branch(session.id)))
 
     async def rename(self, ref: str, title: str) -> Session:
-        """Sets a title chosen by the user, which the program never changes.
+        """Sets a title chosen by the user; the program never changes it.
 
         Raises ValueError when the title is empty.
         """
@@ -91,7 +91,7 @@ class SessionService:
         made = await self._store.fork_session(view.session.id, found[-1].id, name)
         if name is not None or not made.title:
             return made
-        # The title source is kept: a title made by the program may still be replaced or forgotten.
+        # The title's source is kept, because a title made by the program may still be replaced or forgotten.
         patch = SessionPatch(title=numbered(made.title, await self._titles_like(made.title)))
         return await self._store.update_session(made.id, patch)
 
@@ -147,7 +147,8 @@ class SessionService:
         return [m for m in branch if m.id in ids]
 
     async def history(self, ref: str, *, recent_messages_min: int, most_archived: int) -> TieredHistory:
-        """Returns a session's verbatim messages, its summaries, and the newest messages that these cover."""
+        """Returns a session's verbatim messages, its summaries, and the newest messages that the summaries
+        cover."""
         view = await self.view(ref)
         return tiers(
             view.messages,
@@ -235,7 +236,8 @@ def places(nodes: Sequence[Node]) -> dict[str, tuple[int, int]]:
 def numbers(nodes: Sequence[Node]) -> dict[str, int]:
     """Returns the position of each message on its branch, counted from 1.
 
-    `nodes` are in storage order, parents first. Instructions are not counted, because no session shows them.
+    `nodes` are in storage order, parents first. Instructions are not counted, because they are not shown in a
+    session.
     """
     found: dict[str, int] = {}
     for node in nodes:
@@ -246,7 +248,7 @@ def numbers(nodes: Sequence[Node]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A run of messages without branching, and the runs that continue from its end.
+    """A run of messages without branches, and the runs that continue from its end.
 
     `shown`: it is part of the displayed branch.
     """
@@ -267,8 +269,8 @@ def stretches(nodes: Sequence[Node], head: str | None) -> list[Stretch]:
     for node in nodes:
         below.setdefault(node.parent_id, []).append(node)
     shown = {node.id for node in branch_of(nodes, head)}
-    # Children are stored after their parents, so going backwards finds them already made. No recursion: a
-    # session may be longer than the stack is deep.
+    # Children are stored after their parents, so going backwards, they already exist. No recursion: a session
+    # may be longer than the stack is deep.
     runs: dict[str, tuple[list[Node], tuple[Stretch, ...]]] = {}
 
     def whole(start: Node) -> Stretch:
@@ -297,13 +299,13 @@ class Branch:
 
 
 class BranchService:
-    """The branches of one room's sessions. Raises as `Store`."""
+    """The branches of one room's sessions. Raises what `Store` raises."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def open(self, ref: str, *, newest: int) -> Branch:
-        """Returns the displayed branch, of which only the `newest` messages are read."""
+        """Returns the displayed branch; only its `newest` messages are read."""
         session = await self._store.get_session(ref)
         nodes = await self._store.outline(session.id)
         ids = tuple(n.id for n in branch_of(nodes, session.head_id) if n.role is not Role.SYSTEM)

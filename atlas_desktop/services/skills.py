@@ -1,4 +1,4 @@
-"""The skills of one room: written, drafted from what the user said, approved, rolled back, judged."""
+"""The skills of one room: writes, drafts, approves, rolls back and judges them."""
 
 import asyncio
 import os
@@ -58,7 +58,8 @@ from models.messages import Role
 
 class SkillService:
     """The skills of one room. Raises what the store raises, and `SkillInvalid`; texts are cleaned before they
-    are stored. What the user writes is approved by that; what others write waits for approval."""
+    are stored. Text written by the user is approved automatically; text written by others waits for
+    approval."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -77,12 +78,12 @@ class SkillService:
         return await self._store.skills.versions(ref)
 
     async def drafts(self) -> Sequence[Skill]:
-        """Returns what waits for approval, each as it would be in effect."""
+        """Returns the skills that wait for approval, each as it would be in effect."""
         waiting = [one for one in await self._store.skills.list() if one.pending is not None]
         return [await self.waiting(one) for one in waiting]
 
     async def waiting(self, skill: Skill) -> Skill:
-        """Returns a skill as it would be with the version that waits. Raises `SkillHasNoDraft`."""
+        """Returns a skill as it would be with its pending version. Raises `SkillHasNoDraft`."""
         if skill.pending is None:
             raise SkillHasNoDraft(skill.name)
         found = {one.version: one for one in await self._store.skills.versions(skill.id)}[skill.pending]
@@ -107,7 +108,7 @@ class SkillService:
     async def diff(self, ref: str, older: int | None = None, newer: int | None = None) -> str:
         """Returns what changed from one version to another, as a unified diff of their files.
 
-        By default: what approval would change; without a version that waits, what the newest version changed.
+        By default, what approval would change or, without a pending version, what the newest version changed.
         A first version is compared with nothing. Raises `SkillVersionNotFound`.
         """
         skill = await self.get(ref)
@@ -130,7 +131,8 @@ class SkillService:
     # --- writing ----------------------------------------------------------------------------------
 
     async def new(self, name: str, description: str, body: str, *, draft: bool = False) -> Skill:
-        """Stores a skill of the user's, approved unless it is to be a `draft`. Raises `SkillNameTaken`."""
+        """Stores a skill that the user wrote; it is approved unless `draft` is set. Raises
+        `SkillNameTaken`."""
         text = checked_text(SkillText(clean_line(description), clean(body)))
         new = NewSkill(checked_name(clean_line(name)), text)
         return await self._store.skills.add(new, approved=not draft)
@@ -163,7 +165,7 @@ class SkillService:
         return await self._store.skills.write(skill.id, NewSkill(skill.name, text), in_effect=True)
 
     async def edit_draft(self, ref: str, body: str) -> Skill:
-        """Changes the instructions of the version that waits, and still waits. Raises `SkillHasNoDraft`."""
+        """Changes the instructions of the pending version, which stays pending. Raises `SkillHasNoDraft`."""
         skill = await self.get(ref)
         old = (await self.waiting(skill)).text
         text = checked_text(SkillText(old.description, clean(body), old.front))
@@ -172,9 +174,9 @@ class SkillService:
         return await self._store.skills.write(skill.id, NewSkill(skill.name, text), in_effect=False)
 
     async def propose(self, new: NewSkill) -> Skill | None:
-        """Stores what others wrote, to be approved: a new skill, or a new version of that of the same name.
+        """Stores text by others for approval: a new skill, or a new version of the skill with the same name.
 
-        Returns None if the skill says that already.
+        Returns None if the skill already has this text.
         """
         known = await self._store.skills.named(new.name)
         if known is None:
@@ -187,11 +189,11 @@ class SkillService:
     # --- what is decided --------------------------------------------------------------------------
 
     async def approve(self, ref: str) -> Skill:
-        """Puts what waits into effect, or uses a retired skill again. Raises `SkillHasNoDraft`."""
+        """Puts the pending version into effect, or uses a retired skill again. Raises `SkillHasNoDraft`."""
         return await self._store.skills.approve(ref)
 
     async def reject(self, ref: str) -> Skill | None:
-        """Deletes the version that waits; returns the skill if it has another. Raises `SkillHasNoDraft`."""
+        """Deletes the pending version; returns the skill if it has another. Raises `SkillHasNoDraft`."""
         return await self._store.skills.reject(ref)
 
     async def roll_back(self, ref: str, version: int | None = None) -> Skill:
@@ -199,11 +201,12 @@ class SkillService:
         return await self._store.skills.roll_back(ref, version)
 
     async def retire(self, ref: str) -> Skill:
-        """Ends the use of a skill; it is kept, and `approve` brings it back."""
+        """Stops using a skill; it is kept, and `approve` brings it back."""
         return await self._store.skills.retire(ref)
 
     async def remove(self, ref: str) -> tuple[str, ...]:
-        """Deletes a skill with its versions, and its text in prompts; returns the sessions of these."""
+        """Deletes a skill with its versions, and its text in prompts; returns the sessions of these
+        prompts."""
         return await self._store.skills.erase(ref)
 
     async def judge(self, reply_id: str, verdict: Verdict | None) -> Sequence[str]:
@@ -218,13 +221,13 @@ _LARGEST = 1_000_000
 """Bytes of the largest file that is read."""
 _DEEPEST = 4
 _MOST = 2000
-"""Files and folders that are looked at."""
+"""The most files and folders that are checked."""
 _NOT_TAKEN = N_("not part of the skill: only SKILL.md is taken")
 
 
 @dataclass(slots=True)
 class SkillImport:
-    """What became of the files: ids of skills with a version that waits now, and how many were known."""
+    """The result of an import: IDs of skills that now have a pending version, and how many were known."""
 
     skills: list[str] = field(default_factory=list)
     unchanged: int = 0
@@ -233,7 +236,8 @@ class SkillImport:
 
 @dataclass(slots=True)
 class SkillExport:
-    """What was written: paths of the files. Skipped are files that exist and say something else."""
+    """The result of an export: paths of the files written, and of those skipped because they exist with
+    different content."""
 
     written: list[str] = field(default_factory=list)
     unchanged: int = 0
@@ -241,7 +245,7 @@ class SkillExport:
 
 
 class SkillFolders:
-    """The folders that skills of one room come from and go to."""
+    """The folders from which skills of one room are imported, and to which they are exported."""
 
     def __init__(self, skills: SkillService) -> None:
         self._skills = skills
@@ -276,9 +280,9 @@ class SkillFolders:
             report.skills.append(made.id)
 
     async def write(self, folder: str | Path, refs: Sequence[str] = ()) -> SkillExport:
-        """Writes skills as folders with a `SKILL.md` each: those given, or all that are approved.
+        """Writes skills as folders with a `SKILL.md` each: those given, or all approved ones.
 
-        A file that exists and says something else is not overwritten.
+        An existing file with different content is not overwritten.
         """
         if refs:
             wanted: Sequence[Skill] = [await self._skills.get(ref) for ref in refs]
@@ -344,9 +348,9 @@ def _write(path: Path, text: str, report: SkillExport) -> None:
 KIND = "draft_skills"
 _DAILY = timedelta(days=1)
 _SESSIONS = 100
-"""The latest conversations that are looked at."""
+"""How many of the latest conversations are read."""
 _MESSAGES = 200
-"""The latest messages of each that are read."""
+"""How many of the latest messages of each are read."""
 _REQUESTS = 300
 _HOW_TO = MemoryFilter(states=frozenset({MemoryState.KEPT}), kinds=frozenset({MemoryKind.PROCEDURE}))
 
@@ -373,7 +377,7 @@ class SkillDrafter:
         background.register_hook(self.after_reply)
 
     async def after_reply(self, replied: Replied) -> None:
-        """Counts the skill of the reply before as helpful if the user agreed with it."""
+        """Counts the skill of the previous reply as helpful if the user agreed with it."""
         if not any(part.tier == "skill" for part in replied.context):
             return
         branch = await self._store.branch(replied.session.id, replied.message.id, newest=3)

@@ -40,7 +40,7 @@ class SummaryService:
         await self._background.add(IMPROVE, session_id, session_id=session_id, priority=Priority.HIGH)
 
     async def improve(self) -> None:
-        """Queues all fallback summaries that the current model was not asked for, after a change of model."""
+        """After a change of model, queues all fallback summaries that the current model was not asked for."""
         await self._background.add(IMPROVE, _ALL, priority=Priority.LOW)
 
     async def catch_up(self) -> None:
@@ -51,7 +51,8 @@ class SummaryService:
                 await self.improve()
 
     async def _after_reply(self, replied: Replied) -> None:
-        """Retries what another model failed at: it may have been replaced while the room was closed."""
+        """Retries summaries that another model failed at: the model may have been replaced while the room was
+        closed."""
         model = replied.message.token_model
         if model is None or model in self._replied_by:
             return
@@ -113,7 +114,7 @@ class Titler:
         *,
         wanted: Callable[[], bool],
     ) -> None:
-        """`model` returns the model in use, `wanted` whether to make titles at all."""
+        """`model` returns the model in use, `wanted` whether titles are to be made."""
         self._store = store
         self._model = model
         self._background = background
@@ -145,7 +146,7 @@ class Titler:
         branch = await self._store.branch(session.id)
         first = next((message for message in branch if message.role is Role.USER), None)
         title = await self._idea(first) if first is not None else ""
-        # The user may have renamed the session meanwhile.
+        # The user may have renamed the session in the meantime.
         session = await self._store.get_session(session.id)
         if title and session.title_source is TitleSource.FIRST_WORDS:
             # A fork gets the same title as its original, and keeps its number.

@@ -1,4 +1,4 @@
-"""Sync of the open rooms with a folder that any tool copies to other computers."""
+"""Sync of the open rooms with a folder, which any file-copying tool carries to other computers."""
 
 import asyncio
 import json
@@ -64,7 +64,7 @@ class Begun:
 class SyncService:
     """Sync of the rooms that are open; `rooms` returns them. Only one sync runs at a time.
 
-    `home` is the folder of this program, in which no folder to sync with may be.
+    `home` is the folder of this program; the sync folder must not be inside it.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class SyncService:
     async def init(self, path: Path, *, name: str = "", private: bool = False) -> Begun:
         """Begins to sync the open room (and the private one, which must be open) through a folder.
 
-        In a folder with which it is synced already, this only makes a new code. Raises `AlreadySynced`,
+        If it is already synced with the folder, this only makes a new code. Raises `AlreadySynced`,
         `SyncFolderMissing`, `SyncFolderUnusable`, `SyncFolderInHome`, `RoomClosed`.
         """
         folder = self._folder(path)
@@ -109,7 +109,7 @@ class SyncService:
         """Joins the devices of a folder with a code from one of them; returns the id of this device.
 
         Raises `SyncCodeMistyped`, `InvitationNotFound`, `InvitationExpired`, `InvitationWithoutPrivate`, and
-        the errors of `init`.
+        what `init` raises.
         """
         folder = self._folder(path)
         secret = sync_folder.secret_of(code)
@@ -128,7 +128,7 @@ class SyncService:
         return device
 
     async def invite(self) -> str:
-        """Returns a new code, valid for an hour; the one before is void. Raises `NotSynced`."""
+        """Returns a new code, valid for an hour; the previous code becomes invalid. Raises `NotSynced`."""
         async with self._running:
             return await self._invite()
 
@@ -178,9 +178,9 @@ class SyncService:
         raise InvitationNotFound
 
     async def leave(self) -> None:
-        """Ends sync on this device, after a last one if the folder is there. Nothing else changes.
+        """Ends sync on this device, after a last sync if the folder exists. Nothing else changes.
 
-        What this device has written stays in the folder: others may not have read it yet.
+        The files of this device stay in the folder, because others may not have read them yet.
         """
         async with self._running:
             for room, _ in await self._synced():
@@ -211,7 +211,7 @@ class SyncService:
         exchange = Exchange(room.store.sync, folder, self._clock, progress=progress)
         report = await exchange.run()
         if report.forgotten:
-            # Carrying it out here emptied titles, which would empty them on the other devices, too.
+            # Carrying it out on this device emptied titles, which would also empty them on the other devices.
             await room.forgetting.title_again()
             report.add(await Exchange(room.store.sync, folder, self._clock).run())
         if is_open:
@@ -238,20 +238,20 @@ class SyncService:
     def _take_settings(self, found: dict[str, str]) -> None:
         shared = set(shared_settings())
         for key, value in sorted(found.items()):
-            # A newer program may have settings and values that this one does not know.
+            # A newer version may have settings and values unknown to this one.
             if key in shared:
                 with suppress(SettingsError, UnknownSetting):
                     self._settings.set(key, json.loads(value))
 
     async def status(self) -> SyncStatus:
-        """Returns what the open room knows of sync. Raises `NotSynced`."""
+        """Returns the open room's sync state. Raises `NotSynced`."""
         return await self._open.store.sync.status()
 
     # --- devices ---------------------------------------------------------------------------------
 
     async def remove_device(self, ref: str) -> Device:
         """Removes a device, by its id, a prefix of one, or its name, from the folder; new keys keep it from
-        reading what follows. What it had written stays. Raises `SyncDeviceNotFound`, `SyncDeviceIsOwn`,
+        reading later changes. Its earlier changes stay. Raises `SyncDeviceNotFound`, `SyncDeviceIsOwn`,
         `AmbiguousId`.
         """
         async with self._running:
@@ -347,7 +347,7 @@ class SyncFolderWatch:
     """Calls `changed`, in a thread of its own, after something below the folder has changed."""
 
     def __init__(self, folder: Path, changed: Callable[[], None]) -> None:
-        # Imported here: it is slow, and few rooms are synced.
+        # Imported late: it is slow, and few rooms are synced.
         from watchdog import events
         from watchdog.observers import Observer
 

@@ -1,4 +1,4 @@
-"""Finds the fastest way of running a model on this computer, and stores it."""
+"""Finds the fastest way to run a model on this computer, and stores it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -38,7 +38,7 @@ from models.tuning.plan import (
 
 
 class TuningBench(Protocol):
-    """A model file in a separate process, which may crash: then the call raises `WorkerCrashed`."""
+    """A model file in a separate process; if that crashes, the call raises `WorkerCrashed`."""
 
     async def measure(self, settings: RunSettings, plan: TuningPlan) -> Round: ...
 
@@ -51,9 +51,9 @@ class TuningBench(Protocol):
 
 BenchFactory = Callable[[Path], TuningBench]
 Told = Callable[[str], None]
-"""Called with what is tried, and how it ended."""
+"""Called with what is tried and the result."""
 Checkpoint = Callable[[], Awaitable[None]]
-"""Awaited between measurements: a job waits in it while something else needs the model."""
+"""Awaited between measurements; a job waits in it while something else needs the model."""
 
 
 async def go_on() -> None:
@@ -73,7 +73,7 @@ def available_memory() -> int:
 
 @dataclass(slots=True)
 class Best:
-    """The fastest so far: a file, and the settings to run it with."""
+    """The fastest combination so far: a file and its settings."""
 
     bench: TuningBench
     settings: RunSettings
@@ -158,7 +158,8 @@ class Search:
         return best
 
     def _most(self, layout: Layout) -> int:
-        """Returns the maximum bytes of the model in that layout, as if it had four bits per weight now."""
+        """Returns the maximum bytes of the model in that layout, assuming that it has four bits per weight
+        now."""
         return int(self.model.bytes * max(1.0, layout.bits / 4))
 
     async def _made(self, layout: Layout, original: Best) -> Best | None:
@@ -202,7 +203,8 @@ class Search:
         *,
         quality: bool,
     ) -> Step:
-        """Measures both alternately; a change that wins but may cost quality is checked on the fixed text."""
+        """Measures both alternately; a faster candidate that may cost quality is checked on the fixed
+        text."""
         self.tell(key)
         try:
             before, after = await self._rounds(best, bench, settings)
@@ -226,7 +228,7 @@ class Search:
         after: list[Round] = []
         while undecided(before, after):
             await self.checkpoint()
-            # The candidate is first: where it crashes, no other measurement is wasted.
+            # The candidate is first, so that no other measurement is wasted if it crashes.
             after.append(await bench.measure(settings, self.plan))
             before.append(await best.bench.measure(best.settings, self.plan))
         return before, after
@@ -378,7 +380,7 @@ class TuneJobs:
         background.register(KIND, self.tune)
 
     async def ask(self, model_id: str) -> None:
-        """Queues the tuning of a model; if requested twice it is done once."""
+        """Queues the tuning of a model; requests for the same model are merged."""
         await self._background.add(KIND, model_id, payload={"model": model_id})
 
     async def tune(self, job: Job) -> None:

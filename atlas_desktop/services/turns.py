@@ -1,4 +1,4 @@
-"""Turns: the user's message is made durable, then the reply is streamed and saved as it grows."""
+"""Turns: stores the user's message durably, then streams the reply and saves it as it grows."""
 
 import asyncio
 import time
@@ -56,9 +56,9 @@ SAVE_EVERY_S = 1.0
 class TurnOptions:
     """How a turn is made. `system` and `project` only matter when it starts a session.
 
-    `memory_mode` is the mode from this turn on; None keeps the session's. A turn that `goes_on` with the one
-    before it never starts a new session. `attachments` are attached to its session, which becomes about
-    `documents` (ids), too. `lane` says how urgent the reply is.
+    `memory_mode` is the mode from this turn on; None keeps the session's. A turn that continues the previous
+    one (`goes_on`) never starts a new session. `attachments` are attached to its session, which is then also
+    about `documents` (IDs). `lane` is the urgency of the reply.
     """
 
     params: GenerationParams = field(default_factory=GenerationParams)
@@ -106,7 +106,7 @@ class Turn:
     """One turn in progress: iterate over its events; `stop()` ends the reply and keeps what was generated.
 
     Close the iterator when it is left early (`contextlib.aclosing`). Whatever happens (a stop, an error of
-    the model, a cancelled consumer), what was streamed is stored: the reply ends as complete, partial or
+    the model, a cancelled consumer), the streamed text is stored: the reply ends as complete, partial or
     failed, never as streaming.
     """
 
@@ -156,7 +156,7 @@ class Turn:
     async def __aiter__(self) -> AsyncGenerator[TurnEvent, None]:  # noqa: C901 - the turn, top to bottom
         """Stores the message, prepares the prompt, generates the reply and settles it.
 
-        Then the hooks of the room's background work run.
+        Then it runs the hooks of the room's background work.
         """
         background = self._parts.background
         async with self._parts.foreground():
@@ -218,7 +218,7 @@ class Turn:
     # --- accept and store -------------------------------------------------------------------------
 
     async def _accepted(self) -> Accepted:
-        """Returns what was stored. If this is cancelled while storing, the reply's row is closed again."""
+        """Returns the stored rows. If cancelled while storing, closes the reply's row again."""
         storing = asyncio.ensure_future(self._accept())
         try:
             return await asyncio.shield(storing)
@@ -281,7 +281,7 @@ class Turn:
         return Accepted(await self._store.get_session(session.id), message, reply)
 
     async def _accept_further(self, ref: str, reply_id: str) -> Accepted:
-        """Prepares to continue a reply, which stays as it is stored until more text comes."""
+        """Prepares to continue a reply, which stays as stored until more text arrives."""
         session = await self._store.get_session(ref)
         last = await self._store.branch(session.id, newest=2)
         if [m.role for m in last] != [Role.USER, Role.ASSISTANT] or last[-1].id != reply_id:
@@ -291,7 +291,7 @@ class Turn:
     async def _attach(self, accepted: Accepted) -> Exception | None:
         """Attaches the turn's files and documents to its session; returns the error if that failed.
 
-        The user's message comes first: it is stored by then.
+        The user's message is already stored by then.
         """
         try:
             for attachment in self.options.attachments:
@@ -345,7 +345,7 @@ class Turn:
         )
 
     def _notices(self, prepared: Prepared) -> Iterator[Notice]:
-        """Yields what the user should know about a prompt before the reply comes."""
+        """Yields notices about a prompt before the reply arrives."""
         info = prepared.info
         if not info.prefix_stable and info.fingerprint not in self._parts.described:
             self._parts.described.add(info.fingerprint)
@@ -369,7 +369,7 @@ class Turn:
     # --- generate ---------------------------------------------------------------------------------
 
     def _with_begun(self, prepared: Prepared) -> Prompt:
-        """Returns the prompt, with the existing text of the reply if that is to be continued."""
+        """Returns the prompt, with the existing text of a reply that is to be continued."""
         prompt, begun = prepared.prompt, self._begun
         if begun is None:
             return prompt
@@ -391,7 +391,7 @@ class Turn:
         self._saved_at = now
         patch = MessagePatch(content="".join(self._said))
         self._saving = asyncio.create_task(self._store.update_message(reply_id, patch))
-        # The last save makes up for one that fails on the way, and reports its own error.
+        # The last save makes up for an earlier one that failed, and reports its own error.
         self._saving.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def _saves_done(self) -> None:
@@ -479,7 +479,7 @@ ACKNOWLEDGEMENT = 8
 
 
 def labelled(parts: Sequence[str]) -> list[str]:
-    """Returns each part with its number and an instruction for the model; a single one stays as it is."""
+    """Returns each part with its number and an instruction for the model; a single part is unchanged."""
     if len(parts) < 2:
         return list(parts)
     total = len(parts)
@@ -523,11 +523,12 @@ class TurnService:
         return Turn(self._parts, options, text=clean(text), session=session, edits=message_id)
 
     def go_on(self, session: str, reply_id: str, *, options: TurnOptions | None = None) -> Turn:
-        """Continues the newest reply, which was stopped or cut, from its last word."""
+        """Continues the newest reply, which was stopped or cut off, from its last word."""
         return Turn(self._parts, options or TurnOptions(), text=None, session=session, continues=reply_id)
 
     async def in_parts(self, text: str, *, session: str | None, options: TurnOptions) -> list[str]:
-        """Returns the messages to send, one turn each, when `text` is too long for one; else the text alone.
+        """Returns the messages to send, one turn each, if `text` is too long for one; otherwise only the
+        text.
 
         Each part states its number; all but the last ask for only a word. Send them with
         `atlas_desktop.services.turns.part_options`.
@@ -566,7 +567,7 @@ class TimingService:
             message.id,
             message.model,
             self._clock.now(),
-            # The user also waits for what happens before the model is asked.
+            # The user also waits for the work before the model is asked.
             timings.first_token_ms + replied.prepare_ms,
             timings.tokens_per_second,
             timings.prompt_tokens,

@@ -1,4 +1,4 @@
-"""The vault operations for the interfaces; wrong passphrases delay the next attempt."""
+"""The vault operations for the interfaces. Wrong passphrases delay the next attempt."""
 
 import asyncio
 import math
@@ -76,7 +76,7 @@ class Attempts:
 
 
 OpenStore = Callable[[RoomKey, RoomKind, bool], Awaitable["Store"]]
-"""Opens a room with its key; the last argument says whether to create it if it does not exist."""
+"""Opens a room with its key; the last argument determines whether to create it if it does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class VaultService:
         return await asyncio.to_thread(self._vaults.private_missing)
 
     async def rollback_noticed_at(self) -> datetime | None:
-        """Returns when a room was last found to be older than before, as far as known without a key."""
+        """Returns when a room was last found to be older than before, if that is known without a key."""
         found = [await asyncio.to_thread(noticed_at, vault.database_path) for vault in self._vaults.rooms]
         return max((one for one in found if one is not None), default=None)
 
@@ -158,7 +158,7 @@ class VaultService:
             await self._make_rooms_if_new(keys)
         except Exception as error:
             taken_back = await asyncio.to_thread(self._vaults.take_back, keys)
-            # With the database in place the vault is complete, even if there was no space left to work in it
+            # Once the database exists, the vault is complete, even if there was no space left to work in it
             # or to record it: the recovery key has to be shown, and the next unlock does the rest.
             if taken_back or not isinstance(error, StorageFull):
                 raise
@@ -166,7 +166,7 @@ class VaultService:
 
     @asynccontextmanager
     async def creating(self, passphrase: str) -> AsyncIterator[Created]:
-        """As `create`: the recovery key is shown inside the context.
+        """Like `create`, but the recovery key is shown inside the context.
 
         When that fails there is no vault; if the process is killed meanwhile, the status says
         `recovery_unseen`.
@@ -186,7 +186,7 @@ class VaultService:
         await self._make_room_if_new(self._vault, key)
         private = await self.private_status()
         if (private is not None and not private.room_made) or (await self.status()).recovery_unseen:
-            # A disk that cannot be written to must not keep anyone out of the existing room.
+            # The user must be able to open the existing room even if the disk cannot be written to.
             with suppress(StorageFull):
                 await self.unlock_both(given)
         return key
@@ -230,7 +230,7 @@ class VaultService:
     async def replacing_recovery_key(self, keys: RoomKey | Keys) -> AsyncIterator[str]:
         """Makes a new recovery key for every room whose key is given, and yields it to be shown.
 
-        Only on leaving does the old one stop working. When showing it fails the old one stays; if the process
+        Only on leaving does the old one stop working. If showing it fails, the old one stays; if the process
         is killed meanwhile, both work.
         """
         text, salt = await asyncio.to_thread(self._vaults.add_recovery_key, self._known(keys))

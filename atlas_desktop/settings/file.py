@@ -75,16 +75,16 @@ EFFECTS = {
 
 @dataclass(frozen=True, slots=True)
 class SettingInfo:
-    """One setting as docs and forms show it; `most` is the maximum length of a text, 0 for no bound."""
+    """One setting for docs and forms; `most` is the maximum length of a text, 0 for no bound."""
 
     key: str
     type: str
     default: Any
     limits: tuple[str, Mapping[str, Any]]
-    """The text of its bounds in English, and the values in it."""
+    """The text of its bounds in English, with its values."""
     name: str
     description: str
-    """What it does, in a sentence or two."""
+    """A description in a sentence or two."""
     most: int = 0
 
     @property
@@ -105,7 +105,7 @@ class SettingInfo:
 
     @property
     def wanted(self) -> str:
-        """Describes what a value has to be."""
+        """Describes the values that are allowed."""
         if not self.bounds:
             return _(_WANTED_TEXTS[self.type])
         return _(_WANTED_WITHIN_TEXTS[self.type], bounds=self.bounds_text)
@@ -204,7 +204,7 @@ def read_value(raw: str) -> Any:
 class SettingsError(Exception):
     """A setting that cannot be used; the file on disk is unchanged.
 
-    `variable` is the environment variable that gives it; empty where the file or the user does.
+    `variable` is the environment variable that sets it; empty if the file or the user does.
     """
 
     def __init__(self, where: str, reason: str, variable: str = "") -> None:
@@ -215,7 +215,7 @@ class SettingsError(Exception):
 
 
 class UnknownSetting(SettingsError):
-    """There is no setting of that name."""
+    """There is no setting with that name."""
 
 
 _LARGEST = 256 * 1024
@@ -243,7 +243,7 @@ def parse(data: Mapping[str, Any]) -> Settings:
 
 
 def _info_of(place: str) -> SettingInfo | None:
-    """Returns the setting that a place in the configuration is, or is a part of."""
+    """Returns the setting at a place in the configuration, or the setting that contains the place."""
     return next((info for info in describe() if info.key == place.partition("[")[0]), None)
 
 
@@ -286,7 +286,8 @@ class SettingsFile:
     check_keys: CheckKeys = any_keys
 
     def load(self) -> Settings:
-        """Reads the file, if there is one. Raises `SettingsError`; then the settings in effect stay."""
+        """Reads the file, if there is one. If it raises `SettingsError`, the settings in effect do not
+        change."""
         settings = self._with_environment(self._read())
         self.check_keys(settings.keys, None)
         self.settings = settings

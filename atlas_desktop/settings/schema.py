@@ -10,7 +10,7 @@ from atlas_desktop.locale import N_
 
 
 class UiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the terminal interface looks."""
+    """The appearance of the terminal interface."""
 
     theme: Annotated[
         Literal["dark", "light", "sepia", "contrast-dark", "contrast-light", "terminal"],
@@ -683,8 +683,8 @@ class SamplingOverride(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """An OpenAI-compatible server, by its name: `[engines.ollama]` (docs/engines.md).
 
-    `key` says where the key is stored, and `allowed` for which address the user agreed that text leaves this
-    computer. Atlas writes both.
+    `key` is the place where the key is stored, and `allowed` the address for which the user agreed that text
+    leaves this computer. Atlas writes both.
     """
 
     url: Annotated[str, Meta(max_length=2000)]

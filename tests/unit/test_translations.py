@@ -49,7 +49,7 @@ NAMES_IN_SERVICES = {
 }
 # Names of programs, in imported replies.
 NAMES_IN_SERVICES |= {"Claude", "Open WebUI", "LM Studio", "Jan"}
-NAMES_IN_SERVICES |= {"it is not said what to forget", "About the person:", "How to answer:"}
+NAMES_IN_SERVICES |= {"nothing to forget was specified", "About the person:", "How to answer:"}
 # Names of duties in the log of jobs, what a model is told, and parts of other programs' conversations.
 NAMES_IN_SERVICES |= {"promote memories", "collect faded memories", "consolidate memories"}
 NAMES_IN_SERVICES |= {". Only answer OK, the rest follows.\n\n", ", the last one. Answer now.\n\n"}

@@ -1,1 +1,1 @@
-"""Documents: files and folders read into a room, searched, cited and summarised."""
+"""Documents: adds files and folders to a room, and searches, cites and summarises them."""

@@ -1,4 +1,4 @@
-"""The documents of one room: added, watched, made of conversations, found again, summarised, removed."""
+"""The documents of one room: adds, watches, writes, finds, summarises and removes them."""
 
 import asyncio
 import hashlib
@@ -83,7 +83,7 @@ class ConversationDocuments:
         self._store = store
 
     async def from_session(self, session_id: str, parser: DocumentParser) -> Document:
-        """Stores a document with what a conversation decided, stated, showed as code and left open.
+        """Stores a document with the decisions, facts, code and open questions of a conversation.
 
         Each item links to the message that it comes from. Raises `SessionNotFound`, `NothingToWrite` if the
         conversation has none of these.
@@ -155,8 +155,8 @@ def _code(text: str) -> Iterator[str]:
 KIND = "summarise_documents"
 ALL = "all"
 MANY = 20
-"""Of more new documents than this, the model summarises only those that the user turns to: it takes seconds
-for each, and the others get a summary of their own sentences at once."""
+"""If there are more new documents than this, the model summarises only those that the user opens or uses,
+because it takes seconds for each; the others get a summary of their own sentences at once."""
 SHORT = 2_000
 """Characters. A shorter document is summarised by its own sentences, unless the user asks for more."""
 
@@ -185,14 +185,14 @@ class DocumentSummaries:
                 await self._improve(document)
 
     async def _improve(self, document: Document) -> None:
-        """Queues a model's summary of a document that has one without a model so far."""
+        """Queues a model's summary of a document whose summary was made without a model."""
         if document.summary is None or (document.summary.fallback and document.summary.model is None):
             await self._background.add(KIND, document.id, payload={"document": document.id})
 
     async def summary(self, document_id: str, *, refresh: bool = False) -> DocumentSummary:
         """Returns the summary of a document; makes it if there is none, or with `refresh`.
 
-        Without a working model it is made of the document's own sentences. Raises `DocumentNotFound`,
+        Without a working model, it consists of the document's own sentences. Raises `DocumentNotFound`,
         `DocumentEmpty`.
         """
         document = await self._store.get(document_id)
@@ -215,7 +215,7 @@ class DocumentSummaries:
             return await summariser.summarise(document_id, ask=False)
 
     async def _work(self, job: Job) -> None:
-        # One writer for all: it stops asking a model whose answers keep failing.
+        # One writer for all summaries: it stops asking a model whose answers keep failing.
         writer = self._summariser()
         if (wanted := job.payload.get("document")) is not None:
             await self._try(wanted, writer, ask=True)
@@ -241,7 +241,7 @@ def absolute(path: str | Path) -> Path:
 
 
 def without_links(path: Path) -> Path:
-    """Returns the file itself, where a single path that the user gave leads through links."""
+    """Returns the file itself if the path that the user gave leads through links."""
     return path.resolve()
 
 
@@ -266,7 +266,7 @@ Progress = Callable[[str, int, int | None], None]
 
 @dataclass(slots=True)
 class AddReport:
-    """What became of files. `skipped` names those that were not read, with the reason in words."""
+    """The result for each file. `skipped` names those that were not read, with the reason in words."""
 
     added: int = 0
     updated: int = 0
@@ -278,7 +278,7 @@ class AddReport:
 
 @dataclass(frozen=True, slots=True)
 class LibraryStatus:
-    """How many documents are in each state, how many chunks there are, and what waits to be made."""
+    """How many documents are in each state, how many chunks there are, and the pending work."""
 
     counts: dict[str, int]
     chunks: int
@@ -301,7 +301,7 @@ class DocumentService:
         parser: Callable[[], DocumentParser],
         power: Power | None = None,
     ) -> None:
-        """On battery, as `power` tells, changes in watched folders wait."""
+        """On battery, as `power` reports, changes in watched folders wait."""
         self._store = store
         self._background = background
         self._epochs = epochs
@@ -408,7 +408,7 @@ class DocumentService:
                 report.added += 1
 
     async def _moved_here(self, new: NewDocument, report: AddReport) -> bool:
-        """Whether a new file is a document whose own file is gone: then it is this document, moved."""
+        """Whether a new file belongs to a document whose own file is gone: then the document has moved."""
         if new.document is not None:
             return False
         for known in await self._store.documents.same_content(new.sha256):
@@ -429,7 +429,7 @@ class DocumentService:
         await self._summaries.queue()
 
     async def remember(self) -> None:
-        """Queues everything that is to be made of the documents and is missing."""
+        """Queues everything that is missing for the documents: vectors and summaries."""
         await self._queue()
 
     # --- folders ----------------------------------------------------------------------------------
@@ -451,7 +451,7 @@ class DocumentService:
         on_missing: OnMissing = OnMissing.KEEP,
         progress: Progress | None = None,
     ) -> AddReport:
-        """Watches a folder and reads it. Raises `DocumentRefused` if it is no folder."""
+        """Watches a folder and reads it. Raises `DocumentRefused` if it is not a folder."""
         location = absolute(path)
         if not is_folder(location):
             raise DocumentRefused(str(path), Refusal.NOT_A_FOLDER)
@@ -482,7 +482,7 @@ class DocumentService:
         await self._follower.restart()
 
     async def rescan(self, ref: str | None = None, *, progress: Progress | None = None) -> AddReport:
-        """Looks for changes in one watched folder, or in all and at single files."""
+        """Looks for changes in one watched folder, or in all of them and in single files."""
         if ref is not None:
             return await self.rescan_folder(await self.folder(ref), progress=progress)
         total = AddReport()
@@ -492,7 +492,7 @@ class DocumentService:
         return total
 
     async def _rescan_single(self, progress: Progress | None) -> AddReport:
-        """Looks at the files that belong to no watched folder."""
+        """Checks the files that belong to no watched folder."""
         report = AddReport()
         async with self._writing:
             changed, missing = [], []
@@ -522,9 +522,9 @@ class DocumentService:
         touched: frozenset[str] = frozenset(),
         progress: Progress | None = None,
     ) -> AddReport:
-        """Brings the documents of a folder in step with the disk.
+        """Updates the documents of a folder from the disk.
 
-        An unchanged file costs one look at its facts; a renamed or moved one keeps its document. `touched`
+        For an unchanged file only its metadata is read; a renamed or moved one keeps its document. `touched`
         are absolute paths of files that are read in any case.
         """
         report = AddReport()
@@ -533,7 +533,7 @@ class DocumentService:
             found = await asyncio.to_thread(scan, root, _rules(folder.include, folder.exclude))
             comparison = compare(await self._known_below(folder), found, touched)
             if comparison.others:
-                # Only then can a file be a document that was elsewhere before.
+                # Only then can a file belong to a document that was elsewhere before.
                 todo = plan(comparison, await self._hashed(comparison.to_read, root, report))
             else:
                 todo = Plan(
@@ -552,7 +552,7 @@ class DocumentService:
         """Returns the documents of a folder, and those below it that were added one by one."""
         root = Path(folder.location)
         return [
-            # A document that an older parser has read is read again.
+            # A document read by an older parser is read again.
             KnownDocument(one.document, one.facts, one.sha256 if is_current(one.parser) else "", one.state)
             for one in await self._store.documents.known_files()
             if one.folder == folder.id or (one.folder is None and Path(one.facts.path).is_relative_to(root))
@@ -561,7 +561,7 @@ class DocumentService:
     async def _hashed(
         self, files: Sequence[ScannedFile], root: Path, report: AddReport
     ) -> dict[str, HashedFile]:
-        """Reads files only to hash them. Those that cannot be opened are left out, and reported."""
+        """Reads files only to hash them. Files that cannot be opened are left out and reported."""
         found: dict[str, HashedFile] = {}
         for one in files:
             path = Path(one.facts.path)
@@ -596,7 +596,7 @@ class DocumentService:
         ]
         report.unchanged += len(todo.unchanged) + len(placed)
         report.documents += [one.id for one in todo.unchanged] + [one[0] for one in placed]
-        # Documents that were added one by one belong to the folder from now on.
+        # From now on, documents that were added one by one belong to the folder.
         alone = {one.document for one in await self._store.documents.known_files() if one.folder is None}
         placed += [
             (one.id, given(one.facts), one.facts, folder.id) for one in todo.unchanged if one.id in alone
@@ -605,14 +605,14 @@ class DocumentService:
             await self._store.documents.place(placed)
         await self._missing(folder, [one.id for one in todo.missing])
         report.missing += len(todo.missing)
-        # Documents that were removed for good, or moved to another room, do not come back by themselves.
+        # Documents that were removed for good, or moved to another room, are not added again automatically.
         excluded = await self._store.documents.excluded([file.facts.path for file in todo.added])
         files = [incoming(match.file.facts, match.document.id) for match in todo.changed]
         files += [incoming(file.facts, None) for file in todo.added if file.facts.path not in excluded]
         await self._take(files, report, progress)
 
     async def _missing(self, folder: WatchedFolder, ids: Sequence[str]) -> None:
-        """Does with documents whose file is gone what the folder says."""
+        """Applies the folder's rule to documents whose file is gone."""
         if not ids:
             return
         if folder.on_missing is OnMissing.REMOVE:
@@ -641,14 +641,14 @@ class DocumentService:
         return await self._summaries.summary(document_id, refresh=refresh)
 
     async def from_session(self, session_id: str) -> Document:
-        """Makes a document of a conversation. Raises `SessionNotFound`, `NothingToWrite`."""
+        """Makes a document from a conversation. Raises `SessionNotFound`, `NothingToWrite`."""
         async with closing_parser(self._parser()) as parser:
             made = await self._written.from_session(session_id, parser)
         await self._queue()
         return made
 
     async def edit(self, document_id: str, text: str) -> Document:
-        """Replaces the text of a document that was written here. Raises `DocumentNotFound`,
+        """Replaces the text of a document that was written in Atlas. Raises `DocumentNotFound`,
         `DocumentHasFile`."""
         async with closing_parser(self._parser()) as parser:
             made = await self._written.edit(document_id, text, parser)
@@ -667,8 +667,8 @@ class DocumentService:
             return await self.erase(list(document_ids), for_good=for_good)
 
     async def erase(self, ids: Sequence[str], *, for_good: bool = False) -> ErasedDocuments:
-        """Does what `remove` does within a background job."""
-        # First, so that a crash in between leaves no saved state of the model with their text.
+        """Like `remove`, within a background job."""
+        # This comes first, so that a crash in between leaves no saved model state with their text.
         await self._epochs.forget(await self._store.documents.told_in(ids))
         erased = await self._store.documents.erase(ids, for_good=for_good)
         await self._epochs.forget(erased.recalled_in)
@@ -685,7 +685,7 @@ class DocumentService:
 
 
 def _is_read(known: KnownFile) -> bool:
-    """Whether a document was read by the present parser, and its file was there."""
+    """Whether a document was read by the current parser, and its file existed."""
     gone = known.state in (DocumentState.MISSING, DocumentState.ARCHIVED)
     return not gone and is_current(known.parser)
 

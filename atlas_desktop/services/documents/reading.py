@@ -44,7 +44,7 @@ _REASONS: Final = {
 
 
 class FileContent(NamedTuple):
-    """The bytes of a file, the facts that were true before and after reading, and SHA-256 as hex."""
+    """The bytes of a file, its facts, which were the same before and after reading, and SHA-256 as hex."""
 
     data: bytes
     facts: FileFacts
@@ -85,7 +85,7 @@ def _read(descriptor: int, path: Path, name: str, limit: int) -> FileContent:
     if before.st_size > limit:
         raise DocumentRefused(name, Refusal.TOO_LARGE, limit)
     with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as file:
-        # One byte more than expected: a file that grows is noticed and never fills the memory.
+        # One byte more than expected, so that a growing file is noticed and never fills the memory.
         parts, left = [], before.st_size + 1
         while left and (part := file.read(left)):
             parts.append(part)
@@ -99,7 +99,7 @@ def _read(descriptor: int, path: Path, name: str, limit: int) -> FileContent:
 
 
 def open_folder(name: str | Path, parent: int | None = None, *, follow: bool = False) -> int:
-    """Opens a folder, relative to the open folder `parent` if given. Raises `OSError`; for a link, too.
+    """Opens a folder, relative to the open folder `parent` if given. Raises `OSError`, also for a link.
 
     With `follow`, a link to a folder is opened.
     """
@@ -173,7 +173,7 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A file that could not be opened, so that nothing of it is stored."""
+    """A file that could not be opened, so none of its content is stored."""
 
     incoming: Incoming
     error: DocumentRefused
@@ -182,8 +182,8 @@ class Refused:
 async def read_all(
     files: Sequence[Incoming], parser: DocumentParser
 ) -> AsyncIterator[tuple[Incoming, NewDocument | DocumentRefused]]:
-    """Yields each file with what was read from it, in order. A file that cannot be parsed is a document with
-    an error; one that cannot be opened or is of no known format is refused."""
+    """Yields each file with its result, in order. A file that cannot be parsed is a document with an error;
+    one that cannot be opened or is of no known format is refused."""
     running: list[asyncio.Task[NewDocument | DocumentRefused]] = []
     try:
         for at in range(len(files) + AT_A_TIME):

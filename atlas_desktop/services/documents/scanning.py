@@ -1,4 +1,4 @@
-"""Lists the files of a folder that can be documents, and finds out what changed among them."""
+"""Lists the files of a folder that can be documents, and finds the changes among them."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from atlas_desktop.services.documents.reading import CAN_WALK, MOST_BYTES, facts
 from memory.documents.entities import DocumentState, FileFacts
 
 # Patterns become regular expressions, whose time grows with the power of the number of wildcards. With these
-# limits the worst name takes milliseconds. A folder's own files may be from a stranger.
+# limits the worst name takes milliseconds. A folder's own ignore files may come from a stranger.
 _MOST_WILDCARDS: Final = 3
 _LONGEST_PATTERN: Final = 500
 _WILDCARD: Final = re.compile(r"\*+")
@@ -50,7 +50,7 @@ class IgnoreRules:
             if not rule or rule.startswith("#") or rule == "/":
                 continue
             if rule.endswith("**/"):
-                # All folders, for git. Pathspec takes it as all files, too.
+                # All folders, for git. Pathspec also takes it as all files.
                 rule += "*/"
             try:
                 file_pattern = _pattern(rule, folder)
@@ -66,11 +66,11 @@ class IgnoreRules:
         return rules, tuple(unusable)
 
     def ignore_file(self, path: str) -> bool:
-        """Whether a file is left out, whose folder is not. `path` is below the root, with slashes."""
+        """Whether a file is ignored whose folder is not. `path` is below the root, with slashes."""
         return self._files.match_file(path)
 
     def ignore_folder(self, path: str) -> bool:
-        """Whether a folder is left out with all that is in it, when the folder around it is not."""
+        """Whether a folder is ignored with all its contents, if its parent folder is not."""
         return self._folders.match_file(path)
 
 
@@ -102,7 +102,8 @@ def _pattern(rule: str, folder: str) -> GitIgnoreSpecPattern:
     )
     if not body or complicated or len(body) > _LONGEST_PATTERN or _FOREIGN_BRACKETS.search(body):
         raise ValueError("not usable as a pattern")
-    # Without a slash, but for one at the end, a pattern matches at any depth, else from its own folder on.
+    # A pattern without a slash (except at the end) matches at any depth; otherwise it is relative to its own
+    # folder.
     anchored = body.lstrip("/") if "/" in body.rstrip("/") else f"**/{body}"
     inside = f"{GitIgnoreSpecPattern.escape(folder)}/" if folder else ""
     return GitIgnoreSpecPattern(f"{'!' * negated}/{inside}{anchored}")
@@ -118,11 +119,11 @@ _TEMPORARY_ENDS: Final = ("~", ".swp", ".swo", ".tmp", ".temp", ".bak", ".crdown
 
 
 class SkipReason(StrEnum):
-    """Why something in a folder is not read.
+    """The reason why something in a folder is not read.
 
-    vanished: it was gone before it could be looked at; unreadable: the system refuses to show it; bad_name:
-    the name is not valid text; too_deep, too_many: the scan went no further; bad_pattern: a rule in an ignore
-    file or of the folder is not usable, and was not applied.
+    vanished: it was gone before it could be read; unreadable: the system refuses to show it; bad_name: the
+    name is not valid text; too_deep, too_many: the scan stopped there; bad_pattern: a rule in an ignore file
+    or of the folder is not usable, and was not applied.
     """
 
     LINK = "link"
@@ -140,19 +141,19 @@ class SkipReason(StrEnum):
     BAD_PATTERN = "bad_pattern"
 
 
-# Expected in every folder, and often thousands: only counted.
+# Expected in every folder, often in thousands, so only counted.
 _COUNTED: Final = frozenset({SkipReason.HIDDEN, SkipReason.TEMPORARY, SkipReason.IGNORED})
-# What is there is unknown. Documents from there must not count as missing.
+# The contents are unknown, so documents from there must not count as missing.
 _UNKNOWN: Final = frozenset({SkipReason.UNREADABLE, SkipReason.VANISHED, SkipReason.TOO_MANY})
 
 
 @dataclass(frozen=True, slots=True)
 class FolderRules:
-    """What of a folder is read.
+    """Which files of a folder are read.
 
-    `readable` says by a file's name whether its format is known. `include` and `exclude` are patterns as in
-    .gitignore files; without `include` all files are read. `exclude` cannot be overridden by a file in the
-    folder. `largest` is in bytes. With `list_all`, what is otherwise only counted is listed, too.
+    `readable` decides by a file's name whether its format is known. `include` and `exclude` are patterns as
+    in .gitignore files; without `include` all files are read. `exclude` cannot be overridden by a file in the
+    folder. `largest` is in bytes. With `list_all`, files that are otherwise only counted are also listed.
     """
 
     readable: Callable[[str], bool]
@@ -196,7 +197,7 @@ class FolderScan:
 
 
 def scan(root: Path, rules: FolderRules) -> FolderScan:
-    """Lists the files below `root`. Raises nothing: what cannot be read is skipped, with a reason.
+    """Lists the files below `root`. Raises nothing: unreadable files are skipped, with a reason.
 
     Follows no links below `root`, opens no files but ignore files, and skips hidden and temporary files.
     Blocks, some 15 ms per 1,000 files: call it in a thread.
@@ -280,7 +281,7 @@ class _Scanner:
         try:
             descriptor = open_file(*_at(folder, name))
         except OSError:
-            # Not unknown, as no document comes from it; but its rules are not applied.
+            # Not unknown, because no document comes from it; but its rules are not applied.
             self._skip(path, SkipReason.BAD_PATTERN)
             return rules
         with os.fdopen(descriptor, "rb") as file:
@@ -317,7 +318,7 @@ class _Scanner:
             return self._skip(path, SkipReason.UNKNOWN_FORMAT)
         state = entry.stat(follow_symlinks=False)
         if not stat.S_ISREG(state.st_mode):
-            # Something else took its place since the folder was listed.
+            # Something else has taken its place since the folder was listed.
             self._skip(path, SkipReason.VANISHED)
         elif state.st_size > self._rules.largest:
             self._skip(path, SkipReason.TOO_LARGE)
@@ -327,7 +328,8 @@ class _Scanner:
 
 
 def _at(folder: int | Path, name: str) -> tuple[str | Path, int | None]:
-    """How to open something in a folder: by its open descriptor, or by path where a system cannot."""
+    """How to open something in a folder: by its open descriptor, or by path if the system does not support
+    that."""
     return (name, folder) if isinstance(folder, int) else (folder / name, None)
 
 
@@ -399,7 +401,7 @@ class HashedFile:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A document and the file that it is now; the path may be another than before."""
+    """A document and its current file; the path may have changed."""
 
     document: KnownDocument
     file: HashedFile
@@ -407,7 +409,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What facts alone tell. `to_read` are the files whose content has to be hashed."""
+    """The result of comparing facts alone. `to_read` are the files whose content has to be hashed."""
 
     scan: FolderScan
     unchanged: tuple[KnownDocument, ...]
@@ -418,13 +420,13 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do, each document at most once.
+    """The actions; each document occurs at most once.
 
-    `unchanged`: nothing. `refreshed`: same path and content; store the facts, and the document is not missing
-    (any more). `moved`: same content, other path. `changed`: other content, perhaps also another path; read
-    it anew. `added`: new files. `missing`: documents whose file is gone now and was there before.
-    `unreadable`: the path of a file that could not be read and its document, if there is one. `unknown`: the
-    scan could not tell, so leave them as they are.
+    `unchanged`: nothing. `refreshed`: same path and content; store the facts, and the document is no longer
+    missing. `moved`: same content, other path. `changed`: other content, perhaps also another path; read it
+    anew. `added`: new files. `missing`: documents whose file is gone now and was there before. `unreadable`:
+    the path of a file that could not be read and its document, if there is one. `unknown`: the scan could not
+    tell, so do not change them.
 
     Documents can exchange their paths: apply all new paths in one transaction.
     """
@@ -472,15 +474,15 @@ def compare(
 
 
 def plan(comparison: Comparison, hashes: Mapping[str, HashedFile]) -> Plan:
-    """Says what to do with each document and each file.
+    """Decides what to do with each document and each file.
 
     `hashes` has the files of `comparison.to_read` by their scanned path; one that is not in it could not be
     read. A document follows its file:
 
     1. the same content in the same inode: it was renamed, or only its time changed;
     2. the same content at the same path: it was saved again;
-    3. the same content elsewhere, if at its own path there is nothing or another document now: it was moved
-       to another disk, or restored. Of several copies one with the same name is preferred;
+    3. the same content elsewhere, if its own path is now empty or belongs to another document: it was moved
+       to another disk, or restored. of several copies, one with the same name is preferred;
     4. the same inode elsewhere, under the same conditions and if its type did not change: it was renamed and
        edited;
     5. the same path: it was edited.
@@ -560,7 +562,7 @@ class _Matcher:
         return [document for document in self.documents() if self._owners[document.facts.path] is document]
 
     def homeless(self) -> list[KnownDocument]:
-        """The documents at whose path there is nothing, or the file of another document."""
+        """The documents whose path is empty or has the file of another document."""
         at_home = {document.id for document in self.owned() if self._has_file(document)}
         return [document for document in self.documents() if document.id not in at_home]
 
@@ -594,7 +596,7 @@ class _Matcher:
                     self.matches.append(Match(found, file))
 
     def plan(self) -> Plan:
-        """Sorts the matches and what is left over."""
+        """Sorts the matches and the rest."""
         refreshed, moved, changed = list(self.comparison.returned), [], []
         for match in sorted(self.matches, key=lambda match: match.file.facts.path):
             if match.document.sha256 != match.file.sha256:

@@ -1,4 +1,4 @@
-"""Search in the documents of one room, and what a reply cites of them."""
+"""Search in the documents of one room, and the citations of a reply."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from models.ports import Embedder
 
 
 class DocumentSearchService:
-    """Search in documents for the application. Until `load` has finished, it uses words alone.
+    """Search in documents for the application. Until `load` has finished, it searches by words alone.
 
     `index` is called when vectors are first needed, with the number of chunks.
     """
@@ -63,7 +63,7 @@ class DocumentSearchService:
 KIND = "embed_documents"
 ALL = "all"
 STEP = 16
-"""Chunks embedded and stored at a time: after each step, turns may go first."""
+"""Chunks embedded and stored at a time: turns take precedence between the steps."""
 
 
 class ChunkEmbedder:

@@ -1,4 +1,4 @@
-"""Watches folders and tells, in batches, which files changed."""
+"""Watches folders and reports changed files in batches."""
 
 import asyncio
 import logging
@@ -31,10 +31,10 @@ _POLL_S: Final = 5.0
 _STOP_S: Final = 10.0
 _CHECK_ROOTS_S: Final = 2.0
 _MOST_PATHS: Final = 20_000
-# Whose changes by other computers cause no events here.
+# File systems on which changes by other computers cause no events on this one.
 _NETWORK: Final = frozenset({"9p", "afpfs", "afs", "ceph", "cifs", "davfs", "drvfs", "glusterfs", "lustre"})
 _NETWORK_STARTS: Final = ("nfs", "smb", "fuse.", "webdav")
-# Without those that reading a file causes: otherwise each read would cause the next.
+# Excludes the events that reading a file causes; otherwise each read would cause the next.
 _EVENTS: Final[list[type[events.FileSystemEvent]]] = [
     events.FileCreatedEvent,
     events.FileModifiedEvent,
@@ -48,7 +48,7 @@ _EVENTS: Final[list[type[events.FileSystemEvent]]] = [
 
 
 def settled(before: FileFacts | None, after: FileFacts, now_ns: int) -> bool:
-    """Whether a file is complete: not written for a second, or equal at two looks.
+    """Whether a file is complete: not written for a second, or unchanged between two looks.
 
     `before` are its facts at the look before, None at the first one; `now_ns` is the time of `after`. A file
     whose time lies in the future needs two looks.
@@ -59,7 +59,7 @@ def settled(before: FileFacts | None, after: FileFacts, now_ns: int) -> bool:
 
 
 def has_events(path: Path) -> bool:
-    """Whether the system reports all changes in a folder. It does not for folders of other computers."""
+    """Whether the system reports all changes in a folder. It does not for network folders."""
     try:
         mounts = {Path(part.mountpoint): part.fstype.lower() for part in psutil.disk_partitions(all=True)}
     except OSError:
@@ -71,13 +71,13 @@ def has_events(path: Path) -> bool:
 class FolderWatcher:
     """Calls `on_change` in the event loop with what changed below `roots`.
 
-    A batch comes when nothing happened for `quiet` seconds, at the latest `longest` seconds after its first
-    change. Files that are still being written come in a later batch. None means that anything may have
-    changed: at the start, when events were lost, when a root vanished or came back, and every `full_every`
-    seconds. Hidden files are left out, but a changed ignore file is told as its folder. A folder in a batch
-    means that all that is in it may have changed.
+    A batch is delivered when nothing has happened for `quiet` seconds, or at the latest `longest` seconds
+    after its first change. Files that are still being written come in a later batch. None means that anything
+    may have changed: at the start, when events were lost, when a root vanished or came back, and every
+    `full_every` seconds. Hidden files are left out, but a changed ignore file is reported as its folder. A
+    folder in a batch means that anything in it may have changed.
 
-    Where the system does not report changes, the folders are looked through every few seconds.
+    Where the system does not report changes, the folders are scanned every few seconds.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class FolderWatcher:
         self._ended = threading.Event()
 
     async def start(self) -> None:
-        """Starts to watch. No change from then on is missed. Raises nothing for a root that is not there."""
+        """Starts to watch. No change from then on is missed. A missing root raises nothing."""
         loop = asyncio.get_running_loop()
         self._ended.clear()
         watches = _Watches(self._roots, self._batch)
@@ -113,7 +113,7 @@ class FolderWatcher:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Stops watching. Nothing is told any more when it returns, and all threads have ended.
+        """Stops watching. When it returns, no more changes are reported and all threads have ended.
 
         A thread that waits for a disk that does not answer is left behind after some seconds.
         """
@@ -145,7 +145,7 @@ class FolderWatcher:
 
 
 class _Batch:
-    """Changes that wait to be told, filled by the threads of watchdog."""
+    """Changes that wait to be reported, filled by the threads of watchdog."""
 
     def __init__(self, quiet: float, longest: float) -> None:
         self._quiet = quiet
@@ -167,7 +167,7 @@ class _Batch:
                     self._all()
 
     def add_everything(self) -> None:
-        """Notes that anything may have changed."""
+        """Records that anything may have changed."""
         with self._changed:
             self._arrived()
             self._all()
@@ -179,7 +179,8 @@ class _Batch:
             self._changed.notify_all()
 
     def take(self, patience: float) -> Changes:
-        """Waits for a batch, some `patience` seconds; empty if none came. For one thread at a time."""
+        """Waits for a batch, for up to `patience` seconds; empty if none came. Only for one thread at a
+        time."""
         end = time.monotonic() + patience
         with self._changed:
             while not self._woken and (now := time.monotonic()) < (until := min(self._due(), end)):
@@ -229,7 +230,8 @@ class _Batch:
 
 
 def _facts(path: Path) -> FileFacts | None:
-    """The facts of a regular file; None for what can be told at once: it is gone, or something else."""
+    """The facts of a regular file; None if the change can be reported at once, because the file is gone or is
+    not a regular file."""
     try:
         state = path.lstat()
     except (OSError, ValueError):
@@ -247,17 +249,17 @@ class _Watches:
         self._polling: BaseObserver | None = None
         # An observer's own threads. Without them it is silent.
         self._threads: dict[BaseObserver, list[threading.Thread]] = {}
-        # Of each watched root: which folder it was (device and inode), its observer and its watch.
+        # For each watched root: its folder (device and inode), its observer and its watch.
         self._watched: dict[Path, tuple[tuple[int, int], BaseObserver, ObservedWatch]] = {}
-        # Watchdog says only in its log that events were lost (seen in version 7.1). The listener also keeps
-        # these messages, which have paths in them, off the terminal.
+        # Watchdog reports lost events only in its log (seen in version 7.1). The listener also keeps these
+        # messages, which have paths in them, off the terminal.
         self._log = _LogListener(batch.add_everything)
         logging.getLogger("watchdog").addHandler(self._log)
-        # It warns with all watched paths when a folder that was just created is moved, which does no harm.
+        # When a folder that was just created is moved, it logs a harmless warning with all watched paths.
         warnings.filterwarnings("ignore", category=RuntimeWarning, module="watchdog")
 
     def check(self) -> None:
-        """Watches roots that came, and forgets those that went or are another folder now."""
+        """Watches new roots, and drops those that have gone or are a different folder now."""
         for observer, threads in list(self._threads.items()):
             if not all(thread.is_alive() for thread in threads):
                 self._discard(observer)
@@ -347,8 +349,8 @@ class _Watches:
 def _has_room(observer: BaseObserver) -> bool:
     """Whether the system lets one more folder be watched.
 
-    When its limit is reached within a root, watchdog says nothing and watches a part. (When it is reached
-    later, by new folders, the next full scan finds their changes.)
+    When its limit is reached within a root, watchdog silently watches only a part. (When it is reached later,
+    by new folders, the next full scan finds their changes.)
     """
     try:
         probe = observer.schedule(
@@ -378,7 +380,8 @@ class _Handler(events.FileSystemEventHandler):
 
 
 def _told_as(path: Path) -> Path | None:
-    """What is told for a changed path below a root: None for hidden files, for ignore files their folder."""
+    """The path to report for a changed path below a root: None for hidden files, the folder for ignore
+    files."""
     if path.name in IGNORE_FILES:
         path = path.parent
     return None if any(part.startswith(".") for part in path.parts) else path
@@ -404,7 +407,7 @@ class _LogListener(logging.Handler):
 
 
 _ON_BATTERY_S: Final = 60.0
-"""Seconds until it is looked again whether the computer is on mains power."""
+"""Seconds between checks whether the computer is on mains power."""
 
 
 class Located(Protocol):
@@ -420,8 +423,8 @@ Folder = TypeVar("Folder", bound=Located)
 class FolderFollower(Generic[Folder]):
     """Watches the folders of one room and scans those in which something has changed.
 
-    Everything is scanned at the start. On battery nothing is, unless `power` is None; it is made up for on
-    mains power.
+    Everything is scanned at the start. On battery nothing is scanned, unless `power` is None; the scans are
+    made up for on mains power.
     """
 
     def __init__(
@@ -430,7 +433,7 @@ class FolderFollower(Generic[Folder]):
         rescan: Callable[[Folder, frozenset[str]], Awaitable[object]],
         power: Power | None,
     ) -> None:
-        """`rescan` scans a folder; the absolute paths that it gets were reported as changed, and are read
+        """`rescan` scans a folder; the absolute paths passed to it were reported as changed, and are read
         even if they look the same."""
         self._folders = folders
         self._rescan = rescan
@@ -442,7 +445,7 @@ class FolderFollower(Generic[Folder]):
         self._wake = asyncio.Event()
 
     def start(self, on_fault: Callable[[BaseException], None]) -> None:
-        """Follows the folders from now on. `on_fault` gets the error that ends it."""
+        """Starts following the folders. `on_fault` gets the error that ends it."""
         if self._task is None:
             self._on_fault = on_fault
             self._task = asyncio.create_task(self._follow(), name="watched folders")
@@ -455,7 +458,7 @@ class FolderFollower(Generic[Folder]):
             await asyncio.wait({task})
 
     async def restart(self) -> None:
-        """Follows the folders that are watched now, if it was following."""
+        """Starts again with the folders that are watched now, if it was following."""
         if self._task is not None and self._on_fault is not None:
             on_fault = self._on_fault
             await self.stop()

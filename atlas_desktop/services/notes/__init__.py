@@ -1,1 +1,1 @@
-"""Notes: written, linked, imported and exported."""
+"""Notes: writes, links, imports and exports them."""

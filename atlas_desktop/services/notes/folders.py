@@ -1,10 +1,10 @@
-"""Folders of Markdown files as notes: imported, exported, and kept in step.
+"""Folders of Markdown files as notes: imports, exports and synchronises them.
 
-What was not edited is written byte for byte. A file that has changed is never overwritten: what Atlas would
-write becomes a second file beside it, and the report says so.
+What was not edited is written byte for byte. A file that has changed is never overwritten: Atlas writes its
+text to a second file next to it, and the report lists it.
 
-Nothing on disk that Atlas has not read is overwritten or removed. Where a note and its file have both
-changed, the file wins its place, and the note's text becomes a second note with a file of its own.
+Nothing on disk that Atlas has not read is overwritten or removed. If a note and its file have both changed,
+the file keeps its place, and the note's text becomes a second note with a file of its own.
 """
 
 import asyncio
@@ -45,10 +45,10 @@ Progress = Callable[[str, int, int | None], None]
 
 @dataclass(slots=True)
 class NoteImport:
-    """What became of the files of the folder `folder` (an id).
+    """The result of importing the files of the folder `folder` (an ID).
 
-    `notes` counts its notes now, `links` their links, `unresolved` those that lead nowhere. `conflicts` are
-    notes that were changed both here and on disk.
+    `notes` counts its notes now, `links` their links, `unresolved` those without a target. `conflicts` are
+    notes that were changed both in Atlas and on disk.
     """
 
     folder: str = ""
@@ -66,7 +66,7 @@ class NoteImport:
 
 @dataclass(slots=True)
 class NoteExport:
-    """What was written. `conflicts` are the second files beside files that have changed on disk."""
+    """The result of an export. `conflicts` are the second files next to files that have changed on disk."""
 
     written: int = 0
     unchanged: int = 0
@@ -75,7 +75,7 @@ class NoteExport:
 
 
 class NoteFolders:
-    """The folders that notes of one room come from and go to."""
+    """The folders from which notes of one room are imported, and to which they are exported."""
 
     def __init__(
         self, store: Store, clock: Clock, notes: NoteService, queue: Callable[[], Awaitable[None]]
@@ -92,8 +92,8 @@ class NoteFolders:
     ) -> NoteImport:
         """Imports the Markdown files below a folder as notes, and keeps its other files with them.
 
-        A second import takes what has changed since. A note that was changed here as well stays as it is; the
-        file becomes a second note. Raises `DocumentRefused` if it is no folder.
+        A second import takes the changes since then. A note that was also changed in Atlas stays as it is;
+        the file becomes a second note. Raises `DocumentRefused` if it is not a folder.
         """
         location = absolute(path)
         if not is_folder(location):
@@ -167,7 +167,7 @@ class NoteFolders:
     async def _without_excluded(
         self, folder: NoteFolder, files: Sequence[ScannedFile], report: NoteImport
     ) -> list[ScannedFile]:
-        """Returns the files whose notes were not deleted for good, or made private, here."""
+        """Returns the files whose notes were neither permanently deleted nor made private in Atlas."""
         excluded = await self._store.documents.excluded([one.facts.path for one in files])
         report.skipped += [
             Skipped(str(Path(folder.path) / one.relative), _("its note was deleted or moved to another room"))
@@ -177,9 +177,9 @@ class NoteFolders:
         return [one for one in files if one.facts.path not in excluded]
 
     async def _keep_both(self, folder: NoteFolder, there: ImportedNote, new: NewNote) -> None:
-        """Keeps what a file says now and what its note says: one of them as a note of its own.
+        """Keeps both the file's current text and the note's text, one of them as a separate note.
 
-        In a folder that is kept in step the file has its place, and the note's text gets a file beside it.
+        In a synchronised folder the file keeps its place, and the note's text gets a file next to it.
         """
         title = f"{new.title} ({stamp(self._clock)})"
         if folder.in_step:
@@ -220,8 +220,8 @@ class NoteFolders:
     async def write(self, path: str | Path, *, progress: Progress | None = None) -> NoteExport:
         """Writes all notes as Markdown files below a folder, with the other files that came with them.
 
-        Notes that were imported have their old place and, unless they were edited, their old bytes. A file
-        there that is neither what Atlas read nor what it would write stays; the note is written beside it.
+        Imported notes keep their place and, unless they were edited, their bytes. A file in that place that
+        is neither what Atlas read nor what it would write stays; the note is written next to it.
         """
         root = absolute(path)
         report = NoteExport()
@@ -272,7 +272,7 @@ def sha256_of(data: bytes) -> str:
 
 
 class _Moved:
-    """Finds the note of a file that has another name now: its own file is gone, and had the same content."""
+    """Finds the note of a renamed file: the note's own file is gone and had the same content."""
 
     def __init__(self, known: Mapping[str, ImportedNote], there: Collection[str]) -> None:
         self._by_content = {
@@ -300,9 +300,9 @@ def _read(
     project: str | None,
     moved: _Moved,
 ) -> NewNote | None:
-    """Returns the note of a file; None if it has not changed, or is a note that was deleted or renamed here.
+    """Returns the note of a file; None if it has not changed, or if its note was deleted or renamed in Atlas.
 
-    If the note was changed here as well, the result is a new note. Raises `DocumentRefused`.
+    If the note was also changed in Atlas, the result is a new note. Raises `DocumentRefused`.
     """
     content = read_one(root, one, LONGEST_NOTE)
     if known is None and (before := moved.taken(content.sha256)) is not None:
@@ -333,7 +333,7 @@ def _read(
 
 
 def _free(relative: str, taken: set[str]) -> str:
-    """Returns the path, or with a number one that no other file of this export has."""
+    """Returns the path, with a number if another file of this export has it."""
     base, ending = posixpath.splitext(relative)
     number, wanted = 1, relative
     while wanted.casefold() in taken:
@@ -344,10 +344,10 @@ def _free(relative: str, taken: set[str]) -> str:
 
 
 def put_file(root: Path, relative: str, data: bytes, known: str, stamp: str) -> str | None:
-    """Writes a file below a folder, whole or not at all; returns where, None if it is there already.
+    """Writes a file below a folder, whole or not at all; returns its path, or None if it already exists.
 
     A file there with other content is replaced only if its SHA-256 is `known`; otherwise the data is written
-    beside it, with the time in its name. Follows no links below the folder. Raises `OSError`.
+    next to it, with the time in its name. Follows no links below the folder. Raises `OSError`.
     """
     target = root.joinpath(*Path(relative).parts)
     if ".." in Path(relative).parts or Path(relative).is_absolute():
@@ -389,14 +389,15 @@ def remove_file(root: Path, relative: str, known: str) -> bool:
 
 _SETTLED_S = 2.0
 _FEW = 10
-"""At least so many files have to be missing, and more than half, before their notes stay as they are."""
+"""If at least this many files are missing, and more than half of all, their notes stay as they are."""
 
 
 @dataclass(slots=True)
 class MirrorReport:
-    """What became of a folder. `taken` is what was read from it; `written` and `removed` count its files.
+    """The result of synchronising a folder. `taken` is what was read from it; `written` and `removed` count
+    its files.
 
-    `held_back` notes lack their files: so many that the folder may not be there in full. They stay.
+    `held_back` notes have lost their files, but so many that the folder may be incomplete; they stay.
     """
 
     taken: NoteImport = field(default_factory=NoteImport)
@@ -408,7 +409,7 @@ class MirrorReport:
 
 
 class NoteMirror:
-    """The folders of one room that are kept in step with their notes."""
+    """The folders of one room that are synchronised with their notes."""
 
     def __init__(
         self, store: Store, clock: Clock, notes: NoteService, folders: NoteFolders, power: Power | None
@@ -423,13 +424,14 @@ class NoteMirror:
         notes.on_change = self._changed.set
 
     async def folders(self) -> list[NoteFolder]:
-        """Returns the folders that are kept in step."""
+        """Returns the synchronised folders."""
         return [one for one in await self._store.notes.folders() if one.in_step]
 
     async def begin(
         self, path: str | Path, *, project: str | None = None, progress: Progress | None = None
     ) -> MirrorReport:
-        """Imports a folder and keeps it in step from now on. Raises `DocumentRefused` if it is no folder."""
+        """Imports a folder and synchronises it from now on. Raises `DocumentRefused` if it is not a
+        folder."""
         taken = await self._folders.take(path, project=project, progress=progress)
         folder = await self._folder(taken.folder)
         await self._store.notes.keep_in_step(folder.id, wanted=True)
@@ -439,7 +441,7 @@ class NoteMirror:
         return report
 
     async def end(self, path: str | Path) -> NoteFolder:
-        """Ends keeping a folder in step; notes and files stay. Raises `FolderNotFound`."""
+        """Stops synchronising a folder; notes and files stay. Raises `FolderNotFound`."""
         folder = await self._folder(str(path))
         await self._store.notes.keep_in_step(folder.id, wanted=False)
         await self._follower.restart()
@@ -471,7 +473,7 @@ class NoteMirror:
     async def _write_back(self) -> None:
         while True:
             await self._changed.wait()
-            # While the user types, changes come one after the other.
+            # While the user types, changes arrive one after the other.
             await asyncio.sleep(_SETTLED_S)
             self._changed.clear()
             await self.step_all()
@@ -480,13 +482,13 @@ class NoteMirror:
         await self.step(folder)
 
     async def step_all(self) -> list[MirrorReport]:
-        """Brings all folders and notes in step now."""
+        """Synchronises all folders and notes now."""
         return [await self.step(one) for one in await self.folders()]
 
     async def step(self, folder: NoteFolder) -> MirrorReport:
-        """Brings a folder and its notes in step: what changed on disk is read, what changed here is written.
+        """Synchronises a folder and its notes: reads what changed on disk and writes what changed in Atlas.
 
-        A folder that is not there changes nothing.
+        A missing folder changes nothing.
         """
         async with self._stepping:
             return await self._step(folder)
@@ -511,7 +513,7 @@ class NoteMirror:
         return report
 
     async def _bin_missing(self, root: Path, known: list[ImportedNote], report: MirrorReport) -> None:
-        """Moves notes to the bin whose files were removed; those that were changed here are written again."""
+        """Moves notes to the bin whose files were removed; those changed in Atlas are written again."""
         there = [one for one in known if not one.deleted and one.disk_path]
         gone = [one for one in there if not one.edited and not (root / one.disk_path).exists()]
         if len(gone) >= _FEW and 2 * len(gone) > len(there):

@@ -1,4 +1,4 @@
-"""The notes of one room: written, changed, renamed, linked, found, removed."""
+"""The notes of one room: writes, changes, renames, links, finds and removes them."""
 
 import asyncio
 import posixpath
@@ -38,8 +38,8 @@ _PAGE = 500
 
 
 class NoteSuggestions:
-    """The notes of one room as they are compared. The first question reads all of them, also with a new
-    embedding model; later ones read what has changed. Without such a model, words and titles decide alone."""
+    """Compares the notes of one room. The first question reads all of them, also with a new embedding model;
+    later ones read only the changes. Without such a model, only words and titles count."""
 
     def __init__(self, store: Store, embedder: Callable[[], Embedder | None]) -> None:
         self._store = store
@@ -52,7 +52,8 @@ class NoteSuggestions:
         self._lock = asyncio.Lock()
 
     async def suggest(self, note_id: str, k: int = 10) -> list[LinkSuggestion]:
-        """Returns up to `k` notes that this one could link to, best first; none that it links to already."""
+        """Returns up to `k` notes that this one could link to, best first, without those that it already
+        links to."""
         async with self._lock:
             await self._follow()
             if note_id not in self._known:
@@ -60,7 +61,7 @@ class NoteSuggestions:
             return await asyncio.to_thread(self._suggester.suggest, note_id, k)
 
     async def mentions(self, note_id: str) -> list[Mention]:
-        """Returns where other notes have this one's title or an alias as words, without a link."""
+        """Returns the places where other notes mention this one's title or an alias without a link."""
         async with self._lock:
             await self._follow()
             if note_id not in self._known:
@@ -68,7 +69,7 @@ class NoteSuggestions:
             return await asyncio.to_thread(self._suggester.mentions, note_id)
 
     async def _follow(self) -> None:
-        """Applies what was written since the last call."""
+        """Applies the changes since the last call."""
         model = await self._model()
         is_new_model = model is not None and model != self._vectors_of
         if self._notes is None or self._vectors is None or is_new_model:
@@ -190,7 +191,7 @@ KIND = "empty_note_bin"
 
 
 class Remove(Protocol):
-    """Erases documents and all that was made from them, also from prompts."""
+    """Erases documents and everything made from them, also from prompts."""
 
     async def __call__(
         self, document_ids: Sequence[str], /, *, for_good: bool = False
@@ -230,7 +231,7 @@ class NoteBin:
 
 
 _SAME_WRITING = timedelta(minutes=5)
-"""Changes within this time count as one: only the text before the first can be returned to."""
+"""Changes within this time count as one: only the text before the first can be restored."""
 
 
 class NoteService:
@@ -272,7 +273,8 @@ class NoteService:
         return await self._store.notes.list(project=project, tag=tag, binned=binned)
 
     async def targets(self, words: str = "", *, limit: int = 20) -> "Sequence[LinkTarget]":
-        """Returns what a link can name: notes, documents and sessions, by the words of their titles."""
+        """Returns the possible targets of a link: notes, documents and sessions, by the words of their
+        titles."""
         return await self._store.notes.targets(words, limit=limit)
 
     async def search(self, query: str, k: int = 10, *, project: str | None = None) -> FoundChunks:
@@ -288,7 +290,7 @@ class NoteService:
         """Stores a note. Raises `TitleMissing`, `NoteTitleTaken`."""
         title = await self._free_title(title)
         async with self.writing:
-            # With one folder in step, new notes belong to it.
+            # If exactly one folder is synchronised, new notes belong to it.
             homes = [one.id for one in await self._store.notes.folders() if one.in_step]
             home, path = (homes[0], file_name(title)) if len(homes) == 1 else (None, "")
             made = await asyncio.to_thread(
@@ -299,8 +301,8 @@ class NoteService:
     async def edit(self, ref: str, text: str, *, keep_version: bool | None = None) -> Note:
         """Replaces the text of a note; an unchanged text changes nothing.
 
-        `keep_version`: the text before can be returned to. By default it can unless it was written within
-        the last minutes.
+        `keep_version`: the previous text can be restored. By default it can, unless it was written within the
+        last minutes.
         """
         async with self.writing:
             note = await self._store.notes.get(ref)
@@ -326,9 +328,9 @@ class NoteService:
         return await self.edit(note.id, text, keep_version=True)
 
     async def link(self, ref: str, target: str, at: tuple[int, int] | None = None) -> Note:
-        """Links a note to another: at a place of its text, which stays as what the link shows, or at its end.
+        """Links a note to another: at a place of its text, which becomes the text of the link, or at its end.
 
-        A link that is there already is not repeated.
+        An existing link is not repeated.
         """
         note, other = await self._store.notes.get(ref), await self._store.notes.get(target)
         if at is None:
@@ -343,7 +345,7 @@ class NoteService:
         return await self.edit(note.id, f"{note.text[:begin]}{link}{note.text[end:]}", keep_version=True)
 
     async def _link_to(self, note: Note, shown: str = "") -> str:
-        """Returns a link that leads to a note: by its title, or by its id if others have the same title."""
+        """Returns a link to a note: by its title, or by its id if others have the same title."""
         names = [note.title, *note.aliases]
         alone = await self._store.notes.is_only(note.title) and not set(note.title) & set("[]|#\n")
         if not alone:
@@ -353,7 +355,7 @@ class NoteService:
         return f"[[{note.title}|{shown}]]"
 
     async def rename(self, ref: str, title: str) -> Note:
-        """Gives a note another title, and rewrites the links that name it, in one step.
+        """Renames a note and rewrites the links that name it, in one step.
 
         Raises `TitleMissing`, `NoteTitleTaken`.
         """
@@ -376,7 +378,7 @@ class NoteService:
             return await self._store.notes.get(note.id)
 
     async def file(self, refs: Sequence[str], project: str | None) -> None:
-        """Puts notes into a project, which is created if needed; None takes them out of theirs."""
+        """Puts notes into a project, which is created if needed; None removes them from their project."""
         async with self.writing:
             notes = [await self._store.notes.get(ref) for ref in refs]
             filed = [replace(rewritten(note, note.text), project=project) for note in notes]
@@ -387,7 +389,7 @@ class NoteService:
         return await self._store.notes.versions((await self.get(ref)).id)
 
     async def revert(self, ref: str, version: int | None = None) -> Note:
-        """Brings an earlier text back, the latest by default; the text until now can be returned to, too.
+        """Restores an earlier text, by default the latest; the current text is kept as a version.
 
         Raises `VersionNotFound`.
         """
@@ -407,7 +409,7 @@ class NoteService:
         return count
 
     async def restore(self, refs: Sequence[str]) -> int:
-        """Takes notes out of the bin. Raises `NoteTitleTaken`."""
+        """Restores notes from the bin. Raises `NoteTitleTaken`."""
         notes = [await self.get(ref) for ref in refs]
         for note in notes:
             if not note.external_id:
@@ -417,7 +419,7 @@ class NoteService:
         return count
 
     async def forget(self, refs: Sequence[str]) -> ErasedDocuments:
-        """Erases notes and all that was made from them; links to them lead nowhere."""
+        """Erases notes and everything made from them; links to them lose their target."""
         return await self._remove([(await self.get(ref)).id for ref in refs], for_good=True)
 
     # --- parts ------------------------------------------------------------------------------------
@@ -440,7 +442,7 @@ class NoteService:
 
 
 def _with_link(text: str, link: str) -> str:
-    """Returns the text with a link at its end, beside the links that already stand there alone."""
+    """Returns the text with a link at its end, next to any links that are already alone there."""
     body = text.rstrip()
     last = body.rpartition("\n")[2]
     if not body:
@@ -466,7 +468,7 @@ def _renamed_everywhere(note: Note, title: str, path: str, linking: Sequence[Not
     """Returns the note under its new title, and the notes whose links name it."""
     found = []
     for one in linking:
-        # Other notes can have the same name: only links that lead here change.
+        # Other notes can have the same name: only links to this note change.
         here = {(link.begin, link.end) for link in one.links if link.to == note.id}
         own = [link for link in read_markup(one.text).links if (link.begin, link.end) in here]
         text = renamed(one.text, own, note.title, title)

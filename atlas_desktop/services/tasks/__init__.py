@@ -1,1 +1,1 @@
-"""Tasks: delegated work, planned, done in steps, and checked."""
+"""Tasks: delegated work that is planned, done in steps, and checked."""

@@ -1,4 +1,5 @@
-"""Writes reports: quotations and values from passages, and an opening by a model from these facts."""
+"""Writes reports: quotations and values from passages, and an opening that a model writes from these
+facts."""
 
 import asyncio
 import hashlib
@@ -64,7 +65,7 @@ class ReportWriter:
         self._parts.append(f"{text}\n")
 
     def cite(self, sentence: Sentence) -> str:
-        """Cites a sentence as it stands; returns its marker, such as "[1]"."""
+        """Cites a sentence verbatim; returns its marker, such as "[1]"."""
         return self.mark(sentence.evidence, *sentence.whole, sentence.text)
 
     def mark(self, evidence: Evidence, begin: int, end: int, quote: str) -> str:
@@ -93,7 +94,8 @@ class ReportWriter:
         return f"[{marker}]"
 
     def sentences(self, told: Sequence[tuple[str, str]]) -> None:
-        """Adds a paragraph of a model's sentences, each with its markers; one without has no support."""
+        """Adds a paragraph of a model's sentences, each with its markers; a sentence without markers has no
+        support."""
         for number, (text, markers) in enumerate(told):
             begin = sum(map(len, self._parts)) + (1 if number else 0)
             self._parts.append(f"{' ' if number else ''}{text}{f' {markers}' if markers else ''}")
@@ -120,7 +122,7 @@ class ReportWriter:
 
 
 def report_document(report: Report, project: str | None) -> NewDocument:
-    """Returns a report as a document without a file, in place of the task's earlier one. Takes some
+    """Returns a report as a document without a file, which replaces the task's earlier one. Takes some
     milliseconds."""
     text = clean(report.text)
     headings, tables = structure(text)
@@ -141,7 +143,7 @@ def report_document(report: Report, project: str | None) -> NewDocument:
 
 
 def source_text(evidence: Evidence) -> str:
-    """Returns where a passage is from, with a link to it."""
+    """Returns the source of a passage, with a link to it."""
     if evidence.kind is EvidenceKind.MEMORY:
         return f"[{_('a memory')}](atlas://memory/{evidence.source})"
     if evidence.kind is EvidenceKind.MESSAGE:
@@ -164,7 +166,7 @@ def title_of(brief: str) -> str:
 
 
 def opening(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
-    """Writes the first paragraph without a model: what came out, in a sentence or two."""
+    """Writes the first paragraph without a model: the result in a sentence or two."""
     lines: list[str] = []
     if findings.chosen and findings.best is not None:
         fact = findings.best
@@ -201,7 +203,7 @@ def opening(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
 
 
 def _marks(writer: ReportWriter, findings: Findings, name: str) -> str:
-    """Cites what shows that a subject keeps to the limits."""
+    """Cites the evidence that a subject keeps to the limits."""
     own = [one for one in findings.verdicts if one.subject == name]
     marks = [writer.cite(one.fact.sentence) for one in own]
     marks += [writer.cite(one.wish) for one in own if one.wish is not None]
@@ -209,7 +211,7 @@ def _marks(writer: ReportWriter, findings: Findings, name: str) -> str:
 
 
 def body(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
-    """Writes the sections that the findings have something for."""
+    """Writes the sections for which there are findings."""
     if any(row.facts for row in findings.rows):
         _table(writer, findings)
     if findings.verdicts or (findings.wishes and brief.choice):
@@ -237,7 +239,7 @@ def body(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
 
 
 def _quoted(writer: ReportWriter, heading: str, items: Sequence[Sentence]) -> None:
-    """Writes a section of sentences as they stand in their sources."""
+    """Writes a section of verbatim sentences from their sources."""
     if items:
         _heading(writer, heading)
     for item in items:
@@ -338,12 +340,12 @@ def _flat(item: Sentence) -> str:
 
 
 def attribute_text(name: str) -> str:
-    """Returns what a column is called: the brief's own words, or the name of a known kind."""
+    """Returns the name of a column: the brief's own words, or the name of a known kind."""
     return _(_ATTRIBUTES[name]) if name in _ATTRIBUTES else name
 
 
 def footer(writer: ReportWriter, reason: str, now: datetime) -> None:
-    """Says how the report was made."""
+    """Returns the note on how the report was made."""
     day = formats().date(now)
     texts = {
         "used": _(
@@ -360,7 +362,7 @@ def footer(writer: ReportWriter, reason: str, now: datetime) -> None:
 
 
 LEAST_TO_JUDGE = 1_000_000_000
-"""Weights. A smaller model is not asked to judge a report: rules do that better."""
+"""Number of weights. A smaller model is not asked to judge a report, because rules do that better."""
 _MOST_FACTS = 14
 _ASK = "Write the opening of a report in two or three short sentences. Use only these facts, and add nothing."
 _GRAMMAR = (
@@ -370,7 +372,7 @@ _GRAMMAR = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model wrote: its text, the prompt, and what it cost. `stopped`: it ended by itself."""
+    """A model's answer: its text, the prompt, and its cost. `stopped`: it ended by itself."""
 
     text: str
     prompt: str
@@ -382,7 +384,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Sentences of a model with the sentences of sources that each rests on; `left_out` stated figures or
+    """Sentences of a model, each with the source sentences that support it; `left_out` stated figures or
     names that no source has."""
 
     told: tuple[tuple[str, tuple[Sentence, ...]], ...] = ()
@@ -395,7 +397,7 @@ class _Judged(msgspec.Struct):
 
 
 class Wording:
-    """The model of a room as tasks use it: one request at a time, behind the user's turns."""
+    """The model of a room for tasks: one request at a time, behind the user's turns."""
 
     def __init__(
         self,
@@ -414,7 +416,7 @@ class Wording:
         return self._works
 
     def counting(self) -> Count:
-        """Returns what counts tokens: the model's own counter, or an estimate without a working model."""
+        """Returns the token counter: the model's own, or an estimate without a working model."""
 
         async def count(texts: Sequence[str]) -> list[int]:
             if self._works:
@@ -466,16 +468,16 @@ class Wording:
 
 
 def opening_prompt(brief: str, facts: Sequence[str]) -> str:
-    """Returns what the model is asked for the opening of a report."""
+    """Returns the prompt for the opening of a report."""
     lines = [f"- {fact}" for fact in facts[:_MOST_FACTS]]
     return "\n".join([_ASK, "", f"Question: {brief}", "", "Facts:", *lines, "", "Opening:"])
 
 
 async def checked(text: str, given: Sequence[Sentence], *, complete: bool) -> Opening:
-    """Checks what a model wrote, sentence by sentence, against the sentences that it was given.
+    """Checks a model's text, sentence by sentence, against the sentences that it was given.
 
-    A sentence with support gets it. One without is kept only if it states no figure and no name that the
-    sources do not have; it is marked in the report then. An unfinished last sentence is left out.
+    A supported sentence gets its sources. An unsupported one is kept only if all its figures and names are in
+    the sources, and is marked in the report. An unfinished last sentence is left out.
     """
     return await asyncio.to_thread(_checked, text, given, complete=complete)
 
@@ -514,7 +516,7 @@ def _checked(text: str, given: Sequence[Sentence], *, complete: bool) -> Opening
         if (begin, end) not in unsupported and support:
             told.append((sentence, tuple(given[marker - 1] for marker in dict.fromkeys(support))))
         elif (begin, end) not in unsupported:
-            # A greeting or a hedge: it claims nothing.
+            # A greeting or a hedge makes no claim.
             continue
         elif source.unknown_numbers(sentence) or source.unknown_names(sentence) or _figures(sentence):
             left_out += 1
@@ -524,18 +526,18 @@ def _checked(text: str, given: Sequence[Sentence], *, complete: bool) -> Opening
 
 
 def _figures(sentence: str) -> bool:
-    """Whether a sentence without support states a figure: put to the wrong thing, it would be false."""
+    """Whether a sentence without support states a figure: about the wrong thing, it would be false."""
     return any(char.isdigit() for char in sentence)
 
 
 def judging_prompt(context: str, report: str) -> str:
-    """Returns what a large model is asked about a finished report."""
+    """Returns the prompt with which a large model judges a finished report."""
     reply = '{"action": "approve" or "revise", "reason": "…"}'
     return f"{context}\n\nReport:\n{report}\n\nDoes the report answer the task? Reply as {reply}."
 
 
 def judgement(text: str) -> str:
-    """Returns the action that a model chose; "" if its answer is none."""
+    """Returns the action that a model chose; "" if its answer is not an action."""
     try:
         return msgspec.json.decode(text, type=_Judged).action
     except (msgspec.ValidationError, msgspec.DecodeError):

@@ -1,4 +1,4 @@
-"""The tasks of one room: what the user does with them, and the supervisor that carries them on."""
+"""The tasks of one room: the user's operations, and the supervisor that runs them."""
 
 import asyncio
 import time
@@ -38,8 +38,8 @@ _RESUMABLE = frozenset(
 class TaskService:
     """The tasks of one room. A `ref` is an id, a unique prefix of one, or `last`.
 
-    Every step is stored before it begins and when it ends, so an interruption costs at most the step under
-    way. Raises the errors of `TaskStore`.
+    Every step is stored before it begins and when it ends, so an interruption costs at most the current step.
+    Raises what `TaskStore` raises.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class TaskService:
         background: BackgroundService,
         embed: Callable[[], Awaitable[None]],
     ) -> None:
-        """`embed` is awaited when a report was added to the library."""
+        """`embed` is awaited after a report is added to the library."""
         self._store = store
         self._teams = teams
         self._background = background
@@ -74,15 +74,14 @@ class TaskService:
         return await self._store.tasks.events(task_id)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Calls `listener` with every event from now on; returns what ends that."""
+        """Calls `listener` with every event from now on; returns a function that ends this."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     # --- what the user does -----------------------------------------------------------------------
 
     async def create(self, new: NewTask) -> Task:
-        """Stores a task; it does not begin yet. Raises `BriefMissing`, `ProjectNotFound`,
-        `DocumentNotFound`."""
+        """Stores a task without starting it. Raises `BriefMissing`, `ProjectNotFound`, `DocumentNotFound`."""
         brief = clean(new.brief).strip()[:LONGEST]
         if not brief:
             raise BriefMissing
@@ -91,7 +90,7 @@ class TaskService:
             documents = tuple(one.id for one in await self._store.documents.get_many(documents))
         teams = tuple(team for team in Team if team in new.teams)
         if Team.RESEARCH not in teams:
-            # Without research there is nothing to work on.
+            # Without research, there is nothing to work on.
             teams = (Team.RESEARCH, *teams)
         return await self._store.tasks.add(
             replace(
@@ -104,40 +103,40 @@ class TaskService:
         )
 
     async def start(self, task_id: str) -> None:
-        """Has the task carried on in the background from now on."""
+        """Runs the task in the background from now on."""
         task = await self._store.tasks.get(task_id)
         if task.state not in _UNDER_WAY:
             await self._store.tasks.set_state(task_id, TaskState.RUNNING, among=_RESUMABLE)
         await self._background.add(KIND, task_id, payload={"task": task_id}, priority=Priority.HIGH)
 
     async def catch_up(self) -> None:
-        """Queues the tasks that were under way when the program ended."""
+        """Queues the tasks that were running when the program ended."""
         for task_id in await self._store.tasks.running():
             await self._background.add(KIND, task_id, payload={"task": task_id}, priority=Priority.HIGH)
 
     async def pause(self, ref: str) -> Task:
-        """Stops after the step under way. Raises `TaskInState`."""
+        """Pauses after the current step. Raises `TaskInState`."""
         task = await self._store.tasks.get(ref)
         return await self._store.tasks.set_state(task.id, TaskState.PAUSED, among=_UNDER_WAY)
 
     async def resume(self, ref: str) -> Task:
-        """Lets a task go on that is paused, waits, failed or was interrupted. Raises `TaskInState`."""
+        """Continues a task that is paused, waiting, failed or interrupted. Raises `TaskInState`."""
         task = await self._store.tasks.get(ref)
         if task.state is TaskState.WAITING and not any(
             one.after >= (task.steps[-1].number if task.steps else 0) for one in task.guidance
         ):
-            # Nothing was said since: it would ask the same again.
+            # Without a new instruction, it would ask the same again.
             return task
         return await self._store.tasks.set_state(task.id, TaskState.RUNNING, among=_RESUMABLE)
 
     async def cancel(self, ref: str) -> Task:
-        """Ends a task for good. What it found stays until the task is deleted. Raises `TaskInState`."""
+        """Ends a task for good. Its findings stay until the task is deleted. Raises `TaskInState`."""
         task = await self._store.tasks.get(ref)
         return await self._store.tasks.set_state(task.id, TaskState.CANCELLED)
 
     async def steer(self, ref: str, text: str) -> Task:
-        """Tells the supervisor something: it is followed from the next step on. A task that waits or has
-        ended goes on with it. Raises `BriefMissing` without a text, `TaskInState` for a cancelled one."""
+        """Gives the supervisor an instruction, which applies from the next step on. A task that waits or has
+        ended continues with it. Raises `BriefMissing` without a text, `TaskInState` for a cancelled one."""
         text = clean(text).strip()[:LONGEST]
         if not text:
             raise BriefMissing
@@ -153,22 +152,22 @@ class TaskService:
         return task
 
     async def approve(self, ref: str) -> Task:
-        """Takes the report of a task that waits as it is. Raises `TaskInState` unless it has one."""
+        """Accepts the report of a waiting task as it is. Raises `TaskInState` unless it has one."""
         task = await self._store.tasks.get(ref)
         if task.state is not TaskState.WAITING or task.report is None:
             raise TaskInState(task.state.value)
         return await self._approve(task, by_user=True)
 
     async def remove(self, ref: str) -> tuple[str, ...]:
-        """Deletes a task with all that it wrote and its report. Returns the sessions whose prompts had
-        passages of the report."""
+        """Deletes a task with its steps and its report. Returns the sessions whose prompts contained passages
+        of the report."""
         return await self._store.tasks.erase(ref)
 
     # --- carrying on ------------------------------------------------------------------------------
 
     async def run(self, task_id: str) -> Task:
-        """Carries a task on until it ends or waits, here and now. If cancelled, the step under way is done
-        again when the task goes on."""
+        """Runs a task in the foreground until it ends or waits. If cancelled, the current step is done again
+        when the task continues."""
         while await self.advance(task_id):
             pass
         return await self._store.tasks.get(task_id)
@@ -194,7 +193,7 @@ class TaskService:
             try:
                 return await self._next(task, began)
             except TaskInState:
-                # It was paused or cancelled meanwhile.
+                # It was paused or cancelled in the meantime.
                 return False
 
     async def _next(self, task: Task, began: float) -> bool:
@@ -247,7 +246,7 @@ class TaskService:
         self._announce(replace(event, detail=step.returned))
 
     async def _compare(self, task: Task) -> None:
-        """Makes the answer of a single context, if the user wants it and it is not there yet."""
+        """Makes the answer from a single context, if the user wants it and it does not exist yet."""
         if task.wants_baseline and task.baseline is None:
             await self._store.tasks.put_baseline(task.id, await self._teams.baseline(task))
 

@@ -1,4 +1,4 @@
-"""The work of the teams: one step of a task, from its brief to its return."""
+"""The work of the teams: one step of a task, from its brief to its result."""
 
 import asyncio
 import time
@@ -58,16 +58,16 @@ from models.errors import ModelsError
 from models.messages import Role
 
 PASSAGES = 60
-"""The most passages of a task."""
+"""The maximum number of passages of a task."""
 _HITS = 16
 _HITS_OF_SUBJECT = 6
 _CLOSE = 0.45
-"""The cosine from which a passage without a word of the question counts as found."""
+"""A passage that contains no word of the question counts as found from this cosine on."""
 _WHOLE_DOCUMENTS = 12
 _LONGEST_DOCUMENT = 24
 """Chunks. Of a longer document, only those that were found are read."""
 _LONGEST = 2_000
-"""Characters of a message that is taken as it is; of a longer one, the part that was found."""
+"""Characters. A message up to this length is taken in full; of a longer one, only the part that was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class _Found:
 
 
 class Research:
-    """The research of one room. A document is what it says, never an instruction: its text goes into
-    passages only."""
+    """The research of one room. The text of a document is data, never an instruction: it goes only into
+    passages."""
 
     def __init__(self, store: Store, recall: RecallService, search: DocumentSearchService) -> None:
         self._store = store
@@ -108,7 +108,8 @@ class Research:
     async def find(
         self, task: Task, step_id: str, brief: Brief, wanted: ResearchBrief, known: Sequence[Evidence]
     ) -> list[Evidence]:
-        """Returns passages that are not known yet, numbered after these; they get their ids when stored."""
+        """Returns passages that are not among the known ones, numbered after them; they get their IDs when
+        stored."""
         await self._recall.load()
         await self._search.load()
         places = {(one.source, one.begin, one.end) for one in known}
@@ -145,7 +146,7 @@ class Research:
         ]
 
     async def _about(self, brief: Brief, query: Query) -> frozenset[str]:
-        """Returns the stems of which a passage must have one."""
+        """Returns the stems; a passage must contain at least one of them."""
         return frozenset({*brief.topic, *content(query.text)} - {""})
 
     # --- documents and notes ----------------------------------------------------------------------
@@ -177,7 +178,7 @@ class Research:
             try:
                 chunks = await self._store.documents.chunks(document)
             except DocumentNotFound:
-                # It was removed meanwhile.
+                # It was removed in the meantime.
                 continue
             if len(chunks) <= _LONGEST_DOCUMENT:
                 found += [_of_chunk(chunk, hit) for chunk in chunks]
@@ -188,8 +189,8 @@ class Research:
     # --- what the user said -----------------------------------------------------------------------
 
     async def _own(self, task: Task, query: Query, about: frozenset[str]) -> list[_Found]:
-        """Returns memories, at most five, and messages of the user; none where only some documents may be
-        read, except memories."""
+        """Returns memories, at most five, and messages of the user; if the task may read only some documents,
+        only memories."""
         found: list[_Found] = []
         kinds = {"memory"} if task.documents is not None else {"memory", "message"}
         answer = await self._recall.answer(
@@ -208,12 +209,12 @@ class Research:
         return found
 
     async def _message(self, hit: Hit, brief: str) -> _Found | None:
-        """Returns a message of the user's as a passage. What a model said is no evidence, and neither is the
-        brief itself."""
+        """Returns a message of the user's as a passage. Neither a model's replies nor the brief itself count
+        as evidence."""
         try:
             variants = await self._store.variants(hit.id)
         except MessageNotFound:
-            # It was deleted meanwhile.
+            # It was deleted in the meantime.
             return None
         message = next(one for one in variants if one.id == hit.id)
         if message.role is not Role.USER or message.content.strip() == brief.strip():
@@ -260,7 +261,8 @@ def _hit_close(hit: Hit, about: frozenset[str]) -> bool:
 
 
 _MOST_TRIES = 2
-"""Starts of a step with a model. After these it is done without: the model may be what ends the program."""
+"""The most attempts at a step with a model. After them, it is done without one, because the model may be what
+crashes the program."""
 _BASELINE_PASSAGES = 6
 _BASELINE_TOKENS = 300
 _PRIOR = 3
@@ -291,7 +293,7 @@ class Teams:
         self._last: tuple[tuple[str, ...], Findings] | None = None
 
     async def work(self, task: Task, step: Step) -> Outcome:
-        """Does a step. Raises what the store raises; a model that fails is done without."""
+        """Does a step. If the model fails, the step continues without it. Raises what the store raises."""
         loading = time.perf_counter()
         await self._wording.ready()
         began, embedded = time.perf_counter(), self._research.embedding_s
@@ -329,7 +331,8 @@ class Teams:
         return Outcome(done, tuple(kept), count=len(kept), code="found")
 
     async def _prior(self, task: Task) -> list[str]:
-        """Returns the briefs of finished tasks about the same, with how many sources each cites."""
+        """Returns the briefs of finished tasks about the same subject, each with its number of cited
+        sources."""
         own = frozenset(content(task.brief))
         alike = [
             (len(own & frozenset(content(text))), f"{text} ({count})")
@@ -363,7 +366,8 @@ class Teams:
         return Outcome(done, count=len(facts) or len(_sentences(findings)), code="stated")
 
     async def _findings(self, brief: Brief, evidence: Sequence[Evidence]) -> Findings:
-        """Returns what passages state; the steps of a round ask for the same, so the last answer is kept."""
+        """Returns the findings from passages; the steps of a round need the same ones, so the last result is
+        kept."""
         key = (brief.text, *sorted(one.id for one in evidence))
         if self._last is None or self._last[0] != key:
             self._last = key, await asyncio.to_thread(analyse, brief, evidence)
@@ -413,7 +417,7 @@ class Teams:
     # --- rating -----------------------------------------------------------------------------------
 
     async def _rate(self, task: Task, step: Step, brief: Brief) -> Outcome:
-        """Checks each citation against its source as it is stored now, letter by letter."""
+        """Checks each citation against its source as stored now, letter by letter."""
         report = task.report
         if report is None:
             done = replace(step, returned=encode(RatingReturn(0, 0, (task.brief,), format=False)))
@@ -437,7 +441,7 @@ class Teams:
         return (await self._findings(brief, evidence)).missing
 
     async def _true(self, one: TaskCitation) -> TaskCitation:
-        """Returns a citation with whether its quotation is in its source, at its place."""
+        """Returns a citation, and whether its quotation is at its place in the source."""
         text: str | None
         if one.kind is EvidenceKind.MEMORY:
             found = await self._store.memories.get_many([one.source])
@@ -483,7 +487,7 @@ class Teams:
     # --- comparison -------------------------------------------------------------------------------
 
     async def baseline(self, task: Task) -> Baseline:
-        """Answers the brief in one context, as a chat would: the best passages, and the model's answer."""
+        """Answers the brief in one context, as a chat would, from the best passages."""
         began = time.perf_counter()
         wanted = ResearchBrief((Query(task.brief, own=True),), task.documents)
         found = await self._research.find(task, "", understood(task), wanted, ())
@@ -498,7 +502,7 @@ class Teams:
 
 
 def _sentences(findings: Findings) -> list[Sentence]:
-    """Returns the sentences that the findings rest on, the most telling first, each once."""
+    """Returns the sentences that support the findings, the most informative first, each once."""
     found: list[Sentence] = [fact.sentence for row in findings.rows for fact in row.facts.values()]
     found += [one.wish for one in findings.verdicts if one.wish is not None]
     found += [fact.sentence for total in findings.totals for fact in total.facts]
@@ -509,7 +513,7 @@ def _sentences(findings: Findings) -> list[Sentence]:
 
 
 def _facts(findings: Findings, given: Sequence[Sentence]) -> list[str]:
-    """Returns what the model is told: what was computed, then the sentences."""
+    """Returns the facts for the model: the computed results, then the sentences."""
     told: list[str] = []
     if findings.best is not None:
         told.append(_fact(findings.best))
