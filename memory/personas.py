@@ -62,7 +62,8 @@ T = TypeVar("T", bound=Named)
 
 
 def found_among(known: Sequence[T], ref: str) -> T | None:
-    """Finds one by its name (case ignored), its id, or a unique prefix of either; None when nothing matches.
+    """Finds an item by its name (case ignored), its id, or a unique prefix of either; None when nothing
+    matches.
 
     Raises `AmbiguousId`.
     """
