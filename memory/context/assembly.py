@@ -148,7 +148,7 @@ class Prompt:
 class TokenSizes:
     """Token sizes of messages, each counted once.
 
-    A size is cached by the message's id and text lengths, so a reply that still grows is counted again.
+    A size is cached by the message's id and text lengths, so a reply that is still growing is counted again.
     """
 
     def __init__(self, counter: TokenCounter, info: ModelInfo) -> None:

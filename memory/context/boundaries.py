@@ -67,10 +67,9 @@ def boundary(
 def names_topic(text: str) -> bool:
     """Whether a message names its own topic, so that its similarity to another is meaningful.
 
-    "Go on.", "Why?" and "Translate that to German." refer to what was said before, yet are unlike it. A
-    message needs three words that carry meaning, or two and none that refers back; in scripts without spaces,
-    a minimum number of letters (`_LEAST_LETTERS`). One that begins with "And" or "What about" always
-    continues.
+    "Go on.", "Why?" and "Translate that to German." refer to earlier messages, yet are unlike them. A message
+    needs three words that carry meaning, or two and none that refers back; in scripts without spaces, a
+    minimum number of letters (`_LEAST_LETTERS`). One that begins with "And" or "What about" always continues.
     """
     if phrases().joining.match(text.lstrip(" \t\n…-–—.,¿¡")):
         return False

@@ -296,7 +296,7 @@ class JobRunner:
             self._queued_duties.discard(duty)
 
     async def _brake(self) -> None:
-        """Between two steps of a job: waits as long as no job may start."""
+        """Between two steps of a job, waits while no job may start."""
         self._throttle.end()
         await self._gate.idle()
         await self._throttle.rest()
