@@ -164,8 +164,8 @@ def _cluster(members: list[Memory], rules: Retention, mentions: Mapping[str, int
 def extract(texts: Sequence[str], most_words: int) -> str:
     """Returns the sentences that add something to the others, in at most `most_words` words.
 
-    A sentence is replaced by one that says all of it and more. The first text's sentences are included
-    whatever their length, themselves or in a sentence that says more.
+    A sentence is replaced by one that contains all of it and more. The first text's sentences are included
+    whatever their length, either themselves or as a sentence that contains more.
     """
     kept: list[str] = []
     for number, text in enumerate(texts):
