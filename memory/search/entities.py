@@ -43,7 +43,7 @@ class Thing(StrEnum):
 
 
 class ItemKind(StrEnum):
-    """What a search finds. A message stands for its conversation, too."""
+    """What a search finds. A message also represents its conversation."""
 
     MESSAGE = "message"
     DOCUMENT = "document"
@@ -96,7 +96,7 @@ class OfKind:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A time from `begin` up to but not including `end` (aware); `said` is how it was written.
+    """A time from `begin` up to but not including `end` (aware); `said` is the text as it was typed.
 
     before: earlier than `begin`; after: not earlier than `begin`, so that everything is either before or
     after; on: within it.
