@@ -18,7 +18,7 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A text that was in the full-text indexes of its table; `kept` means that its row still exists."""
+    """A text that was in the full-text indexes of its table; `kept`: its row still exists."""
 
     owner: str
     row: int

@@ -161,7 +161,7 @@ def require(conn: Connection, memory_id: str) -> None:
 
 
 def get_many(conn: Connection, ids: Sequence[str]) -> list[Memory]:
-    """Returns memories in the order asked for; deleted ones are left out."""
+    """Returns memories in the requested order; deleted ones are left out."""
     found = {
         one.id: one for one in _where(conn, "m.id IN (SELECT value FROM json_each(?))", json.dumps(list(ids)))
     }

@@ -90,7 +90,7 @@ def _parts(parts: Sequence[TierUse], ids: Mapping[str, str]) -> tuple[TierUse, .
 
 
 def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now: datetime) -> str:
-    """Creates the fork and returns its id; without a title it has that of the other session.
+    """Creates the fork and returns its id; by default with the title of the other session.
 
     Raises `SessionNotFound`, `MessageNotFound`.
     """
@@ -104,7 +104,7 @@ def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now
     for message in branch:
         _copy_message(conn, message, target, ids)
     sessions.set_columns(conn, target, {"head_id": ids[leaf_id]})
-    # Only the originals are learned from. The copies are sources too, in case an original is forgotten.
+    # Only the originals are learned from. The copies are also sources, in case an original is forgotten.
     sessions.count_as_learned(conn, target)
     _copy_sources(conn, target, ids)
 
@@ -270,7 +270,7 @@ _NAMED = {
     "task_guidance": Lineage.ROOM,
     "task_events": Lineage.ROOM,
     "templates": Lineage.ROOM,
-    # A client is one of this room alone: what moves to another is out of its reach.
+    # A client belongs to this room alone: it cannot reach what moves to another.
     "clients": Lineage.ROOM,
     "client_sessions": Lineage.ROOM,
     "client_accesses": Lineage.ROOM,
@@ -285,7 +285,7 @@ _NAMED = {
     "sync_settings": Lineage.ROOM,
     # A change is undone where it was made: it names memories and projects that stay.
     "memory_changes": Lineage.ROOM,
-    # They say what was forgotten in this room.
+    # They record what was forgotten in this room.
     "receipts": Lineage.ROOM,
     "memory_change_ids": Lineage.ROOM,
 }
@@ -293,7 +293,9 @@ _NAMED = {
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """A foreign key. If `optional`, a row stays without the row that it refers to, and refers to none."""
+    """A foreign key. If `optional`, a row stays when the row that it refers to is missing, and then refers to
+    none.
+    """
 
     columns: tuple[str, ...]
     parent: str
@@ -425,7 +427,7 @@ def now_in(conn: Connection, session_id: str) -> str:
 
 
 def own_messages(conn: Connection, session_id: str, holder: str) -> Callable[[str], bool]:
-    """Returns a function that tells whether a message of `holder` was the session's own.
+    """Returns a function: whether a message of `holder` was the session's own.
 
     `holder` is the session that now contains the session's messages.
     """
@@ -471,7 +473,7 @@ def take_apart(conn: Connection, session_id: str) -> None:
     """Moves the messages of a merged session back to it; does nothing to a session that was not merged.
 
     Messages since the merge stay where they were written. Summaries that cover messages of both sides are
-    deleted, and made again from what each side has.
+    deleted, and made again from the messages of each side.
     """
     note = take_note(conn, session_id)
     if note is None:
@@ -557,7 +559,7 @@ def _made_from_messages(conn: Connection) -> list[tuple[str, str]]:
 
 
 def _part_summaries(conn: Connection, session_id: str, source: str, ids: str) -> None:
-    """Moves the summaries of these messages alone, and permanently deletes those that cover others too."""
+    """Moves the summaries of these messages alone, and permanently deletes those that also cover others."""
     mixed = """
         SELECT summary_id FROM summary_messages WHERE session_id = ?1
         GROUP BY summary_id
@@ -730,7 +732,7 @@ def _ends(conn: Connection, target: str, other: str) -> tuple[str | None, list[s
 
 
 def _documents(conn: Connection, target: str, other: str) -> list[str]:
-    """Makes the receiving session be about the documents of the other one, too; returns the new ones."""
+    """Also binds the documents of the other session to the receiving one; returns the new ones."""
     found = conn.execute(
         """
         SELECT document_id FROM session_documents WHERE session_id = ?1
@@ -786,9 +788,9 @@ def _renumber(
 
 
 def _learned(conn: Connection, target: str, other: str, said: Sequence[str]) -> None:
-    """Sets up to where the target counts as learned from, so that nothing unlearned is skipped.
+    """Sets the point up to which the target counts as learned from, so that nothing unlearned is skipped.
 
-    Some messages may therefore be read again; what they say is already known.
+    Some messages may therefore be read again; their content is already known.
     """
     up_to = {
         one: (conn.execute("SELECT seq FROM learned WHERE session_id = ?", (one,)).fetchone() or (-1,))[0]

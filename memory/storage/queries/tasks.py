@@ -231,7 +231,7 @@ def events(conn: Connection, task_id: str) -> list[TaskEvent]:
 
 
 def reports(conn: Connection) -> frozenset[str]:
-    """Returns the documents that are reports of tasks: no evidence for other tasks."""
+    """Returns the documents that are reports of tasks, which are not evidence for other tasks."""
     rows = conn.execute("SELECT document_id FROM tasks WHERE document_id IS NOT NULL")
     return frozenset(row[0] for row in rows)
 
@@ -461,7 +461,7 @@ def put_baseline(conn: Connection, task_id: str, baseline: Baseline) -> None:
 
 
 def guide(conn: Connection, task_id: str, text: str, *, revises: bool) -> None:
-    """Stores what the user told the supervisor."""
+    """Stores the user's instruction to the supervisor."""
     conn.execute(
         """
         INSERT INTO task_guidance (task_id, number, text, after, revises)
@@ -521,8 +521,9 @@ def erase(conn: Connection, task_ids: Collection[str]) -> tuple[str, ...]:
 
 
 def resting_on(conn: Connection, source_ids: Collection[str]) -> list[str]:
-    """Returns the tasks that read one of these messages and memories, or were given in one of these
-    sessions."""
+    """Returns the tasks that read one of these messages or memories, or were started in one of these
+    sessions.
+    """
     ids = json.dumps(list(source_ids))
     rows = conn.execute(
         f"""
@@ -535,8 +536,9 @@ def resting_on(conn: Connection, source_ids: Collection[str]) -> list[str]:
 
 
 def forget_sources(conn: Connection, source_ids: Collection[str]) -> tuple[str, ...]:
-    """Deletes the tasks that rest on these messages, memories and sessions, with their reports: each quotes
-    what it read. Returns the sessions whose prompts had passages of a report."""
+    """Deletes the tasks based on these messages, memories and sessions, with their reports: each quotes what
+    it read. Returns the sessions whose prompts had passages of a report.
+    """
     found = resting_on(conn, source_ids)
     return erase(conn, found) if found else ()
 
@@ -550,7 +552,7 @@ def of_project(conn: Connection, project: str) -> list[str]:
 
 
 def forget_documents(conn: Connection, document_ids: Collection[str]) -> None:
-    """Empties what tasks wrote from documents that are erased; reports stay, as replies do."""
+    """Empties the texts that tasks wrote from erased documents; reports stay, as replies do."""
     ids = json.dumps(list(document_ids))
     conn.execute(
         f"""
