@@ -208,8 +208,9 @@ def open_to_read(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> Con
 
 
 def open_alone(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> Connection:
-    """Like `open_to_read`, where nothing can be written. SQLite would create an index file beside the log;
-    here it keeps that index in memory. Nothing is locked, so nobody else may write to the room meanwhile."""
+    """Like `open_to_read`, where nothing can be written. SQLite would create an index file next to the log;
+    this keeps the index in memory. Nothing is locked, so nobody else may write to the room meanwhile.
+    """
     log = path.with_name(path.name + "-wal")
     settled = not log.exists() or log.stat().st_size == 0
     options = "mode=ro&immutable=1" if settled else f"mode=ro{_UNLOCKED}"

@@ -310,7 +310,7 @@ class JobStore:
         return await self._database.read(lambda conn: next_at(conn, kinds, now))
 
     async def recover(self) -> int:
-        """Queues the jobs that a process that died was running; returns how many. Opening a room does this.
+        """Queues the jobs that a dead process was running; returns how many. Opening a room does this.
 
         The interrupted attempt counts, so that a job that kills the process is not repeated forever.
         """

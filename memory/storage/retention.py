@@ -48,8 +48,8 @@ class RetentionStore:
         ]
 
     async def look_at_clock(self, now: datetime, *, believe: bool = False) -> Seen:
-        """Records the time, and returns up to when time has certainly passed, by which content ages (`Seen`).
-        With `believe`, the whole time up to `now` counts as passed.
+        """Records the time, and returns the latest time that has certainly passed, by which content ages
+        (`Seen`). With `believe`, the whole time up to `now` counts as passed.
 
         If the clock proves to have been ahead or behind, conversations that were moved to the bin meanwhile
         count as moved there now.

@@ -1,4 +1,4 @@
-"""Stores the model's states in a separate encrypted file, beside the room and with its key.
+"""Stores the model's states in a separate encrypted file, next to the room's and with its key.
 
 States are large and can be made again. Kept apart, they delay no message, and the room's file and its copies
 stay small.
@@ -27,7 +27,7 @@ from memory.vault.keys import RoomKey
 from models.messages import ModelState
 
 DEFAULT_LIMIT = 512 * 1024 * 1024
-# No room's schema will ever have this number: any other file under this name is not ours to read.
+# No room's schema will ever have this number: any other file of this name belongs to something else.
 SCHEMA_VERSION = 1001
 # Large pages suit large values, and processors compute this authenticator in hardware: together they more
 # than halve the time to read a state.
@@ -39,7 +39,7 @@ T = TypeVar("T")
 async def open_snapshots(path: Path, key: RoomKey, *, limit: int = DEFAULT_LIMIT) -> "SnapshotStore":
     """Opens the store at `path`, or makes a new one when none can be used; `limit` is in bytes of states.
 
-    Never fails: where no file can be made, nothing is stored.
+    Never fails: if no file can be made, nothing is stored.
     """
     store = SnapshotStore(path, key, limit)
     await store.open()

@@ -50,7 +50,7 @@ class TaskStore:
         return await self._database.read(lambda conn: tasks.evidence(conn, task_id))
 
     async def events(self, task_id: str) -> Sequence[TaskEvent]:
-        """Returns what happened to a task, in order, without the words of it."""
+        """Returns what happened to a task, in order, without any text."""
         return await self._database.read(lambda conn: tasks.events(conn, task_id))
 
     async def reports(self) -> frozenset[str]:
@@ -100,8 +100,9 @@ class TaskStore:
     async def begin_step(
         self, task_id: str, round_: int, team: Team, brief: str, events: Sequence[TaskEvent] = ()
     ) -> Task:
-        """Stores a step that begins, and the round that it belongs to. An event without a step gets this
-        one's id. Raises `TaskInState` unless the task runs."""
+        """Stores a step that begins, and its round. An event without a step gets the id of this step. Raises
+        `TaskInState` unless the task runs.
+        """
         now = self._clock.now()
 
         def work(conn: Connection) -> Task:
@@ -162,7 +163,7 @@ class TaskStore:
         return await self._database.write(work)
 
     async def guide(self, task_id: str, text: str, *, revises: bool, rounds: int = 0) -> Task:
-        """Stores a sentence to the supervisor, and allows so many more rounds."""
+        """Stores an instruction for the supervisor and allows `rounds` more rounds."""
 
         def work(conn: Connection) -> Task:
             tasks.guide(conn, task_id, text, revises=revises)
