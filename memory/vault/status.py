@@ -1,4 +1,4 @@
-"""What can be read of a vault without a key, and the count of commits that detects an old database."""
+"""The facts about a vault that need no key, and the count of commits that detects an old database."""
 
 import hmac
 from dataclasses import dataclass
@@ -156,7 +156,8 @@ class _Count(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 @dataclass(frozen=True, slots=True)
 class CounterReading:
     """What a counter says. `count` is None when there is no counter, or none made by this key; `present`
-    tells which."""
+    distinguishes the two.
+    """
 
     count: int | None
     present: bool

@@ -211,7 +211,7 @@ class AtomicRoomSwap:
     def recover(self) -> None:
         """Finishes an exchange that a killed process had begun; removes rooms that were only prepared.
 
-        Does nothing while another process is at it. Raises `StorageFull`.
+        Does nothing while another process is doing this. Raises `StorageFull`.
         """
         if not (self._note.exists() or self.next.exists()):
             return

@@ -48,7 +48,7 @@ SlotT = TypeVar("SlotT", PassphraseSlot, RecoverySlot, KeyringSlot)
 
 
 class Vault:
-    """The keyslots of one room, in `folder`, beside the room's database.
+    """The keyslots of one room, in `folder`, next to the room's database.
 
     All reading methods raise `VaultMissing`, `KeyslotsMissing` (a database without keyslots) and
     `KeyslotsDamaged`. All writing methods also raise `StorageFull`, and then nothing has changed.
@@ -63,7 +63,7 @@ class Vault:
         clock: "Clock | None" = None,
     ) -> None:
         if room is RoomKind.OFF_RECORD:
-            raise ValueError("what is off the record has no keys to keep")
+            raise ValueError("a room off the record has no keys to store")
         self._folder = folder
         self._room = room
         self._kdf = kdf.checked()
@@ -214,9 +214,9 @@ class Vault:
         return slot.backend
 
     def keyring_off(self) -> bool:
-        """Removes the keyring's slot; what is left in the keyring then opens nothing.
+        """Removes the keyring's slot; an entry left in the keyring then opens nothing.
 
-        Returns whether the keyring's entry is deleted too. Raises `KeyringOff` when there is no such slot.
+        Returns whether the keyring's entry is also deleted. Raises `KeyringOff` when there is no such slot.
         """
         keyslots, _ = self._load()
         slot = self._keyring_slot(keyslots)

@@ -78,8 +78,7 @@ class VectorPage:
 
 @dataclass(frozen=True, slots=True)
 class VectorChanges:
-    """What was written since the version asked for: owners whose vectors were added or removed, sessions that
-    moved.
+    """Changes since the requested version: owners whose vectors were added or removed, sessions that moved.
 
     `version` is the one to ask with next time.
     """
