@@ -1,4 +1,4 @@
-"""Sandboxes the processes that Atlas starts: they may use what they were given and nothing else."""
+"""Sandboxes the processes that Atlas starts: they may use only what they were given."""
 
 import ctypes
 import errno
@@ -476,7 +476,7 @@ def confine(
     granted |= dict.fromkeys(map(Path.resolve, readable), _READ)
     granted |= dict.fromkeys(map(Path.resolve, writable), _WRITE)
     if not graphics and threads() > 1:
-        raise RuntimeError("a thread that runs already would stay free")
+        raise RuntimeError("a thread that is already running would not be confined")
     files = landlock(granted, local_sockets=local_sockets)
     refusals = _refusals(writes=bool(writable) or graphics, local_sockets=local_sockets)
     return Confinement(

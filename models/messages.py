@@ -155,8 +155,8 @@ class ModelInfo:
     """What the worker reports about a loaded model.
 
     `fingerprint` identifies the weights and the template (hex). `context_length` is the size of the chat
-    context in tokens. `prefix_stable` says whether the template only appends when a turn is added.
-    `parameters` is the number of weights (0: unknown).
+    context in tokens. `prefix_stable`: the template only appends when a turn is added. `parameters` is the
+    number of weights (0: unknown).
     """
 
     id: str

@@ -492,7 +492,7 @@ def fetch_file(
     """Downloads a file to `cache`; returns its path and its SHA-256, verified where one is known.
 
     A broken connection is resumed where it ended, and so is an earlier attempt. `expected_sha256` is the
-    catalogue's checksum; the hub's own is compared too. Raises `DownloadFailed`, `DownloadCancelled`,
+    catalogue's checksum; the hub's own is also compared. Raises `DownloadFailed`, `DownloadCancelled`,
     `WrongChecksum`, `NotEnoughDisk`.
     """
     _settle_environment(private_folder(cache))

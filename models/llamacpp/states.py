@@ -124,8 +124,8 @@ def restore(context: Context, state: SequenceState) -> bool:
 class StateCache:
     """States of other prompts, at most `limit` bytes; the least recently used are dropped first.
 
-    `whole` says that the model cannot drop the end of its state: a state then only serves prompts that begin
-    with all of its tokens.
+    `whole`: the model cannot drop the end of its state: a state then only serves prompts that begin with all
+    of its tokens.
     """
 
     def __init__(self, limit: int, layout: StateLayout, *, whole: bool = False) -> None:
