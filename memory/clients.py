@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-"""What a client's name looks like: it is typed in commands and settings of other programs."""
+"""The form of a client's name, which is typed in commands and in settings of other programs."""
 RATE = 120
 """The default limit of requests a minute."""
 MOST_RATE = 6_000

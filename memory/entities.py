@@ -180,7 +180,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What was erased, by kind.
+    """The result of an erasure, by kind.
 
     `full_text` counts entries of the full-text indices, `results` cached results of jobs, `versions` earlier
     versions of memories. `verified`: none of it was found afterwards.
@@ -270,7 +270,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """What a target erases, or erased: the counts, and the first items of each kind."""
+    """The items that a target erases, or erased: the counts, and the first items of each kind."""
 
     erased: Erased
     whole_sessions: int = 0
@@ -279,7 +279,7 @@ class Affected:
     memories: tuple[Excerpt, ...] = ()
     documents: tuple[Excerpt, ...] = ()
     touched: tuple[str, ...] = ()
-    """Sessions that lost content, in whole or in part."""
+    """Sessions that lost all or part of their content."""
     notes: tuple[Excerpt, ...] = ()
 
 

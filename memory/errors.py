@@ -18,7 +18,7 @@ class VaultMissing(MemoryFault):
 
 
 class VaultExists(MemoryFault):
-    """A vault, or a database whose keys would be lost, exists already."""
+    """A vault, or a database whose keys would be lost, already exists."""
 
 
 class WrongPassphrase(MemoryFault):
@@ -151,7 +151,7 @@ class RoomClosed(MemoryFault):
 
 
 class NotABackup(MemoryFault):
-    """The file is not a backup of this program; `detail` says why."""
+    """The file is not a backup of this program; `detail` gives the reason."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -477,7 +477,7 @@ class AmbiguousId(MemoryFault):
 
 
 class BadQuery(MemoryFault):
-    """A search that cannot be parsed; `detail` says why."""
+    """A search that cannot be parsed; `detail` gives the reason."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)

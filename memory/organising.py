@@ -87,7 +87,7 @@ class TagSuggestion:
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """What categories and tags of a session are suggested from.
+    """The data from which categories and tags of a session are suggested.
 
     `words` are the title and the beginning of the user's messages. `vector` is the mean of the messages'
     vectors, of length 1, as little-endian float32 (None without any). `locked`: the user chose the category;
@@ -117,7 +117,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSettings:
-    """What a project adds to its sessions.
+    """The settings that a project gives its sessions.
 
     `instructions` are added to the system prompt of all of them. `persona` (an id, with `persona_name`),
     `model` and `memory_mode` are the defaults of a new session; None leaves the choice to the room.

@@ -152,7 +152,7 @@ class PromptShape:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What the worker reports about a loaded model.
+    """The worker's report about a loaded model.
 
     `fingerprint` identifies the weights and the template (hex). `context_length` is the size of the chat
     context in tokens. `prefix_stable`: the template only appends when a turn is added. `parameters` is the

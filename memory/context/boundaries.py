@@ -100,7 +100,7 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """What a session was about, for the user only: `text` is never sent to a model."""
+    """The subject of a session, for the user only: `text` is never sent to a model."""
 
     last: datetime
     text: str

@@ -127,7 +127,7 @@ async def trace(
 
 
 async def traced(store: Store, reply_id: str) -> Mapping[str, TierUse]:
-    """Returns what was recalled, by tier, for an earlier reply to the message that `reply_id` answers."""
+    """Returns the items recalled, by tier, for an earlier reply to the message that `reply_id` answers."""
     for earlier in await store.variants(reply_id):
         record = await store.context.turn(earlier.id)
         told = {part.tier: part for part in record.parts if part.tier in TOLD} if record is not None else {}
@@ -137,7 +137,7 @@ async def traced(store: Store, reply_id: str) -> Mapping[str, TierUse]:
 
 
 async def considered_before(store: Store, reply_id: str) -> tuple[RecallDecision, ...]:
-    """Returns what was considered for an earlier reply to the message that `reply_id` answers.
+    """Returns the items considered for an earlier reply to the message that `reply_id` answers.
 
     Its preface is kept as it was made then, and so are the reasons for it.
     """
@@ -152,7 +152,9 @@ _LEAST_PART = 64
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a prompt is assembled from. `held` are ids of what the newest message's preface contains."""
+    """The parts of a prompt before it is assembled. `held` are ids of the contents of the newest message's
+    preface.
+    """
 
     epoch: Epoch | NewEpoch
     messages: list[Message]
@@ -173,7 +175,7 @@ class Selection:
         return await assemble(head, self.messages, sizes, self.held, self._read(), skills)
 
     def _read(self) -> Read:
-        """Returns what counts as documents and is not part of the head: attachments, and passages."""
+        """Returns the documents outside the head: attachments, and passages."""
         read = self.documents.read()
         if not self.passages.passages:
             return read
@@ -378,8 +380,7 @@ class ContextEngine:
         return await self._documents.told(session.id, material.attachments, messages, epoch, budget, used)
 
     async def _whole_documents(self, session_id: str, budget: Budget) -> list[WholeDocument]:
-        """Returns what a head contains of the session's documents: attachments in full, summaries of
-        others."""
+        """Returns the session's documents in a head: attachments in full, summaries of others."""
         found = [] if self._documents is None else await self._documents.whole(session_id, budget)
         return found + ([] if self._library is None else await self._library.summaries(session_id, budget))
 
@@ -400,7 +401,7 @@ class ContextEngine:
         return await in_parts(text, self._counter, max(_LEAST_PART, (budget.working - bare.tokens) // 3))
 
     async def record(self, prepared: Prepared, reply: Message, completion: Completion) -> bool:
-        """Stores what the reply's prompt was made of; returns whether the next epoch is due."""
+        """Stores the parts of the reply's prompt; returns whether the next epoch is due."""
         epoch = prepared.epoch
         stored = epoch if isinstance(epoch, Epoch) else await self._store.context.add_epoch(epoch)
         session_id = prepared.session.id

@@ -203,7 +203,7 @@ class WholeDocument:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """What a reply's prompt was made of.
+    """The parts of a reply's prompt.
 
     `prompt_hash` is the hex SHA-256 over its token ids, each as four little-endian bytes. `epoch_id` is None
     when the epoch was deleted.

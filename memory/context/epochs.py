@@ -234,7 +234,7 @@ def _recent(budget: Budget) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A turn's prompt and what it was made from. `said` is the user's message with its preface.
+    """A turn's prompt and its parts. `said` is the user's message with its preface.
 
     `compacted` is the new epoch that had to begin at once because the old one was full. `passages` are those
     of documents that the prompt contains, and that the reply can cite. `skills` are those that the
@@ -258,7 +258,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class ContextView:
-    """What a session's next prompt begins with: its tiers (all but the newest turn's) and the messages."""
+    """The beginning of a session's next prompt: its tiers (all but the newest turn's) and the messages."""
 
     session: Session
     info: ModelInfo

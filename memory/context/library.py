@@ -1,4 +1,4 @@
-"""Selects what a prompt contains of attached texts, documents and notes."""
+"""Selects the attached texts, documents and notes for a prompt."""
 
 import asyncio
 import re
@@ -320,7 +320,7 @@ class Told:
         return Told("", tuple(uses))
 
     def read(self) -> Read:
-        """Returns what counts as documents and is not part of the head."""
+        """Returns the documents outside the head."""
         held = [use for use in self.uses if use.reading is not DocumentReading.UNREAD]
         return Read(
             sum(use.tokens for use in held if use.where is Where.NEWEST),
@@ -382,7 +382,7 @@ class Documents:
     ) -> Told:
         """Returns the text of attachments for the last of `messages` (those in the prompt).
 
-        `used` is the number of tokens taken already. What is in its preface from an earlier reply is not
+        `used` is the number of tokens taken already. Text that its preface has from an earlier reply is not
         repeated.
         """
         if not attached:

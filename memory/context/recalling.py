@@ -1,4 +1,4 @@
-"""What is recalled for one turn within its budget, and which memories are relevant enough for it."""
+"""Selects the messages and memories that are recalled for one turn, within its budget."""
 
 import asyncio
 import re
@@ -117,7 +117,7 @@ USES_MEMORY = frozenset({MemoryMode.NORMAL, MemoryMode.READS})
 
 
 KINDS = frozenset({"message", "memory"})
-"""What a turn recalls: messages, and the memories learned from them."""
+"""The kinds of hits that a turn recalls: messages, and the memories learned from them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Selects what a prompt contains of skills: names in the head of an epoch, one body with the newest turn.
+"""Selects the skills for a prompt: names in the head of an epoch, one body with the newest turn.
 
 Names and descriptions of approved skills are part of the head, as many as fit. A head is frozen, so a changed
 set is in it from the next epoch on. Which skill goes with a turn is chosen among those approved now, by words
@@ -50,7 +50,7 @@ NO_SKILLS = ToldSkills()
 
 
 def head_line(skill: Skill) -> str:
-    """Returns what a head says of a skill."""
+    """Returns the line of a head about a skill."""
     text = skill.description
     if len(text) > _LONGEST_LINE:
         text = text[:_LONGEST_LINE].rpartition(" ")[0] + " …"

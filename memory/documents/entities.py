@@ -1,4 +1,4 @@
-"""The values of documents: what a parser returns, what is stored, and what a search finds.
+"""The values of documents: results of parsers, stored documents and chunks, and results of searches.
 
 All positions are characters in the document's text, from 0; a range (begin, end) excludes its end. Pages and
 lines count from 1.
@@ -120,7 +120,9 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What identifies a file on disk: absolute path, size in bytes, time in nanoseconds, device and inode."""
+    """The facts that identify a file on disk: absolute path, size in bytes, time in nanoseconds, device and
+    inode.
+    """
 
     path: str
     size: int
@@ -143,7 +145,7 @@ class KnownFile:
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """What was read from a file, to be stored.
+    """The content read from a file, to be stored.
 
     `path` is as the user gave it, `facts.path` absolute. `document` is the id of the document that it
     replaces, None for a new one. With `error` the file could not be read, in full (`parsed` is None) or in
@@ -373,7 +375,7 @@ class StoredCitation:
 
 @dataclass(frozen=True, slots=True)
 class CitedReply:
-    """What a reply cites, and the ranges of its text that no passage supports."""
+    """The citations of a reply, and the ranges of its text that no passage supports."""
 
     citations: tuple[StoredCitation, ...] = ()
     unsupported: tuple[tuple[int, int], ...] = ()
@@ -440,8 +442,8 @@ class ChunkPosting:
 
 @dataclass(frozen=True, slots=True)
 class DocumentChanges:
-    """What was written since a version: chunks by `seq`, documents by id. `version` is the one to ask with
-    next time.
+    """The changes since a version: chunks by `seq`, documents by id. `version` is the one to ask with next
+    time.
     """
 
     version: int

@@ -222,10 +222,11 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for each chunk, one element per row: BM25 of the chunk, of it with its neighbours, of its
+    """The evidence for each chunk, one element per row: BM25 of the chunk, of it with its neighbours, of its
     page and of its document (0 and more), the share of the question in its title and headings (0 … 1), its
     cosine and the mean cosine of its neighbours (None without vectors). `allowed` are the rows that may be
-    found."""
+    found.
+    """
 
     allowed: "NDArray[np.bool_]"
     lexical: "NDArray[np.float64]"

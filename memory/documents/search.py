@@ -102,7 +102,7 @@ class DocumentSearch:
         return FoundChunks(hits, 1000 * (time.perf_counter() - began), semantic)
 
     async def follow(self) -> None:
-        """Applies what was written since the last call."""
+        """Applies the changes since the last call."""
         async with self._lock:
             if self._version is None:
                 await self._read_all()

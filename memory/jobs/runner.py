@@ -51,7 +51,7 @@ class Held(StrEnum):
 
 
 class Stage(StrEnum):
-    """What just happened to a job; back: queued as before, retry: queued after an error."""
+    """The latest event of a job; back: queued as before, retry: queued after an error."""
 
     STARTED = "started"
     DONE = "done"
@@ -62,7 +62,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What `JobRunner.run_until_empty` did.
+    """The result of `JobRunner.run_until_empty`.
 
     `failed` are jobs whose last attempt raised an error, given up or not; `remaining` are still queued (for a
     later time, or for a program that knows their kind); `held` says why it stopped early.

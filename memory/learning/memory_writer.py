@@ -87,7 +87,7 @@ _FIRST_PERSON = {
 
 @lru_cache(maxsize=20_000)
 def claim(text: str) -> Claim:
-    """Returns what a memory's text claims. Deterministic, and cached."""
+    """Returns the claim of a memory's text. Deterministic, and cached."""
     told = _TITLE.sub(r"\1", plain(text[:LONGEST_SENTENCE]))
     understood = read_patterns(told)
     changed = _CHANGED.search(told) is not None

@@ -266,7 +266,7 @@ class Expiry:
 
 @dataclass(frozen=True, slots=True)
 class RetentionPlan:
-    """What garbage collection would do.
+    """A plan for garbage collection.
 
     `archive` is put out of use, `prolong` is given more time, `erase` has been in the archive longer than the
     user wants.

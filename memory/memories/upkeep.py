@@ -528,7 +528,7 @@ class Upkeep:
         return made
 
     async def fading(self) -> list[Expiry]:
-        """Returns what will soon go out of use or has become faint, most urgent first."""
+        """Returns the memories that will soon go out of use or have become faint, most urgent first."""
         now, rules = self._clock.now(), self._rules()
         spared = await self._undone(ARCHIVE)
         memories = await self._memories.select()

@@ -12,7 +12,7 @@ from memory.documents.entities import NewChunk, ParsedText
 
 
 class LinkKind(StrEnum):
-    """What a link leads to."""
+    """The kinds of a link's target."""
 
     NOTE = "note"
     SESSION = "session"

@@ -42,7 +42,7 @@ NOTE_ENDINGS = (".md", ".markdown")
 
 
 def folded(name: str) -> str:
-    """Returns what a name is looked up by: without differences of case, width and spaces."""
+    """Returns the form in which a name is looked up, without differences of case, width and spaces."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 

@@ -393,8 +393,9 @@ class Mention:
 
 
 def names_of(note: NoteText) -> list[str]:
-    """Returns what a note is called: its title, its aliases and the name of its file, each also without its
-    namespace and with words written together apart."""
+    """Returns the names of a note: its title, its aliases and the name of its file, each also without its
+    namespace and with words written together apart.
+    """
     names = [note.title, *note.aliases, title_of(note.path)]
     names += [name.rsplit("/", 1)[-1] for name in names if "/" in name]
     names += [_CAMEL.sub(" ", name) for name in names]

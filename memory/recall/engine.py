@@ -85,7 +85,7 @@ class RoomView:
         """The names of the isolated projects."""
 
     async def follow(self) -> None:
-        """Applies what was written since the last call. Raises the errors of storage."""
+        """Applies the changes since the last call. Raises the errors of storage."""
         async with self._lock:
             if not self._read:
                 await self._read_all()
@@ -494,7 +494,7 @@ COMMON = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a question is searched with."""
+    """The parts of a question that a search uses."""
 
     words: tuple[str, ...]
     places: Sequence[Places]

@@ -149,7 +149,7 @@ class SessionEntry:
 
 @dataclass(frozen=True, slots=True)
 class EntryChanges:
-    """What was written since a version and must be read again; `version` is the one to ask with next time.
+    """The changes since a version, which must be read again; `version` is the one to ask with next time.
     `isolated` are the names of all projects that are isolated now.
     """
 

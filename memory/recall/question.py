@@ -503,8 +503,9 @@ class QueryEmbedder:
 
 
 def specific(vector: Sequence[float], common: "NDArray[np.float64]") -> Sequence[float]:
-    """Returns what `vector` has beyond the directions `common` (orthonormal rows), scaled to length 1;
-    `vector` itself if almost nothing is left."""
+    """Returns the part of `vector` beyond the directions `common` (orthonormal rows), scaled to length 1;
+    `vector` itself if almost nothing is left.
+    """
     import numpy as np
 
     whole = np.array(vector)

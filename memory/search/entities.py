@@ -24,7 +24,7 @@ class Field(StrEnum):
 
 
 class Mark(StrEnum):
-    """What a session or a message can be. `partial` is a reply that was cut off or failed."""
+    """The marks of a session or a message. `partial` is a reply that was cut off or failed."""
 
     STARRED = "starred"
     IMPORTANT = "important"
@@ -43,7 +43,7 @@ class Thing(StrEnum):
 
 
 class ItemKind(StrEnum):
-    """What a search finds. A message also represents its conversation."""
+    """The kinds of items that a search finds. A message also represents its conversation."""
 
     MESSAGE = "message"
     DOCUMENT = "document"

@@ -31,7 +31,7 @@ class SkillAuthor(StrEnum):
 
 
 class SourceKind(StrEnum):
-    """What a version of a skill was drafted from."""
+    """The kind of source of a version of a skill."""
 
     MESSAGE = "message"
     MEMORY = "memory"

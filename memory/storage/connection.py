@@ -175,8 +175,8 @@ def _settle(conn: Connection, *, journal: str | None) -> None:
 def probe(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> int:
     """Returns the schema version of a room file, without changing a byte of it or of its log.
 
-    `form` contains the SQLCipher settings in which the file differs from a room's, here and below. Raises
-    `RoomMissing`, `NotARoom`, `StorageBusy`.
+    `form` contains the SQLCipher settings in which the file differs from a room's, as in the functions below.
+    Raises `RoomMissing`, `NotARoom`, `StorageBusy`.
     """
     with translated(path):
         conn = open_to_read(path, key, form=form)

@@ -230,7 +230,7 @@ class Database:
 
     def _erasing(self, work: Callable[[Connection], T]) -> T:
         result = self._writing(work)
-        # The change is in force; a disk too full to move the log must not make it look undone.
+        # The change has been made; a disk too full to move the log must not make it look undone.
         self._folding()
         return result
 

@@ -367,8 +367,9 @@ class DocumentStore:
         return await self._database.read(documents.waiting)
 
     async def put(self, new: Sequence[NewDocument]) -> list[str]:
-        """Stores what was read from files, in one transaction; returns the ids. Unchanged chunks keep their
-        ids and vectors."""
+        """Stores the content read from files, in one transaction; returns the ids. Unchanged chunks keep
+        their ids and vectors.
+        """
         now = self._clock.now()
         return await self._database.write(lambda conn: [documents.put(conn, one, now) for one in new])
 
@@ -402,8 +403,8 @@ class DocumentStore:
         return await self._database.read(lambda conn: documents.used_in(conn, session_ids))
 
     async def erase(self, document_ids: Collection[str], *, for_good: bool = False) -> ErasedDocuments:
-        """Erases documents and all that was made from them, in one transaction, and checks whether anything
-        of them is left. Messages stay, including those that quote a document. `for_good`: scans of watched
+        """Erases documents and everything made from them, in one transaction, and checks whether anything of
+        them is left. Messages stay, including those that quote a document. `for_good`: scans of watched
         folders do not add the files again.
         """
         return await self._database.erase(lambda conn: documents.erase(conn, document_ids, for_good=for_good))
@@ -423,7 +424,7 @@ class DocumentStore:
         return await self._database.read(lambda conn: documents.bound(conn, session_id))
 
     async def material(self, session_id: str) -> Material:
-        """Returns all that a session can read, at once."""
+        """Returns everything that a session can read, at once."""
 
         def work(conn: Connection) -> Material:
             attached = context.attachments_of_session(conn, session_id)
@@ -454,7 +455,7 @@ class DocumentStore:
         citations: Sequence[StoredCitation],
         unsupported: Sequence[tuple[int, int]],
     ) -> None:
-        """Stores what a reply cites and which ranges of its text have no support; replaces earlier ones."""
+        """Stores a reply's citations and the ranges of its text without support; replaces earlier ones."""
         await self._database.write(
             lambda conn: documents.put_citations(conn, session_id, reply_id, citations, unsupported)
         )
@@ -538,7 +539,7 @@ class ChunkEvidenceStore:
         return await self._database.read(work)
 
     async def changes(self, since: int | None) -> DocumentChanges:
-        """Returns what was written since a version; None starts tracking and reports nothing."""
+        """Returns the changes since a version; None starts tracking and reports nothing."""
         if since is None:
             await self._database.prepare(self._notes.listen)
             return DocumentChanges(self._notes.version, frozenset(), frozenset())
@@ -585,7 +586,7 @@ class ChunkVectorStore:
         return await self._database.write(lambda conn: drop_other_models(conn, model))
 
     async def changes(self, since: int | None) -> VectorChanges:
-        """Returns what was written since a version; None starts tracking and reports nothing."""
+        """Returns the changes since a version; None starts tracking and reports nothing."""
         if since is None:
             await self._database.prepare(self._notes.listen)
             return VectorChanges(self._notes.version, frozenset(), frozenset())

@@ -328,7 +328,7 @@ class EvidenceStore:
         return await self._database.read(lambda conn: session_entries(conn, ids))
 
     async def changes(self, since: int | None) -> EntryChanges:
-        """Returns what was written since a version; None starts tracking and reports nothing."""
+        """Returns the changes since a version; None starts tracking and reports nothing."""
         if since is None:
             await self._database.prepare(self._items.listen)
             return EntryChanges(self._items.version, frozenset(), frozenset())

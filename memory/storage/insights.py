@@ -261,7 +261,7 @@ _KINDS = (
 _SAMPLE = 300
 _PAGE = 4096
 _IDS = 90
-"""Bytes of a vector's row besides the numbers and the model's name."""
+"""Bytes of a vector's row in addition to the numbers and the model's name."""
 _FILLED = 1.4
 """Leaves of an index are about seven tenths full."""
 

@@ -324,7 +324,7 @@ class JobStore:
         await self._database.write(lambda conn: set_paused(conn, value=paused))
 
     async def result(self, kind: str, digest: bytes) -> str | None:
-        """Returns the result stored for this kind and 32-byte hash of all that the result depends on."""
+        """Returns the result stored for this kind and 32-byte hash of everything that it depends on."""
         return await self._database.read(lambda conn: result(conn, kind, digest))
 
     async def keep_result(self, kind: str, digest: bytes, text: str, session_id: str | None) -> None:

@@ -144,7 +144,7 @@ class NoteStore:
         return await self._database.read(lambda conn: notes.imported(conn, folder_id))
 
     async def on_disk(self, note_id: str, path: str, sha256: str, *, edited: bool) -> None:
-        """Records where the file of a note is, what it contains, and whether the note differs from it."""
+        """Records the place of a note's file, its digest, and whether the note differs from it."""
         await self._database.write(lambda conn: notes.on_disk(conn, note_id, path, sha256, edited=edited))
 
     async def put_files(self, folder_id: str, files: Sequence[NoteFile]) -> None:

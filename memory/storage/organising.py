@@ -421,7 +421,7 @@ class OrganisingStore:
     async def put_back(self, changes: Sequence[Organised]) -> list[Organised]:
         """Undoes changes: every mark that is still as the change left it is restored.
 
-        Sessions that no longer exist are skipped. Returns what was changed.
+        Sessions that no longer exist are skipped. Returns the changes.
         """
         now = self._clock.now()
         return await self._database.write(lambda conn: put_back(conn, changes, now))
@@ -486,9 +486,10 @@ class OrganisingStore:
         return await self._database.read(lambda conn: to_file(conn, limit))
 
     async def merge(self, session_id: str, others: Sequence[str]) -> Merged:
-        """Appends the messages of other sessions, in the order given, after the end of one, with all that was
+        """Appends the messages of other sessions, in the order given, after the end of one, with everything
         made from them. The others are emptied and moved to the bin. `restore_session` of one removes its
-        messages again. Raises `CannotMerge`."""
+        messages again. Raises `CannotMerge`.
+        """
         now = self._clock.now()
         return await self._database.write(lambda conn: merging.merge(conn, session_id, others, now))
 

@@ -26,7 +26,7 @@ _CANDIDATES = """
 
 
 class RetentionStore:
-    """What a room stores about retention. Raises `RoomClosed`, `StorageFull`, `RoomDamaged`."""
+    """The retention data of a room. Raises `RoomClosed`, `StorageFull`, `RoomDamaged`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Builds a new room from all that can be read of a damaged one, page by page."""
+"""Builds a new room from everything readable in a damaged one, page by page."""
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
 import hashlib

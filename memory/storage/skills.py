@@ -305,7 +305,7 @@ def retire(conn: Connection, skill_id: str, now: datetime) -> Skill:
 
 
 def erase(conn: Connection, skill_ids: Collection[str]) -> tuple[str, ...]:
-    """Deletes skills with all that was made from them, also in prompts. Replies stay.
+    """Deletes skills with everything made from them, including text in prompts. Replies stay.
 
     Returns the sessions whose prompts contained one of them.
     """

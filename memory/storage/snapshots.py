@@ -120,7 +120,7 @@ class SnapshotStore:
         return await self._drop("TRUE")
 
     async def verify(self) -> tuple[str, ...]:
-        """Returns what is wrong with the file; nothing when it is sound. Reads everything."""
+        """Returns the faults of the file; none if it is sound. Reads everything."""
         return await self._attempt(lambda database: database.read(problems), otherwise=())
 
     async def _drop(self, condition: str, *values: str) -> int:

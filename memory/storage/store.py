@@ -316,15 +316,16 @@ class Store:
         return await self._database.write(work)
 
     async def erase_session(self, session_id: str) -> Erased:
-        """Erases a session permanently with all that was made from it, in one transaction, and checks whether
+        """Erases a session permanently with everything made from it, in one transaction, and checks whether
         anything of it is left. Memories that also have other sources stay, without the sources in it. Where
         it or memories erased with it were recalled in other sessions, the prefaces that contain them are
-        emptied and the epochs end. Raises `SessionNotFound`."""
+        emptied and the epochs end. Raises `SessionNotFound`.
+        """
         return await self._database.erase(lambda conn: erasure.erase_session(conn, session_id))
 
     async def forget(self, target: Target, *, dry_run: bool = False) -> Affected:
-        """Erases all that `target` selects, in one transaction, and checks whether anything of it is left;
-        with `dry_run` only returns what would be erased.
+        """Erases everything that `target` selects, in one transaction, and checks whether anything of it is
+        left; with `dry_run` only returns what would be erased.
 
         This covers whole sessions, messages with their other variants and the answers that repeat their text,
         and memories. For content chosen by its words alone (`about`) it also covers titles, tags, drafts and
@@ -391,7 +392,7 @@ class Store:
     async def edit_message(self, message_id: str, content: str) -> Message:
         """Stores a user's edit of a message as a new variant of it, which becomes the head.
 
-        The message and all that follows it stay. Raises `MessageNotFound`, `SessionBinned`.
+        The message and everything after it stay. Raises `MessageNotFound`, `SessionBinned`.
         """
         now = self._clock.now()
 

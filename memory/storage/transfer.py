@@ -74,7 +74,7 @@ def weigh(conn: Connection, given: Sequence[TravellingSession]) -> list[Arrival 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What exists of a session: its id, time of last use, and messages' ids by those of their origin."""
+    """The known parts of a session: its id, time of last use, and messages' ids by those of their origin."""
 
     session_id: str | None
     used: int
@@ -236,7 +236,7 @@ def _names(messages: Iterable[tuple[str, str | None]]) -> dict[str, str]:
 
 
 def cited(conn: Connection, session_id: str) -> dict[str, CitedReply]:
-    """Returns what the replies of a session cite, by the ids that they travel under."""
+    """Returns the citations in the replies of a session, by the ids used in transfers."""
     replies = conn.execute(
         """
         SELECT reply_id FROM citations WHERE session_id = ?1
@@ -486,7 +486,7 @@ class TransferStore:
         return await self._database.read(lambda conn: give(conn, session_id, self._room))
 
     async def cited(self, session_id: str) -> dict[str, CitedReply]:
-        """Returns what the replies of a session cite of documents, by their ids in `give`."""
+        """Returns the citations of documents in the replies of a session, by their ids in `give`."""
         return await self._database.read(lambda conn: cited(conn, session_id))
 
     async def all_ids(self) -> list[str]:
@@ -511,8 +511,8 @@ class TransferStore:
 
 
 class MoveStore:
-    """Moves: a session or document and all that belongs to it leave a room in one transaction and arrive in
-    one.
+    """Moves: a session or document and everything that belongs to it leave a room in one transaction and
+    arrive in one.
 
     In between it is a sealed parcel in the room that it left, absent from that room's other tables. Raises
     the errors of `Store`. A call that has returned is durable.

@@ -253,7 +253,7 @@ class VectorStore:
         return await self._database.write(lambda conn: drop_others(conn, model))
 
     async def changes(self, since: int | None) -> VectorChanges:
-        """Returns what was written since a version; None starts tracking and reports nothing.
+        """Returns the changes since a version; None starts tracking and reports nothing.
 
         A change that was rolled back may also be reported, so read what it names again.
         """

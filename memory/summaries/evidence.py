@@ -238,7 +238,7 @@ class Phrases:
 
     @cached_property
     def refusal(self) -> re.Pattern[str]:
-        """What a model writes instead of a summary."""
+        """Phrases of a model that refuses to summarise."""
         return self._any("refusal")
 
     @cached_property
@@ -253,12 +253,12 @@ class Phrases:
 
     @cached_property
     def chatter(self) -> re.Pattern[str]:
-        """What a model says to the user instead of a summary."""
+        """Phrases that a model addresses to the user instead of summarising."""
         return self._any("chatter")
 
     @cached_property
     def preamble(self) -> re.Pattern[str]:
-        """What a model writes before a summary."""
+        """Phrases that a model writes before a summary."""
         return self._any("preamble")
 
     def _any(self, name: str) -> re.Pattern[str]:

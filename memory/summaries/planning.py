@@ -1,4 +1,4 @@
-"""Plans what to summarise next, and which sentences a summary is made of."""
+"""Plans what to summarise next, and splits texts into the sentences that summaries are made from."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence

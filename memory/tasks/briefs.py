@@ -189,8 +189,9 @@ def _flush(found: dict[str, None], current: list[str], following: list[str]) -> 
 
 
 def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...], str, str, int | None]:
-    """Returns what is wanted of each subject, the noun for the subjects (its stem, and as written), and how
-    many there are."""
+    """Returns the attributes wanted of each subject, the noun for the subjects (its stem, and as written),
+    and their number.
+    """
     names = {root(word) for name in subjects for word in words(name)}
     attributes: dict[frozenset[str], Attribute] = {}
     noun, nouns, count = "", "", None
@@ -216,8 +217,9 @@ def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...],
 
 
 def _parted(sentence: str) -> tuple[str, str, str]:
-    """Splits "the weight and price of the three stoves" into what is wanted and of what; and "the stoves with
-    their weight" the other way round."""
+    """Splits "the weight and price of the three stoves" into the attributes and the subjects; and "the stoves
+    with their weight" the other way round.
+    """
     with_ = _WITH.search(sentence)
     if with_ is not None:
         return sentence[with_.end() :], "", sentence[: with_.start()]

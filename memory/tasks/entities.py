@@ -43,7 +43,7 @@ class StepState(StrEnum):
 
 
 class EvidenceKind(StrEnum):
-    """What a passage was taken from."""
+    """The kind of source of a passage."""
 
     DOCUMENT = "document"
     NOTE = "note"
@@ -52,7 +52,7 @@ class EvidenceKind(StrEnum):
 
 
 class EventKind(StrEnum):
-    """What happens to a task. The values are those of `--jsonl`."""
+    """The kinds of events of a task. The values are those of `--jsonl`."""
 
     PLAN = "plan"
     ASSIGNED = "assigned"

@@ -153,7 +153,7 @@ def _wanted(brief: Brief) -> str:
 
 
 def _missing(task: Task) -> tuple[str, ...]:
-    """Returns what the last rating missed."""
+    """Returns the parts that the last rating missed."""
     for step in reversed(task.steps):
         if step.team is Team.RATING and step.state is StepState.DONE and step.returned:
             return decode(step.returned, RatingReturn).missing

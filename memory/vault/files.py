@@ -41,10 +41,10 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes renames in the folder durable, as far as the file system can. Windows offers no such call.
+    """Makes renames in the folder durable, if the file system can. Windows offers no such call.
 
     Errors are ignored. The rename has already happened and every reader sees the new file, so an error would
-    report a change in force as not made. Some file systems cannot sync a folder at all.
+    report a completed change as not made. Some file systems cannot sync a folder at all.
     """
     if os.name == "nt":
         return

@@ -503,7 +503,7 @@ class Vaults:
 
 
 def _salts(slots: Iterable[Slot]) -> frozenset[tuple[str, bytes]]:
-    """Returns what slots of different rooms made together have in common."""
+    """Returns the kinds and salts of slots; slots of different rooms made together share them."""
     return frozenset(
         (slot.KIND, slot.salt) for slot in slots if isinstance(slot, PassphraseSlot | RecoverySlot)
     )

@@ -103,7 +103,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a search may find; None means no restriction."""
+    """The vectors that a search may find; None means no restriction."""
 
     kinds: frozenset[str] | None = None
     project: str | None = None

@@ -117,7 +117,7 @@ class IndexMirror:
         return await _whole(self._filled(model))
 
     async def follow(self) -> None:
-        """Applies what was written since the last call. Raises the errors of storage."""
+        """Applies the changes since the last call. Raises the errors of storage."""
         await _whole(self._followed())
 
     async def of(self, owners: Collection[str]) -> list[StoredVector]:

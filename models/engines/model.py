@@ -1,4 +1,4 @@
-"""An engine as a `ChatModel`, `TokenCounter` and `Embedder`, and what it can do."""
+"""An engine as a `ChatModel`, `TokenCounter` and `Embedder`, and tests of its capabilities."""
 
 import asyncio
 import hashlib
@@ -297,7 +297,7 @@ class EngineModel:
         return _number(one, "max_model_len") or _number(one, "context_length")
 
     async def report(self) -> EngineReport:
-        """Tries what the engine can do: a word in a stream, a reply by a schema, a vector.
+        """Tests the engine's capabilities: a word in a stream, a reply by a schema, a vector.
 
         Without a `model`, those of its models that look right are tried. Raises `EngineError` if it cannot be
         reached or lists no models.
@@ -534,7 +534,7 @@ class _Reply:
         return [one for one in found if one]
 
     def rest(self) -> str:
-        """Returns what was held back because it might have become a thought."""
+        """Returns the text held back because it might have become a thought."""
         rest = "" if self._thinking is None else self._thinking.rest()
         self._texts += [rest] if rest else []
         return rest

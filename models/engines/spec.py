@@ -1,4 +1,4 @@
-"""What an engine is: its address and settings, and what it can do. Imports nothing heavy."""
+"""The address, settings and capabilities of an engine. Imports nothing heavy."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -92,8 +92,8 @@ def full_url(given: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EngineReport:
-    """What an engine can do. `context` is 0 where the server does not report it; `exact_tokens`: it counts
-    tokens itself.
+    """The capabilities of an engine. `context` is 0 where the server does not report it; `exact_tokens`: it
+    counts tokens itself.
     """
 
     family: Family

@@ -20,7 +20,7 @@ _LIKE = 0.6
 
 
 class ModelRole(StrEnum):
-    """What a model is used for: chat, or turning text into vectors."""
+    """The use of a model: chat, or turning text into vectors."""
 
     CHAT = "chat"
     EMBED = "embed"

@@ -471,7 +471,7 @@ _STEP = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class _Remote:
-    """What the hub reports about a file; `sha256` only for files in large-file storage."""
+    """The hub's report about a file; `sha256` only for files in large-file storage."""
 
     url: str
     size: int

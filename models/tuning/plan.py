@@ -69,8 +69,8 @@ class Layout(msgspec.Struct, frozen=True):
     row: int = 32
 
 
-# Layouts for which llama.cpp has fast code on the usual processors, the quickest to make first. Which is the
-# fastest here is measured.
+# Layouts for which llama.cpp has fast code on the usual processors, the quickest to make first. Measurements
+# show which is the fastest on this machine.
 LAYOUTS = (
     Layout("q4_0", 2, 4),
     Layout("q8_0", 7, 8),
@@ -185,7 +185,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class TuningPlan(msgspec.Struct, frozen=True):
-    """What a search tries. `held` tokens are evaluated before `far` is measured."""
+    """The changes that a search tries. `held` tokens are evaluated before `far` is measured."""
 
     layouts: tuple[Layout, ...] = LAYOUTS
     threads: tuple[int, ...] = ()

@@ -166,7 +166,7 @@ def environment() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class HostSpec:
-    """What to run. `threads=0` uses the tuned number or all physical cores.
+    """The configuration of a worker. `threads=0` uses the tuned number or all physical cores.
 
     `context_length=0` uses the model's own, at most 8192. `check` is called before a model is loaded and may
     refuse it (too little memory, a damaged file). `kernels` are the fastest that this machine is known to run

@@ -340,7 +340,7 @@ def record_turn(conn: Connection, record: TurnRecord) -> None:
 
 
 def put_turn(conn: Connection, record: TurnRecord) -> None:
-    """Stores what a reply's prompt consisted of. An epoch that has ended meanwhile is left out."""
+    """Stores the parts of a reply's prompt. An epoch that has ended meanwhile is left out."""
     conn.execute(
         f"""
         INSERT INTO turns ({TURN_COLUMNS})

@@ -295,7 +295,7 @@ def same_content(conn: Connection, sha256: str) -> list[KnownFile]:
 
 
 def context_of(title: str, chunk: NewChunk) -> str:
-    """Returns what is indexed and embedded with a chunk: title, headings, header of its table."""
+    """Returns the text that is indexed and embedded with a chunk: title, headings, header of its table."""
     parts = [title, " > ".join(chunk.heading), chunk.header]
     return "\n".join(dict.fromkeys(part for part in parts if part))
 
@@ -311,8 +311,8 @@ def _at(conn: Connection, location: str) -> str | None:
 
 
 def put(conn: Connection, new: NewDocument, now: datetime) -> str:
-    """Stores what was read from a file; returns the document's id. A file at a known place replaces what was
-    read there.
+    """Stores the content read from a file; returns the document's id. A file at a known place replaces the
+    earlier content.
 
     Chunks whose text and headings are unchanged keep their id and their vectors.
     """
@@ -523,7 +523,7 @@ def excluded(conn: Connection, names: Collection[str]) -> frozenset[str]:
 
 
 def erase(conn: Connection, document_ids: Collection[str], *, for_good: bool = False) -> ErasedDocuments:
-    """Deletes documents and all that was made from them, then checks that nothing of them is left.
+    """Deletes documents and everything made from them, then checks that nothing of them is left.
 
     Prefaces of prompts that contain passages of them are emptied, and the epochs that follow end. Messages
     stay, including those that quote a document. Unknown ids are ignored. `for_good`: scans of watched folders
@@ -735,7 +735,7 @@ def put_citations(
     citations: Sequence[StoredCitation],
     unsupported: Sequence[tuple[int, int]],
 ) -> None:
-    """Stores what a reply cites, and the ranges of its text without support; replaces earlier ones."""
+    """Stores the citations of a reply, and the ranges of its text without support; replaces earlier ones."""
     for table in ("citations", "unsupported"):
         conn.execute(f"DELETE FROM {table} WHERE reply_id = ?", (reply_id,))
     conn.executemany(
@@ -769,7 +769,7 @@ def put_citations(
 
 
 def cited(conn: Connection, reply_id: str) -> CitedReply:
-    """Returns what a reply cites."""
+    """Returns the citations of a reply."""
     rows = conn.execute(
         """
         SELECT c.marker, c.document_id, d.title, c.page, c.first_line, c.last_line, c.begin, c."end", c.quote,

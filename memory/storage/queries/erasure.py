@@ -362,7 +362,7 @@ def erase_session(conn: Connection, session_id: str) -> Erased:
 
 
 def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
-    """Deletes sessions and all that belongs to them, then checks that nothing of them is left.
+    """Deletes sessions and everything that belongs to them, then checks that nothing of them is left.
 
     Raises `SessionNotFound`.
     """
@@ -417,7 +417,7 @@ def forget_message(conn: Connection, message_id: str) -> list[Summary]:
 
 
 def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
-    """Empties messages and deletes all that was made from them, then checks that nothing of it is left.
+    """Empties messages and deletes everything made from them, then checks that nothing of it is left.
 
     Raises `MessageNotFound`.
     """

@@ -28,7 +28,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What was erased.
+    """The ids and texts of what was erased.
 
     `ids` are of messages, summaries and sessions, `memories` of memories. `entries` are the texts that were
     indexed. `sessions` were erased as wholes.

@@ -426,14 +426,14 @@ def _without_documents(conn: Connection, document_ids: Collection[str]) -> Erase
 
 
 def _without_tasks(conn: Connection, task_ids: Collection[str]) -> Erased:
-    """Erases tasks with all that they wrote, and their reports."""
+    """Erases tasks with everything they wrote, and their reports."""
     touched = tasks.erase(conn, task_ids)
     return replace(NOTHING, places=("task",) * len(task_ids), recalled_in=touched)
 
 
 def _drop_project(conn: Connection, target: Target) -> None:
-    """Deletes a project that nothing belongs to any longer. A project that is forgotten as a whole does not
-    watch a folder either.
+    """Deletes a project that has become empty. A project that is forgotten as a whole does not watch a folder
+    either.
     """
     if not (target.about.strip() or target.since or target.before):
         tasks.erase(conn, tasks.of_project(conn, target.project or ""))

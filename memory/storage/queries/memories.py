@@ -214,7 +214,7 @@ def learned_from(conn: Connection, message_ids: Collection[str]) -> list[Memory]
 
 
 def parts(conn: Connection, memory_id: str) -> list[Memory]:
-    """Returns what a merged memory was made from, oldest first. Raises `MemoryNotFound`."""
+    """Returns the memories that a merged one was made from, oldest first. Raises `MemoryNotFound`."""
     require(conn, memory_id)
     where = "m.id IN (SELECT part_id FROM memory_parts WHERE memory_id = ?) ORDER BY m.seq"
     return _where(conn, where, memory_id)

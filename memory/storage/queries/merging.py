@@ -23,7 +23,7 @@ from memory.storage.queries import sessions as messages
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is stored for the prompts of one session, each list in the order of storing."""
+    """The rows stored for the prompts of one session, each list in the order of storing."""
 
     summaries: Sequence[Summary]
     epochs: Sequence[Epoch]
@@ -36,7 +36,7 @@ def copied(
     """Returns copies for the session `target`, under new ids; texts and times stay.
 
     `messages` maps the ids of the branch to those of its copies; `outside` are the source's other messages. A
-    summary is copied if all that it covers is. An epoch is copied if it begins in the branch and its head
+    summary is copied if everything it covers is. An epoch is copied if it begins in the branch and its head
     contains nothing of the source that is not copied, so that the copy continues with exactly the prompt that
     a model has read. A turn is copied with its reply.
     """
@@ -222,7 +222,7 @@ def _copy_sources(conn: Connection, target: str, ids: Mapping[str, str]) -> None
 
 
 class Lineage(StrEnum):
-    """What the rows of a table move with.
+    """The rows with which the rows of a table move.
 
     session: the session that they name; memory: the memory that they name; document: the document that they
     name; project: the sessions of the project, by its name; room: nothing, they stay.

@@ -97,7 +97,7 @@ def decode(data: bytes) -> Parcel:
 
 
 def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
-    """Takes the session with all that belongs to it out of the room. Raises `SessionNotFound`.
+    """Takes the session with everything that belongs to it out of the room. Raises `SessionNotFound`.
 
     Includes the memories that are erased with it (those without another source), and those that were stored
     in it.
@@ -124,7 +124,7 @@ def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
 
 
 def pack_document(conn: Connection, document_id: str) -> tuple[Parcel, ErasedDocuments]:
-    """Takes a document with all that was made from it out of the room. Raises `DocumentNotFound`.
+    """Takes a document with everything made from it out of the room. Raises `DocumentNotFound`.
 
     Sessions stay, and lose its passages and citations. A document of a watched folder leaves the folder; no
     scan will add the file again.
@@ -237,7 +237,7 @@ def _projects(conn: Connection, *groups: dict[str, list[Row]]) -> list[Row]:
 
 
 def _taken_along(conn: Connection, known: dict[str, Table], projects: Iterable[Row]) -> list[Row]:
-    """Deletes those of the projects that nothing belongs to any more: the name would reveal the session.
+    """Deletes those of the projects that have become empty: the name would reveal the session.
 
     Returns what the parcel contains of each; the instructions of a project that stays are not included.
     """

@@ -141,9 +141,9 @@ def resolve(conn: Connection, ref: str) -> str:
 def follow(conn: Connection, session_id: str, target: str | None, now: datetime) -> None:
     """Moves the memories of the session's project that are based on the session alone to another project.
 
-    Removes the expiry that an archived project had given them. What an isolated project kept of facts about
-    the user belongs to no project again, and a session that enters one takes those based on it alone with it.
-    The epochs of a session that enters or leaves one end: their profile is that of the other side.
+    Removes the expiry that an archived project had given them. Facts about the user that an isolated project
+    kept belong to no project again, and a session that enters one takes those based on it alone with it. The
+    epochs of a session that enters or leaves one end: their profile is that of the other side.
     """
     known = {"target": target, "now": micros(now), "session": session_id}
     conn.execute(

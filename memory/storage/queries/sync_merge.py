@@ -474,7 +474,7 @@ class _Merge:
         self._here.clear()
         self._session_of.clear()
         if table.name == "sessions":
-            # Without its note, what was merged into it is not erased with it: each session is removed by
+            # Without its note, the sessions merged into it are not erased with it: each session is removed by
             # itself.
             self._conn.execute("UPDATE sync_state SET capturing = 1")
             merging.drop_note(self._conn, [key, *merging.merged_into(self._conn, [key])])
@@ -685,7 +685,7 @@ class _Merge:
             self._count_as_learned(session_id)
 
     def _resettle(self, message_id: str, session_id: str) -> None:
-        """Puts a message into its parent's session and behind its parent, with all that belongs to it."""
+        """Puts a message, with everything that belongs to it, into its parent's session and after its parent."""
         own, seq, status, parent = self._conn.execute(
             "SELECT session_id, seq, status, parent_id FROM messages WHERE id = ?", (message_id,)
         ).fetchone()

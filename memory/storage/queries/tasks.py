@@ -161,7 +161,7 @@ def _steps(conn: Connection, task_id: str) -> list[Step]:
 
 
 def evidence(conn: Connection, task_id: str) -> list[Evidence]:
-    """Returns what a task found, in the order of its numbers."""
+    """Returns the evidence of a task, in the order of its numbers."""
     rows = conn.execute(
         """
         SELECT id, step_id, marker, kind, source_id, title, begin, "end", text, page, first_line, last_line,
@@ -219,7 +219,7 @@ def _citations(conn: Connection, task_id: str) -> list[TaskCitation]:
 
 
 def events(conn: Connection, task_id: str) -> list[TaskEvent]:
-    """Returns what happened to a task, in order."""
+    """Returns the events of a task, in order."""
     rows = conn.execute(
         "SELECT kind, step_id, team, code, count FROM task_events WHERE task_id = ? ORDER BY number",
         (task_id,),
@@ -343,7 +343,7 @@ def begin_again(conn: Connection, step_id: str) -> None:
 
 
 def end_step(conn: Connection, step: Step, found: Sequence[Evidence], now: datetime) -> None:
-    """Stores what a step returned, with the evidence that it found."""
+    """Stores the result of a step, with the evidence that it found."""
     conn.execute(
         """
         UPDATE task_steps SET state = 'done', returned = ?, context = ?, context_tokens = ?, tokens = ?,
@@ -495,7 +495,7 @@ def note(conn: Connection, event: TaskEvent, now: datetime) -> None:
 
 
 def erase(conn: Connection, task_ids: Collection[str]) -> tuple[str, ...]:
-    """Deletes tasks with all that they wrote, their reports in the library and their jobs.
+    """Deletes tasks with everything they wrote, their reports in the library and their jobs.
 
     Returns the sessions whose prompts had passages of a report.
     """

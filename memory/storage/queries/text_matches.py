@@ -169,7 +169,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     (
         "project",
         "SELECT id, name FROM projects",
-        # Part of its id tells it apart from other projects without a name.
+        # Part of its id distinguishes it from other projects without a name.
         f"UPDATE projects SET name = 'Project ' || substr(id, -12) WHERE id IN {_LISTED}",
     ),
     (
@@ -286,7 +286,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "SELECT DISTINCT name, name FROM skill_uses",
         f"DELETE FROM skill_uses WHERE name IN {_LISTED}",
     ),
-    # A task with the words in its brief or its report goes with all that it wrote. Of others, single steps,
+    # A task with the words in its brief or its report goes with everything it wrote. Of others, single steps,
     # passages and quotations may have the words.
     (
         "task",
