@@ -1,4 +1,6 @@
-"""The value types of memory. Storage sets ids and times; nothing here depends on how values are stored."""
+"""The value types of memory. Storage sets ids and times; this module does not depend on how values are
+stored.
+"""
 
 from collections import Counter
 from collections.abc import Mapping

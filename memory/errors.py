@@ -159,7 +159,7 @@ class NotABackup(MemoryFault):
 
 
 class BackupDamaged(MemoryFault):
-    """The backup is truncated, or parts of it are not as they were written."""
+    """The backup is truncated, or parts of it have changed since they were written."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -381,7 +381,7 @@ class TitleMissing(MemoryFault):
 
 
 class NoteTitleTaken(MemoryFault):
-    """Another note has this title already: links could not tell them apart."""
+    """Another note already has this title, so links would be ambiguous."""
 
     def __init__(self, title: str, note_id: str) -> None:
         super().__init__(note_id)

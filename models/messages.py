@@ -173,7 +173,7 @@ class ModelInfo:
 
     @property
     def estimated(self) -> bool:
-        """Whether tokens are estimated, because the model's own tokenizer is out of reach."""
+        """Whether tokens are estimated, because the model's own tokenizer is not available."""
         return self.tokenizer == ESTIMATE
 
 

@@ -18,12 +18,13 @@ from memory.documents.entities import Heading, NewChunk, ParsedText, Table
 SIZE = 900
 """The most characters of a chunk. Small embedding models read 256 word pieces. With this size, 8 % of the
 chunks of technical texts are longer (0.4 % of those of abstracts); with 1,200 characters, 42 % (12 %). Five
-of them fill some 1,000 tokens of a prompt.
+of them fill about 1,000 tokens of a prompt.
 """
 SMALL = 200
-"""Sections below this many characters (some 35 words) share a chunk with their neighbours under the same
+"""Sections below this many characters (about 35 words) share a chunk with their neighbours under the same
 heading: 2,000 questions with answers of five words make 139 chunks. Larger ones have a chunk of their own, so
-that a citation names the exact section."""
+that a citation names the exact section.
+"""
 
 _LEAST_SIZE = 16
 _SHORT = 40

@@ -351,8 +351,8 @@ def _supporting(claim: _Claim, named: Sequence[_Source]) -> list[Citation]:
 def _quoted(
     claim: _Claim, named: Sequence[_Source], others: Sequence[_Source]
 ) -> tuple[list[Citation], bool]:
-    """Searches the quotations of a claim. It is supported if all are found and the passage supports the names
-    and numbers around them.
+    """Searches the quotations of a claim. It is supported if all are found and, where there are names or
+    numbers around them, a passage supports the whole claim.
     """
     found: list[Citation] = []
     holding: list[_Source] = []

@@ -131,7 +131,7 @@ def _concatenated(parts: "Sequence[NDArray[Any]]", kind: Any) -> "NDArray[Any]":
 class Library:
     """The chunks and documents of a room in memory, kept in sync with it.
 
-    Only the documents that have changed are sorted again: a change among 100,000 chunks takes some 20 ms.
+    Only the documents that have changed are sorted again: a change among 100,000 chunks takes about 20 ms.
     """
 
     def __init__(self) -> None:
@@ -382,7 +382,7 @@ class Scores:
     parts: Parts = field(repr=False)
     weights: Weights
 
-    # Each takes some milliseconds, and a search needs one or two of them.
+    # Each takes a few milliseconds, and a search needs one or two of them.
 
     @cached_property
     def chunk(self) -> "NDArray[np.float64]":

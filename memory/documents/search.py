@@ -273,7 +273,7 @@ class DocumentSearch:
 
 
 PART = 6_000
-"""Characters of a part: some 1,500 tokens."""
+"""Characters of a part: about 1,500 tokens."""
 MOST_PARTS = 12
 """The most parts that the model reads. A longer document is first condensed without it."""
 _NOTES = 16

@@ -105,7 +105,7 @@ class JobRunner:
         self._paused: bool | None = None
         self._duties_done: dict[str, datetime | None] = {}
         self._next_at: datetime | None = None
-        """When the queue has to be looked at; None: it is empty."""
+        """When the queue has to be checked; None: it is empty."""
         self.running: Job | None = None
         self.waiting: Held | None = None
         """Why due work is not done; None when none is due or it is being done."""
@@ -207,7 +207,7 @@ class JobRunner:
         return held is not None
 
     def _wait_s(self) -> float:
-        """Returns the seconds until the queue has to be looked at, at most `LOOK_S`."""
+        """Returns the seconds until the queue has to be checked, at most `LOOK_S`."""
         if self._next_at is None:
             return LOOK_S
         return min(max((self._next_at - self._clock.now()).total_seconds(), 0.0), LOOK_S)

@@ -249,8 +249,8 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The project of a statement, the names of isolated projects, and the time of the statement if it counts
-    as the end of an archived one.
+    """The project of a statement, the names of isolated projects, and the time that counts as the end of the
+    project if it is archived.
     """
 
     project: str | None

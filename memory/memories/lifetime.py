@@ -306,7 +306,8 @@ def plan(
 ) -> RetentionPlan:
     """Plans garbage collection.
 
-    `mentions` is how often a memory's topic came up recently: what comes up often stays, and gets more time.
+    `mentions` is how often a memory's topic came up recently: memories of frequent topics stay, and get more
+    time.
     """
     archive, prolong, erase = [], [], []
     for memory in memories:

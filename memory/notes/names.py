@@ -131,7 +131,7 @@ _LEAST_SPREAD = 0.03
 _NOISE = 1e-5
 """Differences of cosines, and variances, that rounding makes."""
 _MANY_MEANS = 50
-"""If at least this many means have changed, all are compared anew; fewer are compared one by one."""
+"""If at least this many means have changed, all are compared again; fewer are compared one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +394,7 @@ class Mention:
 
 def names_of(note: NoteText) -> list[str]:
     """Returns the names of a note: its title, its aliases and the name of its file, each also without its
-    namespace and with words written together apart.
+    namespace and with joined words separated.
     """
     names = [note.title, *note.aliases, title_of(note.path)]
     names += [name.rsplit("/", 1)[-1] for name in names if "/" in name]

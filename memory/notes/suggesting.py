@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_TERMS = 200
-"""Words of a note that are looked for in others: the ones that distinguish it most."""
+"""Words of a note that are searched for in others: the ones that distinguish it most."""
 _SHOWN_WORDS = 3
 _SHOWN_NOTES = 3
 _TITLE_COUNTS = 2
@@ -122,8 +122,8 @@ class Evidence:
 class LinkSuggester:
     """Ranks the notes of a room.
 
-    A change costs as much as its note; the next question brings up to date what depends on all notes, in a
-    few hundredths of a second for 10,000 of them.
+    A change costs as much as its note; the next question updates what depends on all notes, in a few
+    hundredths of a second for 10,000 of them.
     """
 
     def __init__(

@@ -118,7 +118,7 @@ class Rows:
         codes = catalogue.session[rows]
         present = np.zeros(len(catalogue.sessions) + 1, np.bool_)
         present[codes] = True
-        # The place of each session of the room among the sessions here; -1 for none.
+        # The place of each session of the room among the sessions compared; -1 for none.
         self.session_place = np.where(present, np.cumsum(present) - 1, NOBODY)
         self.session = self.session_place[codes]
         self.sessions = int(present.sum())

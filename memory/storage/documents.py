@@ -211,7 +211,7 @@ def unembedded(conn: Connection, model: str, *, limit: int, after: int) -> list[
 
 
 def put_vectors(conn: Connection, model: str, made: Sequence[tuple[str, Sequence[bytes]]]) -> None:
-    """Stores the vectors of chunks, by the chunk's id. A chunk that is gone meanwhile is left out."""
+    """Stores the vectors of chunks, by the chunk's id. A chunk that no longer exists is left out."""
     conn.executemany(
         """
         INSERT OR REPLACE INTO chunk_vectors (chunk_id, document_id, part, model, data)

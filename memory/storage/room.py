@@ -31,10 +31,10 @@ def copy_of(path: Path) -> Path:
 
 
 def bring_up_to_date(conn: Connection, path: Path, key: RoomKey, now: datetime) -> bool:
-    """Migrates the room if needed; returns whether there was anything to do.
+    """Migrates the room if needed; returns whether that was necessary.
 
-    Raises `UpgradeFailed` when the contents differ afterwards; the room is then as it was before. Raises
-    `StorageFull` (the copy also needs space), `RoomDamaged`.
+    Raises `UpgradeFailed` if the contents differ afterwards; the room is then restored. Raises `StorageFull`
+    (the copy also needs space), `RoomDamaged`.
     """
     copy = copy_of(path)
     if migrations.version_of(conn) == LATEST:

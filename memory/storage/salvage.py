@@ -34,7 +34,7 @@ Value = int | float | str | bytes | None
 
 
 class BadPage(Exception):
-    """A page that is missing, or not as it was written."""
+    """A page that is missing, or has changed since it was written."""
 
 
 class PageReader:

@@ -261,7 +261,7 @@ def approve(conn: Connection, skill_id: str, now: datetime) -> Skill:
 def reject(conn: Connection, skill_id: str, now: datetime) -> Skill | None:
     """Deletes the waiting version, and remembers its sources.
 
-    Returns the skill as it is then; None if nothing of it is left. Raises `SkillHasNoDraft`.
+    Returns the remaining skill; None if nothing is left of it. Raises `SkillHasNoDraft`.
     """
     skill = get(conn, skill_id)
     if skill.pending is None:

@@ -64,7 +64,7 @@ class SnapshotStore:
 
     @property
     def renewed(self) -> bool:
-        """Whether the store could not be used as it was found, and was replaced."""
+        """Whether the existing store could not be used, and was replaced."""
         return self._renewed
 
     async def open(self) -> None:

@@ -172,8 +172,9 @@ class SyncStore:
     async def apply(
         self, changes: Sequence[Change], devices: Sequence[int], **read: Any
     ) -> sync_merge.Applied:
-        """Merges changes of other devices, in one transaction. `read` are columns of the device whose file
-        this is (with its `number`) that change with it."""
+        """Merges changes of other devices, in one transaction. `read` are the columns to update of the device
+        that wrote the file, with its `number`.
+        """
 
         def work(conn: Connection) -> sync_merge.Applied:
             done = sync_merge.apply(conn, changes, devices)

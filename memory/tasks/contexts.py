@@ -17,7 +17,7 @@ _TOOLS = {
     Team.RATING: "compare quotations with their sources letter by letter; look for parts without an answer",
 }
 _MARGIN = 200
-"""Tokens that are kept free for what is counted apart."""
+"""Tokens kept free for parts that are counted separately."""
 
 
 def estimated(texts: Sequence[str]) -> list[int]:

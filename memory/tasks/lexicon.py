@@ -204,7 +204,7 @@ def _amount(text: str, begin: int, end: int, written: str) -> Value | None:
 
 
 def _decimal(written: str) -> Decimal | None:
-    """Returns the value of a number. Of 1,250 both readings are possible: in thousands is the likelier."""
+    """Returns the value of a number. 1,250 can be read in two ways; thousands are more likely."""
     found = sorted(readings(written), key=lambda one: ("." in one and len(one.rpartition(".")[2]) == 3, one))
     try:
         return Decimal(found[0])

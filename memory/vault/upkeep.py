@@ -38,8 +38,8 @@ class BackupMade:
     """A backup that was read back and found intact.
 
     `checked` are the rooms whose key was available: their copies were opened and every page was checked. The
-    others were copied as they are. `missing` are rooms that should be in it but of which a file does not
-    exist or cannot be read.
+    others were copied unchecked. `missing` are rooms that should be in it but of which a file does not exist
+    or cannot be read.
     """
 
     path: Path

@@ -465,7 +465,9 @@ class Vaults:
         return recovery.to_text(ways.secret), add(self.open, keys.open)
 
     def end_recovery_keys(self, salt: bytes, *, added: bool) -> None:
-        """Removes the recovery key of `add_recovery_key` if it was `added` in vain, else all others."""
+        """Removes the recovery key of `add_recovery_key` if it was `added` but is not needed, else all
+        others.
+        """
 
         def stays(slot: Slot) -> bool:
             return not isinstance(slot, RecoverySlot) or (slot.salt == salt) is not added

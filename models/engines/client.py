@@ -30,8 +30,8 @@ _Running = tuple[Lane, Callable[[], object]]
 class EngineClient:
     """Requests to one engine, one at a time.
 
-    The server of llama-cpp-python ends a reply when the next request comes, and others only get slower. The
-    most urgent request is sent first, and interrupts background work, which is sent again.
+    The server of llama-cpp-python ends a reply when the next request arrives, and other servers only get
+    slower. The most urgent request is sent first, and interrupts background work, which is sent again.
 
     Nothing is sent through a proxy, no redirect is followed, and only plain answers are read.
     """

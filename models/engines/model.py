@@ -299,7 +299,7 @@ class EngineModel:
     async def report(self) -> EngineReport:
         """Tests the engine's capabilities: a word in a stream, a reply by a schema, a vector.
 
-        Without a `model`, those of its models that look right are tried. Raises `EngineError` if it cannot be
+        Without a `model`, its models with suitable names are tried. Raises `EngineError` if it cannot be
         reached or lists no models.
         """
         async with self.client.turn(Lane.DOOR):
@@ -320,7 +320,7 @@ class EngineModel:
             )
 
     async def streams(self) -> bool:
-        """Whether a reply comes in events."""
+        """Whether a reply is streamed as events."""
         path, body = self.request(_trial("Say hello."), _BRIEF, stream=True)
         try:
             async with aclosing(self.client.events(path, body)) as events:
@@ -697,7 +697,7 @@ async def _choices(events: AsyncGenerator[dict[str, Any], None]) -> AsyncIterato
 
 
 def _text_of(answer: Any) -> str:
-    """Returns the text of a reply that came as a whole."""
+    """Returns the text of a reply that was not streamed."""
     choices = answer.get("choices") if isinstance(answer, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(first, dict):

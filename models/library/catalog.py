@@ -380,7 +380,7 @@ def this_machine() -> Machine:
 
 
 def measured_machine() -> Machine:
-    """Like `this_machine`, with the bandwidth of its memory, measured once in a process: some 0.1 s."""
+    """Like `this_machine`, with the bandwidth of its memory, measured once in a process (about 0.1 s)."""
     machine = this_machine()
     return replace(machine, bandwidth=_bandwidth(machine.cores_physical))
 

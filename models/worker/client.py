@@ -236,7 +236,7 @@ class Supervisor:
         return await asyncio.shield(self._arriving)
 
     async def _arrived(self) -> None:
-        """Waits for a worker that is being started, whoever asked for it.
+        """Waits for a worker that is being started, whichever caller started it.
 
         asyncio never finishes the start of a process that is cancelled half-way, and the program would hang
         at exit.

@@ -319,7 +319,7 @@ def add_sources(conn: Connection, memory_id: str, sources: Sequence[MemorySource
 
 
 def _add_note(conn: Connection, memory_id: str, source: MemorySource) -> int:
-    """Adds a note as a source; one that is gone meanwhile is left out."""
+    """Adds a note as a source; one that no longer exists is left out."""
     return int(
         conn.execute(
             """

@@ -1,4 +1,4 @@
-"""Merges sessions, takes them apart again, and begins new ones with a copy of a branch."""
+"""Merges sessions, separates them again, and begins new ones with a copy of a branch."""
 
 import hashlib
 import json

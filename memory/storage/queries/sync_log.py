@@ -373,7 +373,7 @@ def where_key(table: SyncedTable, key: str) -> tuple[str, tuple[object, ...]]:
 
 
 def sent(conn: Connection, marks: Iterable[Mark], number: int) -> None:
-    """Notes that a file of this device carries these stamps, unless they have changed since."""
+    """Records that a file of this device carries these stamps, unless they have changed since."""
     conn.executemany(
         """
         UPDATE sync_stamps SET sent = ?
@@ -424,7 +424,7 @@ def drop_files(conn: Connection, numbers: Iterable[int]) -> None:
 
 
 def keep_blobs(conn: Connection, blobs: Iterable[tuple[str, str, str, bytes, str]]) -> None:
-    """Notes the long values of rows (table, key, column), their digests, and the names of their files."""
+    """Records the long values of rows (table, key, column), their digests, and the names of their files."""
     conn.executemany(
         """
         INSERT INTO sync_blobs (tbl, key, field, digest, name) VALUES (?, ?, ?, ?, ?)

@@ -685,7 +685,7 @@ class _Merge:
             self._count_as_learned(session_id)
 
     def _resettle(self, message_id: str, session_id: str) -> None:
-        """Puts a message, with everything that belongs to it, into its parent's session and after its parent."""
+        """Puts a message, with everything that belongs to it, into its parent's session, after the parent."""
         own, seq, status, parent = self._conn.execute(
             "SELECT session_id, seq, status, parent_id FROM messages WHERE id = ?", (message_id,)
         ).fetchone()

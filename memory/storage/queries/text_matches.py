@@ -158,7 +158,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     (
         "category",
         "SELECT DISTINCT category, category FROM sessions WHERE category <> ''",
-        # Marked as decided, so that no category is looked for again.
+        # Marked as decided, so that the program does not search for a category again.
         f"UPDATE sessions SET category = '', category_source = 'model' WHERE category IN {_LISTED}",
     ),
     (

@@ -84,7 +84,7 @@ def find(
 ) -> Page[DocumentMatch]:
     """Returns the best or the latest documents, or notes. Excluded words must be nowhere in them.
 
-    If the query looks for no words, the documents have no chunk.
+    If the query has no words, the documents have no chunk.
     """
     where = query.where
     wanted = list(wanted_words(where))

@@ -245,7 +245,7 @@ class Candidates:
         """Returns at most `most` sessions that have each of the words, but in different messages or a title.
 
         The `known` ones are left out; the latest used comes first. Also returns whether these are all. Only a
-        query of several words has such sessions; frequent words are looked for in a few sessions only.
+        query of several words has such sessions; frequent words are searched for in only a few sessions.
         """
         parts = self._parts
         words = [one for one in (*parts.indexed, *parts.close, *parts.unspaced) if isinstance(one, Words)]
