@@ -1,4 +1,4 @@
-"""Learns from messages that have not been read yet, a few at a time."""
+"""Learns from new messages, a few at a time."""
 
 import asyncio
 from collections.abc import Sequence

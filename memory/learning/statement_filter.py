@@ -149,7 +149,7 @@ def voice() -> StatementFilter:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Returns what users seriously say about themselves, in order, with all clauses as written."""
+    """Returns what users seriously say about themselves, in order. All clauses are verbatim."""
     found: list[Sentence] = []
     written = _split(_own(text[:LONGEST]))
     known = voice()

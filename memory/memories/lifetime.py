@@ -202,8 +202,8 @@ def expires_at(
 def in_use(memory: Memory, *, ask_first: bool = False) -> bool:
     """Whether a memory may be recalled.
 
-    Procedures, and memories that `needs_consent` names, need the user's approval first; with `ask_first` all
-    do.
+    Procedures, and memories for which `needs_consent` is true, need the user's approval first; with
+    `ask_first`, all memories do.
     """
     if memory.state not in FINDABLE:
         return False

@@ -1,8 +1,8 @@
 """Analyses a question: what it asks for, its topics, and whether it refers to an earlier conversation.
 
-A model that cannot gives unrelated sentences of that script nearly the same vector: all it sees are single
-letters or the token for unknown text. all-MiniLM-L6-v2 gives the sentences below a mean cosine of 0.53 (kana)
-to 1.0 (Thai), and 0.0 in English. Such vectors are near each other by accident.
+A model that cannot read a script gives unrelated sentences in it nearly the same vector: all it sees are
+single letters or the token for unknown text. all-MiniLM-L6-v2 gives the sentences below a mean cosine of 0.53
+(kana) to 1.0 (Thai), and 0.0 in English. Such vectors are near each other by accident.
 """
 
 import base64

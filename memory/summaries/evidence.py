@@ -122,7 +122,7 @@ def _capital(word: str) -> bool:
 def names(text: str) -> list[str]:
     """Returns words that look like names.
 
-    These are capitalised within a sentence, in all capitals, or at a sentence start before words used of
+    These are capitalised within a sentence, in all capitals, or at a sentence start before words used about
     people and things. In German, which also capitalises nouns, words after an article and words with a noun's
     ending are left out.
     """

@@ -514,7 +514,7 @@ def take_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
 
 
 def undo_change(conn: Connection, ref: str, now: datetime) -> MemoryChange:
-    """Undoes a change of memories; also removes memories that it had added from prompts.
+    """Undoes a change of memories; also removes from prompts the memories that it had added.
 
     Raises `ChangeNotFound`, `CannotUndo`.
     """

@@ -427,7 +427,7 @@ def now_in(conn: Connection, session_id: str) -> str:
 
 
 def own_messages(conn: Connection, session_id: str, holder: str) -> Callable[[str], bool]:
-    """Returns a function: whether a message of `holder` was the session's own.
+    """Returns a function that checks whether a message of `holder` was the session's own.
 
     `holder` is the session that now contains the session's messages.
     """

@@ -302,7 +302,7 @@ _TABLES = {
 
 
 def _by_id(conn: Connection, kind: LinkKind, ref: str) -> str | None:
-    """Returns the id of that kind that equals `ref`, or has it as its unique prefix."""
+    """Returns the id of that kind that equals `ref`, or the only one that begins with it."""
     span = id_range(ref)
     if span is None:
         return None

@@ -1,4 +1,6 @@
-"""Plans a query: which conditions become SQL, which the full-text index answers, which need every message."""
+"""Plans a query: which conditions become SQL, which the full-text index answers, and which are checked
+message by message.
+"""
 
 import json
 import math
