@@ -1,4 +1,4 @@
-"""The clock protocol and the system's clock, moments as integers, and how far a clock is trusted."""
+"""The clock protocol and the system's clock, moments as integers, and the limits of trust in a clock."""
 
 import time
 from dataclasses import dataclass

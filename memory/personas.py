@@ -1,4 +1,4 @@
-"""The value types of personas and prompt templates, and how things are found by the names users gave them."""
+"""The value types of personas and prompt templates, and look-up by the names that users gave."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""When a session should end and a new one begin, and the reminder shown when one is resumed."""
+"""Decides when a session should end and a new one begin; makes the reminder for a resumed session."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The values of prompt making: tiers and their tokens, summaries with sources, and what recall left out."""
+"""The values of prompt making: tiers and their tokens, summaries with sources, and decisions of recall."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Which passages support a reply, and which of its sentences no passage supports.
+"""Finds the passages that support a reply, and the sentences that no passage supports.
 
 A verified quotation is the text of the document at its range, letter by letter: it is taken from the passage,
 never from the reply. Whether it supports the sentence is decided by rules that would rather miss support than

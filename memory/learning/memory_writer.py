@@ -1,4 +1,4 @@
-"""Writes what was learned: a repeated statement gains a source, a newer one replaces an older one."""
+"""Stores what was learned: a repeated statement gains a source, a newer one replaces an older one."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""Automatic upkeep of memories: promotion, merging of those that say nearly the same, garbage collection."""
+"""Automatic upkeep of memories: promotion, merging of near duplicates, garbage collection."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""How long the conversations of a room are kept, as stored in the room."""
+"""A room's settings for how long conversations are kept, and its clock."""
 
 import json
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Opens rooms, and upgrades those of earlier schemas with a checked copy at hand."""
+"""Opens rooms, and upgrades those of earlier schemas after making a checked copy."""
 
 import struct
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""Small files that survive a crash: written atomically, readable by their owner only, shredded on removal."""
+"""Small files that survive a crash. They are written atomically, readable only by their owner, and shredded
+on removal.
+"""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Keys: of a room, from a passphrase, and the recovery key that can be written down."""
+"""Keys: the key of a room, keys derived from a passphrase, and the recovery key that can be written down."""
 
 import base64
 import hashlib

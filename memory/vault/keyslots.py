@@ -1,4 +1,6 @@
-"""The keyslot file: two copies of a checksummed document with the data key, wrapped once per way in."""
+"""The keyslot file: two copies of a checksummed document with the data key, wrapped once for each way to
+unlock it.
+"""
 
 import hashlib
 import secrets

@@ -1,4 +1,4 @@
-"""States of sequences: copied from a context, restored to one, and cached in memory.
+"""Copies states of sequences from a context, restores them, and caches them in memory.
 
 A state is what llama.cpp stores for one sequence of tokens: keys and values, and nothing else. The logits of
 the last token, whose buffer is as large as the batch times the vocabulary, are not part of it

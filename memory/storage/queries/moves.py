@@ -1,4 +1,4 @@
-"""Moves sessions and documents between rooms as parcels: packed, stored until they have arrived, unpacked."""
+"""Moves sessions and documents between rooms in parcels, which are stored until they have arrived."""
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
 import json
