@@ -48,7 +48,7 @@ class Document:
 
 
 NEAREST_FIRST = 48
-"""The most passages that are compared by vector: those with the best text scores."""
+"""How many passages at most are compared by vector: those with the best text scores."""
 _K1, _B = 1.2, 0.75
 _NEIGHBOUR = 0.5
 _WORD = re.compile(r"\w+")

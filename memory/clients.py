@@ -6,15 +6,16 @@ from datetime import datetime
 from enum import StrEnum
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-"""What a client's name looks like: it is typed in commands and settings of other programs."""
+"""The form of a client's name, which is typed in commands and in settings of other programs."""
 RATE = 120
-"""Requests a minute, unless another number is given."""
+"""The default limit of requests a minute."""
 MOST_RATE = 6_000
 
 
 class Scope(StrEnum):
-    """chat: use the models; recall: what was said, and memories; documents: documents and notes; remember:
-    propose memories."""
+    """chat: use the models; recall: earlier messages and memories; documents: documents and notes; remember:
+    propose memories.
+    """
 
     CHAT = "chat"
     RECALL = "recall"
@@ -23,7 +24,7 @@ class Scope(StrEnum):
 
 
 class AccessKind(StrEnum):
-    """What a client asked for."""
+    """The kind of data that a client requested."""
 
     MODELS = "models"
     CHAT = "chat"
@@ -37,7 +38,9 @@ class AccessKind(StrEnum):
 
 
 class AccessOutcome(StrEnum):
-    """How it ended. refused: it lacked a scope, or asked for what is not its; limited: it was too fast."""
+    """How it ended. refused: it lacked a scope, or asked for something it may not see; limited: it made too
+    many requests.
+    """
 
     DONE = "done"
     REFUSED = "refused"
@@ -47,8 +50,9 @@ class AccessOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client. `rate` is in requests a minute. A `bound` client sees its project and nothing else; if that
-    project is gone, nothing."""
+    """A client. `rate` is in requests a minute. A `bound` client sees only its project, and nothing once that
+    project is gone.
+    """
 
     id: str
     name: str

@@ -1,4 +1,4 @@
-"""The clock protocol and the system's clock, moments as integers, and how far a clock is trusted."""
+"""The clock protocol and the system's clock, moments as integers, and the limits of trust in a clock."""
 
 import time
 from dataclasses import dataclass
@@ -57,12 +57,12 @@ def moment(value: int) -> datetime:
 
 
 LONGEST_STEP = timedelta(days=7)
-"""The most that an interval between two clock readings counts: over a longer one it may have been set."""
+"""The most that an interval between two readings counts for: in a longer one the clock may have been set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a room knows of the clock: the last reading, and the time up to which time certainly has passed.
+    """What a room knows about the clock: the last reading, and the latest time that has certainly passed.
 
     A clock can be years ahead or behind for an hour. Erasure by age uses `passed`. It grows with the clock,
     but by at most `LONGEST_STEP` from one reading to the next, and never goes back.

@@ -1,4 +1,6 @@
-"""The value types of memory. Storage sets ids and times; nothing here depends on how values are stored."""
+"""The value types of memory. Storage sets ids and times; this module does not depend on how values are
+stored.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -67,7 +69,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """What is known of a session before its first message is stored."""
+    """A session before its first message is stored."""
 
     title: str
     memory_mode: MemoryMode = MemoryMode.NORMAL
@@ -180,15 +182,15 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What was erased, by kind.
+    """The result of an erasure, by kind.
 
     `full_text` counts entries of the full-text indices, `results` cached results of jobs, `versions` earlier
-    versions of memories. `verified` says that none of it was found afterwards.
+    versions of memories. `verified`: none of it was found afterwards.
 
-    `recalled_in` are the other sessions whose prompts contained text of it. `stale` are summaries that were
-    emptied because of it and are to be made again from what is left; `untitled` are sessions whose title was
-    emptied for the same reason. `places` names what else contained the text and no longer does, one name for
-    each item: tag, category, project, saved search, attachment, skill, persona, template, draft,
+    `recalled_in` are the other sessions whose prompts contained some of its text. `stale` are summaries that
+    were emptied because of it and will be made again from what remains; `untitled` are sessions whose title
+    was emptied for the same reason. `places` names what else contained the text and no longer does, one name
+    for each item: tag, category, project, saved search, attachment, skill, persona, template, draft,
     instructions. `copies` are the sessions with an identical message that was not erased, as in a fork, last
     used first. `documents`, `notes` and `chunks` are documents, notes, and the pieces of their texts.
     """
@@ -236,7 +238,7 @@ class Target:
 
     `messages`, `sessions`, `memories` and `ids` (of any of these or of documents) are ids or unique prefixes.
     In addition, everything that meets all given criteria is forgotten: of a project (by name), containing all
-    words of `about` (whole words in any form; `word*` matches a prefix), from `since` on, `before` a moment.
+    words of `about` (whole words in any form; `word*` matches a prefix), from `since` on, before `before`.
     `everything` is the whole room.
     """
 
@@ -270,7 +272,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """What a target erases, or erased: the counts, and the first items of each kind."""
+    """The items that a target erases, or erased: the counts, and the first items of each kind."""
 
     erased: Erased
     whole_sessions: int = 0
@@ -279,12 +281,14 @@ class Affected:
     memories: tuple[Excerpt, ...] = ()
     documents: tuple[Excerpt, ...] = ()
     touched: tuple[str, ...] = ()
-    """Sessions that lost content, in whole or in part."""
+    """Sessions that lost all or part of their content."""
     notes: tuple[Excerpt, ...] = ()
 
 
 class ChosenBy(StrEnum):
-    """How it was said what to forget. words: everything with certain words; time: everything of a time."""
+    """How the user chose what to forget. words: everything with certain words; time: everything from a
+    period.
+    """
 
     ITEMS = "items"
     WORDS = "words"
@@ -308,8 +312,10 @@ def chosen_by(target: Target) -> ChosenBy:
 
 @dataclass(frozen=True, slots=True)
 class NewReceipt:
-    """What was forgotten, without anything of it. `counts`: how much, by kind; `cleared`: where else the text
-    was, by kind; `rewritten`: summaries that were made again; `verified`: nothing was found afterwards."""
+    """A record of what was forgotten, without any of its content. `counts`: how much, by kind; `cleared`:
+    where else the text was, by kind; `rewritten`: summaries that were made again; `verified`: nothing was
+    found afterwards.
+    """
 
     chosen_by: ChosenBy
     counts: Mapping[str, int]
@@ -320,7 +326,7 @@ class NewReceipt:
 
 @dataclass(frozen=True, slots=True)
 class StoredReceipt:
-    """A receipt as it is kept."""
+    """A receipt as it is stored."""
 
     id: str
     forgotten_at: datetime

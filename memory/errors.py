@@ -18,7 +18,7 @@ class VaultMissing(MemoryFault):
 
 
 class VaultExists(MemoryFault):
-    """A vault, or a database whose keys would be lost, exists already."""
+    """A vault, or a database whose keys would be lost, already exists."""
 
 
 class WrongPassphrase(MemoryFault):
@@ -66,7 +66,7 @@ class WeakPassphrase(MemoryFault):
 
 
 class KeyringUnavailable(MemoryFault):
-    """The system keyring cannot be used: it is absent, refused, locked, slow, or not one we trust."""
+    """The system keyring cannot be used: it is absent, refused, locked, slow or untrusted."""
 
     def __init__(self, backend: str, reason: str) -> None:
         super().__init__(f"{backend}: {reason}")
@@ -140,7 +140,7 @@ class StorageFull(MemoryFault):
 
 
 class StorageBusy(MemoryFault):
-    """Another program has the database locked."""
+    """Another program has locked the database."""
 
 
 class RoomClosed(MemoryFault):
@@ -151,7 +151,7 @@ class RoomClosed(MemoryFault):
 
 
 class NotABackup(MemoryFault):
-    """The file is not a backup of this program; `detail` says why."""
+    """The file is not a backup of this program; `detail` gives the reason."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -159,7 +159,7 @@ class NotABackup(MemoryFault):
 
 
 class BackupDamaged(MemoryFault):
-    """The backup is truncated, or parts of it are not as they were written."""
+    """The backup is truncated, or parts of it have changed since they were written."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -289,7 +289,7 @@ class DocumentEmpty(MemoryFault):
 
 
 class DocumentHasFile(MemoryFault):
-    """The text of a document that comes from a file is changed in the file."""
+    """The document comes from a file, so its text can be changed only there."""
 
     def __init__(self, ref: str) -> None:
         super().__init__()
@@ -377,11 +377,11 @@ class NoteNotFound(MemoryFault):
 
 
 class TitleMissing(MemoryFault):
-    """A note needs a title: links name it."""
+    """A note needs a title, because links use it."""
 
 
 class NoteTitleTaken(MemoryFault):
-    """Another note has this title already: links could not tell them apart."""
+    """Another note already has this title, so links would be ambiguous."""
 
     def __init__(self, title: str, note_id: str) -> None:
         super().__init__(note_id)
@@ -406,7 +406,7 @@ class TaskNotFound(MemoryFault):
 
 
 class TaskInState(MemoryFault):
-    """A task is in a `state` in which this cannot be done with it."""
+    """The task is in a `state` that does not allow this."""
 
     def __init__(self, state: str) -> None:
         super().__init__(state)
@@ -426,7 +426,7 @@ class SkillNotFound(MemoryFault):
 
 
 class SkillInvalid(MemoryFault):
-    """Something cannot be a skill; `fault` is one of `memory.skills.entities.SkillFault`."""
+    """This is not a valid skill; `fault` is one of `memory.skills.entities.SkillFault`."""
 
     def __init__(self, fault: str) -> None:
         super().__init__(fault)
@@ -442,7 +442,7 @@ class SkillNameTaken(MemoryFault):
 
 
 class SkillHasNoDraft(MemoryFault):
-    """No version of the skill waits for approval."""
+    """No version of the skill is waiting for approval."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -450,7 +450,7 @@ class SkillHasNoDraft(MemoryFault):
 
 
 class SkillVersionNotFound(MemoryFault):
-    """The skill has no such version that was approved."""
+    """The skill has no approved version of this number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(str(number))
@@ -458,7 +458,9 @@ class SkillVersionNotFound(MemoryFault):
 
 
 class CannotUndo(MemoryFault):
-    """A change of memories cannot be undone: undone already, or its memories changed or forgotten since."""
+    """A change of memories cannot be undone: it was undone already, or its memories have been changed or
+    forgotten since.
+    """
 
     def __init__(self, change_id: str) -> None:
         super().__init__(change_id)
@@ -475,7 +477,7 @@ class AmbiguousId(MemoryFault):
 
 
 class BadQuery(MemoryFault):
-    """A search that cannot be parsed; `detail` says why."""
+    """A search that cannot be parsed; `detail` gives the reason."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -522,11 +524,11 @@ class NotSynced(MemoryFault):
 
 
 class AlreadySynced(MemoryFault):
-    """The room is synced with another folder already."""
+    """The room already syncs with another folder."""
 
 
 class SyncFolderMissing(MemoryFault):
-    """The folder to sync with is not there: a stick that is not plugged in, a drive that is not mounted."""
+    """The folder to sync with is missing: its stick is not plugged in, or its drive is not mounted."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -543,7 +545,7 @@ class SyncFolderUnusable(MemoryFault):
 
 
 class SyncFolderInHome(MemoryFault):
-    """The folder to sync with is in the home folder of this program, or that is in it."""
+    """The folder to sync with is inside the home folder of this program, or contains it."""
 
 
 class SyncCodeMistyped(MemoryFault):
@@ -571,7 +573,7 @@ class SyncDeviceNotFound(MemoryFault):
 
 
 class SyncDeviceIsOwn(MemoryFault):
-    """The device is this one: it leaves, and is not removed."""
+    """The device is this one: it can leave the folder, but not be removed from it."""
 
 
 class SyncDeviceRemoved(MemoryFault):

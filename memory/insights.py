@@ -65,7 +65,7 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Waited:
-    """How long the replies took that were measured, from sending to their last word."""
+    """How long the measured replies took, from sending to their last word."""
 
     replies: int = 0
     seconds: float = 0.0
@@ -75,7 +75,7 @@ class Waited:
 class Speed:
     """The medians over `replies` of one model in one week (its Monday).
 
-    `guessed` is the share of all their tokens that had been guessed, `accepted` that of right guesses.
+    `guessed` is the share of all their tokens that had been guessed, `accepted` that of correct guesses.
     """
 
     model: str

@@ -31,7 +31,7 @@ class Freshness(StrEnum):
 
 
 class MovedKind(StrEnum):
-    """What can move between rooms."""
+    """The kinds of items that can move between rooms."""
 
     SESSION = "session"
     DOCUMENT = "document"

@@ -87,11 +87,11 @@ class TagSuggestion:
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """What categories and tags of a session are suggested from.
+    """The data from which categories and tags of a session are suggested.
 
     `words` are the title and the beginning of the user's messages. `vector` is the mean of the messages'
-    vectors, of length 1, as little-endian float32 (None without any). `locked` says that the user chose the
-    category; `rejected` are tags that the user refused for this session.
+    vectors, of length 1, as little-endian float32 (None without any). `locked`: the user chose the category;
+    `rejected` are tags that the user refused for this session.
     """
 
     session_id: str
@@ -107,7 +107,7 @@ class Filed:
 class Merged:
     """A session that others were merged into.
 
-    `sources` are those sessions: now empty and in the bin. Restoring one moves its messages back.
+    `sources` are those sessions, now empty and in the bin. Restoring one moves its messages back.
     """
 
     session_id: str
@@ -117,11 +117,11 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSettings:
-    """What a project adds to its sessions.
+    """The settings that a project gives its sessions.
 
     `instructions` are added to the system prompt of all of them. `persona` (an id, with `persona_name`),
-    `model` and `memory_mode` are what a new one begins with; None leaves it to the room. `isolated`: nothing
-    of the project is recalled elsewhere, and nothing from elsewhere in it.
+    `model` and `memory_mode` are the defaults of a new session; None leaves the choice to the room.
+    `isolated`: nothing of the project is recalled elsewhere, and nothing from elsewhere in it.
     """
 
     instructions: str = field(default="", repr=False)
@@ -180,7 +180,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class ProjectDeleted:
-    """A deleted project. Its sessions remain without one; `binned` says that they were moved to the bin."""
+    """A deleted project. Its sessions remain, without a project; `binned`: they were moved to the bin."""
 
     project: Project
     sessions: tuple[str, ...]
@@ -214,14 +214,14 @@ class Backlink:
 
 
 CATEGORY_LEAST = 0.17
-"""Below this cosine to every category a session has none."""
+"""A session whose cosine to every category is below this has no category."""
 CATEGORY_AHEAD = 0.02
 """The least lead of the nearest category over the next."""
 
 
 @cache
 def examples() -> Mapping[str, tuple[str, ...]]:
-    """Returns, by category name, examples of what is talked about in it."""
+    """Returns, by category name, examples of its subjects."""
     text = (files("memory") / "categories.toml").read_text(encoding="utf-8")
     return {one["name"]: tuple(one["examples"]) for one in tomllib.loads(text)["category"]}
 

@@ -1,4 +1,4 @@
-"""The value types of personas and prompt templates, and how things are found by the names users gave them."""
+"""The value types of personas and prompt templates, and look-up by the names that users gave."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -62,7 +62,8 @@ T = TypeVar("T", bound=Named)
 
 
 def found_among(known: Sequence[T], ref: str) -> T | None:
-    """Finds one by its name (case ignored), its id, or a unique prefix of either; None when nothing matches.
+    """Finds an item by its name (case ignored), its id, or a unique prefix of either; None when nothing
+    matches.
 
     Raises `AmbiguousId`.
     """

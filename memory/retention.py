@@ -25,7 +25,7 @@ class RetentionPolicy:
 class Candidate:
     """A session as the policy sees it.
 
-    `exempt`: it is starred or important, contains a message that is, or a pinned memory rests on it.
+    `exempt`: it is starred or important, contains a message that is, or a pinned memory is based on it.
     """
 
     session_id: str

@@ -80,7 +80,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A session that was left out entirely: `missing` is a parent or head that is none of its messages."""
+    """A session that was left out entirely: `missing` is a parent or head that is not one of its messages."""
 
     missing: str
 
@@ -126,8 +126,8 @@ class Move:
 class Departure:
     """A session that has left, and what needs attention in the room it left.
 
-    `recalled_in` are the sessions that stay and whose prompts contained text of it. `verified` says that
-    nothing of it was found in the room afterwards, except the sealed parcel.
+    `recalled_in` are the sessions that stay and whose prompts contained text of it. `verified`: nothing of it
+    was found in the room afterwards, except the sealed parcel.
     """
 
     move: Move
@@ -139,7 +139,7 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class DocumentDeparture:
-    """A document that has left, and what it took along or took away.
+    """A document that has left, and what left with it or was removed because of it.
 
     `citations` are those of replies that stay. `recalled_in` and `verified` are as in `Departure`.
     """

@@ -1,4 +1,4 @@
-"""Sandboxes the processes that Atlas starts: they may use what they were given and nothing else."""
+"""Sandboxes the processes that Atlas starts: they may use only what they were given."""
 
 import ctypes
 import errno
@@ -184,7 +184,7 @@ def landlock(granted: Mapping[Path, int], *, local_sockets: bool = False) -> boo
     Files that are already open stay open. Paths that do not exist are skipped. Where Landlock supports TCP,
     binding and connecting are denied. Where it supports scopes, signals to outside processes are denied, and
     so are outside abstract sockets unless `local_sockets`. Returns False where there is no Landlock. Raises
-    OSError when the kernel offers Landlock but refuses it; then no part of this is in force.
+    OSError when the kernel offers Landlock but refuses it; then none of this takes effect.
     """
     version = landlock_version()
     if not version or not no_new_privileges():
@@ -412,7 +412,7 @@ def _refusals(*, writes: bool, local_sockets: bool) -> list[Refusal]:
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What is denied: other `files` and TCP (`tcp`) by Landlock, `calls` by seccomp.
+    """The access that is denied: other `files` and TCP (`tcp`) by Landlock, `calls` by seccomp.
 
     `calls` covers sockets, other programs and processes, and changes to file metadata.
     """
@@ -476,7 +476,7 @@ def confine(
     granted |= dict.fromkeys(map(Path.resolve, readable), _READ)
     granted |= dict.fromkeys(map(Path.resolve, writable), _WRITE)
     if not graphics and threads() > 1:
-        raise RuntimeError("a thread that runs already would stay free")
+        raise RuntimeError("a thread that is already running would not be confined")
     files = landlock(granted, local_sockets=local_sockets)
     refusals = _refusals(writes=bool(writable) or graphics, local_sockets=local_sockets)
     return Confinement(

@@ -98,7 +98,7 @@ class NoModel(ModelsError):
 
 
 class ModelDamaged(NoModel):
-    """The model for a role exists, but its file is damaged; `detail` says how."""
+    """The model for a role exists, but its file is damaged; `detail` describes the damage."""
 
     def __init__(self, role: str, ref: str, path: Path, detail: str = "") -> None:
         super().__init__(role)
@@ -185,7 +185,7 @@ class StateRefused(ModelsError):
 
 
 class EngineError(ModelsError):
-    """Base of what another model server can do wrong. `engine` is its name in the settings."""
+    """Base of the errors of another model server. `engine` is its name in the settings."""
 
     def __init__(self, engine: str, problem: str = "") -> None:
         super().__init__(f"engine {engine}: {problem}" if problem else f"engine {engine}")
@@ -229,7 +229,7 @@ class EngineCutOff(EngineError):
 
 
 class EngineBadAnswer(EngineError):
-    """An answer that is not what the interface promises.
+    """An answer that breaks the rules of the interface.
 
     `detail`: json, shape, size, line, encoding, redirect or vectors.
     """

@@ -152,11 +152,11 @@ class PromptShape:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What the worker reports about a loaded model.
+    """The worker's report about a loaded model.
 
     `fingerprint` identifies the weights and the template (hex). `context_length` is the size of the chat
-    context in tokens. `prefix_stable` says whether the template only appends when a turn is added.
-    `parameters` is the number of weights (0: unknown).
+    context in tokens. `prefix_stable`: the template only appends when a turn is added. `parameters` is the
+    number of weights (0: unknown).
     """
 
     id: str
@@ -173,7 +173,7 @@ class ModelInfo:
 
     @property
     def estimated(self) -> bool:
-        """Whether tokens are estimated, because the model's own tokenizer is out of reach."""
+        """Whether tokens are estimated, because the model's own tokenizer is not available."""
         return self.tokenizer == ESTIMATE
 
 

@@ -61,7 +61,7 @@ class PrefixKeeper(Protocol):
         ...
 
     async def prefill(self, messages: Sequence[ChatMessage]) -> Prefilled:
-        """Evaluates these messages ahead of the turn after them, beside the chat and less urgently.
+        """Evaluates these messages ahead of the turn after them, in parallel with the chat and less urgently.
 
         A later `generate` whose prompt begins with them evaluates only the rest. Cancelling the caller stops
         it. Raises `PromptTooLong` when they leave no room.

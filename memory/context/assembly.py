@@ -24,7 +24,7 @@ NOTHING_KNOWN = Profile()
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The system message of an epoch (empty: none), and the tiers it is made of, in tokens."""
+    """The system message of an epoch (empty: none), and its tiers in tokens."""
 
     text: str
     parts: tuple[TierUse, ...]
@@ -148,7 +148,7 @@ class Prompt:
 class TokenSizes:
     """Token sizes of messages, each counted once.
 
-    A size is cached by the message's id and text lengths, so a reply that still grows is counted again.
+    A size is cached by the message's id and text lengths, so a reply that is still growing is counted again.
     """
 
     def __init__(self, counter: TokenCounter, info: ModelInfo) -> None:
@@ -182,7 +182,7 @@ def _key(message: Message) -> tuple[str, int, int]:
 
 
 def sent_text(message: Message) -> str:
-    """Returns what the model reads of a message: its preface, then its content."""
+    """Returns the text of a message that the model reads: its preface, then its content."""
     return message.preface + message.content
 
 

@@ -1,4 +1,4 @@
-"""When a session should end and a new one begin, and the reminder shown when one is resumed."""
+"""Decides when a session should end and a new one begin; makes the reminder for a resumed session."""
 
 import math
 from collections.abc import Sequence
@@ -67,10 +67,9 @@ def boundary(
 def names_topic(text: str) -> bool:
     """Whether a message names its own topic, so that its similarity to another is meaningful.
 
-    "Go on.", "Why?" and "Translate that to German." refer to what was said before, yet are unlike it. A
-    message needs three words that carry meaning, or two and none that refers back; in scripts without spaces,
-    a minimum number of letters (`_LEAST_LETTERS`). One that begins with "And" or "What about" always
-    continues.
+    "Go on.", "Why?" and "Translate that to German." refer to earlier messages, yet are unlike them. A message
+    needs three words that carry meaning, or two and none that refers back; in scripts without spaces, a
+    minimum number of letters (`_LEAST_LETTERS`). One that begins with "And" or "What about" always continues.
     """
     if phrases().joining.match(text.lstrip(" \t\n…-–—.,¿¡")):
         return False
@@ -101,7 +100,7 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """What a session was about, for the user only: `text` is never sent to a model."""
+    """The subject of a session, for the user only: `text` is never sent to a model."""
 
     last: datetime
     text: str

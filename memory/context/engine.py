@@ -59,7 +59,7 @@ async def in_parts(text: str, counter: TokenCounter, most: int) -> list[str]:
             parts.append(held.strip())
             held, size = "", 0
         held, size = held + piece, size + tokens
-    # A part may be only a border, which says nothing.
+    # A part may be only a border, which has no content.
     return [part for part in (*parts, held.strip()) if part]
 
 
@@ -101,7 +101,7 @@ def _halves(piece: str) -> tuple[str, ...]:
 
 
 async def _counted(pieces: Sequence[str], counter: TokenCounter) -> list[tuple[str, int]]:
-    # Where two pieces meet, the text may tokenise differently than as a whole: one more token is allowed for.
+    # Where two pieces meet, the text may tokenise differently from the whole: one more token is allowed for.
     counts = await counter.count(pieces)
     return [(piece, tokens + 1) for piece, tokens in zip(pieces, counts, strict=True)]
 
@@ -118,7 +118,7 @@ async def trace(
     """Records what a preface contains before the preface is stored: hits, and ids of attachments (`read`)
     and of `skills`.
 
-    The reply may never arrive, and then its own record does not either.
+    If the reply never arrives, its own record does not either.
     """
     parts = [TierUse("recall", 0, tuple(hit.id for hit in recalled))] if recalled else []
     parts += [TierUse("document", 0, tuple(read))] if read else []
@@ -127,7 +127,7 @@ async def trace(
 
 
 async def traced(store: Store, reply_id: str) -> Mapping[str, TierUse]:
-    """Returns what was recalled, by tier, for an earlier reply to the message that `reply_id` answers."""
+    """Returns the items recalled, by tier, for an earlier reply to the message that `reply_id` answers."""
     for earlier in await store.variants(reply_id):
         record = await store.context.turn(earlier.id)
         told = {part.tier: part for part in record.parts if part.tier in TOLD} if record is not None else {}
@@ -137,7 +137,7 @@ async def traced(store: Store, reply_id: str) -> Mapping[str, TierUse]:
 
 
 async def considered_before(store: Store, reply_id: str) -> tuple[RecallDecision, ...]:
-    """Returns what was considered for an earlier reply to the message that `reply_id` answers.
+    """Returns the items considered for an earlier reply to the message that `reply_id` answers.
 
     Its preface is kept as it was made then, and so are the reasons for it.
     """
@@ -152,7 +152,9 @@ _LEAST_PART = 64
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a prompt is assembled from. `held` are ids of what the newest message's preface contains."""
+    """The parts of a prompt before it is assembled. `held` are ids of the contents of the newest message's
+    preface.
+    """
 
     epoch: Epoch | NewEpoch
     messages: list[Message]
@@ -173,7 +175,7 @@ class Selection:
         return await assemble(head, self.messages, sizes, self.held, self._read(), skills)
 
     def _read(self) -> Read:
-        """Returns what counts as documents and is not part of the head: attachments, and passages."""
+        """Returns the documents outside the head: attachments, and passages."""
         read = self.documents.read()
         if not self.passages.passages:
             return read
@@ -310,7 +312,7 @@ class ContextEngine:
         return await self._skills.tell(session.id, messages, budget, used)
 
     async def _skills_of(self, session: Session, budget: Budget) -> list[WholeDocument]:
-        """Returns what a head says of skills, as far as this session may use them."""
+        """Returns the part of a head about skills; empty if this session may not use them."""
         if self._skills is None or session.memory_mode not in USES_MEMORY:
             return []
         return await self._skills.head(budget)
@@ -378,8 +380,7 @@ class ContextEngine:
         return await self._documents.told(session.id, material.attachments, messages, epoch, budget, used)
 
     async def _whole_documents(self, session_id: str, budget: Budget) -> list[WholeDocument]:
-        """Returns what a head contains of the session's documents: attachments in full, summaries of
-        others."""
+        """Returns the session's documents in a head: attachments in full, summaries of others."""
         found = [] if self._documents is None else await self._documents.whole(session_id, budget)
         return found + ([] if self._library is None else await self._library.summaries(session_id, budget))
 
@@ -389,7 +390,7 @@ class ContextEngine:
         """Returns the text alone if one message can contain it, else parts (`memory.context.engine`).
 
         `system` is the session's own system prompt, None for the default; `project` is its project. A part
-        takes at most a third of the working memory, so that earlier parts fit beside it.
+        takes at most a third of the working memory, so that earlier parts also fit.
         """
         own = await self._system(system, project)
         info, bare, budget = await self._measures_for(own, reply)
@@ -400,7 +401,7 @@ class ContextEngine:
         return await in_parts(text, self._counter, max(_LEAST_PART, (budget.working - bare.tokens) // 3))
 
     async def record(self, prepared: Prepared, reply: Message, completion: Completion) -> bool:
-        """Stores what the reply's prompt was made of; returns whether the next epoch is due."""
+        """Stores the parts of the reply's prompt; returns whether the next epoch is due."""
         epoch = prepared.epoch
         stored = epoch if isinstance(epoch, Epoch) else await self._store.context.add_epoch(epoch)
         session_id = prepared.session.id
@@ -473,7 +474,7 @@ class ContextEngine:
         self._serving.wait_for(compaction.epoch)
 
     def ready(self, session_id: str) -> None:
-        """Lets the newest epoch of the session serve: the model has read it."""
+        """Lets the newest epoch of the session serve, now that the model has read it."""
         self._serving.ready(session_id)
 
     def waiting(self, session_id: str) -> bool:
@@ -535,7 +536,7 @@ class ContextEngine:
         return begun, await self._store.branch(session.id, leaf_id, since=[begun.start_id])
 
     async def _page(self, session: Session, budget: Budget) -> Profile:
-        """Returns the profile of the user, as far as this session may use it."""
+        """Returns the profile of the user; empty if this session may not use it."""
         if self._profile is None or session.memory_mode not in USES_MEMORY:
             return Profile()
         return await self._profile.page(budget.most("profile"), project=session.project)

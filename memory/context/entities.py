@@ -1,4 +1,4 @@
-"""The values of prompt making: tiers and their tokens, summaries with sources, and what recall left out."""
+"""The values of prompt making: tiers and their tokens, summaries with sources, and decisions of recall."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,7 +65,7 @@ class Budget:
         return self.free * SHARES[tier] // 100
 
     def divide(self, wanted: Mapping[str, int]) -> dict[str, int]:
-        """Returns what each tier of the head gets of what it wants; `recent` gets the rest of the target."""
+        """Returns how much of its request each tier of the head gets; `recent` gets the rest."""
         given = {tier: min(want, self.most(tier)) for tier, want in wanted.items()}
         return {**given, "recent": self.free - sum(given.values())}
 
@@ -87,7 +87,7 @@ def allocate(limits: Limits, *, context_length: int, reply: int, system: int, pa
     """Returns the budget of one session with one model; sizes in tokens.
 
     `reply` is the longest reply requested; it may claim at most half of the context. A long system prompt
-    widens the working memory, as far as the context allows.
+    widens the working memory up to what the context allows.
     """
     limit = prompt_limit(context_length, reply)
     reserve = context_length - limit
@@ -133,8 +133,8 @@ class Summary:
     """A summary that replaces older messages in a prompt.
 
     `covers` are message ids, oldest first, without gaps on their branch. `level` 0 was made from messages, n
-    + 1 from summaries of level n or less. `fallback` says that no model's text passed the checks, so it
-    consists of sentences of the source; it is improved later.
+    + 1 from summaries of level n or less. `fallback`: no model's text passed the checks, so it consists of
+    sentences of the source; it is improved later.
     """
 
     id: str
@@ -203,7 +203,7 @@ class WholeDocument:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """What a reply's prompt was made of.
+    """The parts of a reply's prompt.
 
     `prompt_hash` is the hex SHA-256 over its token ids, each as four little-endian bytes. `epoch_id` is None
     when the epoch was deleted.
@@ -320,7 +320,7 @@ class RecallDecision:
 
 
 def unrepeated(hits: Sequence[Hit], shown: Collection[str]) -> list[Hit]:
-    """Drops memories whose source messages are shown or among the hits: the messages themselves say more."""
+    """Drops memories whose source messages are shown or among the hits: the messages contain more."""
     said = {*shown, *(hit.id for hit in hits if hit.kind == "message")}
     return [hit for hit in hits if said.isdisjoint(hit.sources)]
 

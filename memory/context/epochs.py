@@ -26,12 +26,12 @@ from models.messages import ChatMessage, ModelInfo
 
 
 def usable(epochs: Sequence[Epoch], system: str) -> list[Epoch]:
-    """Returns those made with this system prompt, newest first."""
+    """Returns the epochs made with this system prompt, newest first."""
     return [epoch for epoch in reversed(epochs) if made_for(epoch.head, system)]
 
 
 def on_branch(epochs: Sequence[Epoch], branch: Sequence[Message]) -> list[Epoch]:
-    """Returns those whose first verbatim message is on the branch.
+    """Returns the epochs whose first verbatim message is on the branch.
 
     That is sufficient: a message's ancestors are the same on every branch it is on, and a head covers only
     ancestors.
@@ -80,7 +80,7 @@ class EpochSelector:
     async def for_turn(
         self, session_id: str, leaf_id: str, model: str, system: str, first: Callable[[], Awaitable[Head]]
     ) -> tuple[Epoch | NewEpoch, list[Message]]:
-        """As `newest`, but the epoch that served last continues until the newest has been read."""
+        """Like `newest`, but the epoch that served last continues until the newest has been read."""
         epoch, branch = await self.newest(session_id, leaf_id, model, system, first)
         served = self._served.get(session_id)
         if not isinstance(epoch, Epoch) or self._waiting.get(session_id) != epoch.id or served is None:
@@ -126,7 +126,7 @@ class EpochBuilder:
     ) -> None:
         """`page` makes the profile with which a session's next epoch begins.
 
-        `documents` returns the attachments (by session id) that are whole in it, `skills` what it says of
+        `documents` returns the attachments (by session id) that are whole in it, `skills` its text about
         skills.
         """
         self._store = store
@@ -158,7 +158,7 @@ class EpochBuilder:
         before: int,
         branch: Sequence[Message] | None = None,
     ) -> Compaction:
-        """As `planned`, without a model, and such that the newest message, which did not fit, fits.
+        """Like `planned`, but without a model, and so that the newest message, which did not fit, fits.
 
         `branch` are all messages of the branch, if already read.
         """
@@ -228,13 +228,13 @@ class EpochBuilder:
 
 
 def _recent(budget: Budget) -> int:
-    """Returns what the verbatim messages may take when an epoch begins."""
+    """Returns the tokens that the verbatim messages may take when an epoch begins."""
     return budget.divide({tier: budget.most(tier) for tier in ("profile", "summary", "pinned")})["recent"]
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A turn's prompt and what it was made from. `said` is the user's message with its preface.
+    """A turn's prompt and its parts. `said` is the user's message with its preface.
 
     `compacted` is the new epoch that had to begin at once because the old one was full. `passages` are those
     of documents that the prompt contains, and that the reply can cite. `skills` are those that the
@@ -258,7 +258,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class ContextView:
-    """What a session's next prompt begins with: its tiers (all but the newest turn's) and the messages."""
+    """The beginning of a session's next prompt: its tiers (all but the newest turn's) and the messages."""
 
     session: Session
     info: ModelInfo

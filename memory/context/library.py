@@ -1,4 +1,4 @@
-"""Selects what a prompt contains of attached texts, documents and notes."""
+"""Selects the attached texts, documents and notes for a prompt."""
 
 import asyncio
 import re
@@ -62,7 +62,7 @@ NO_PASSAGES = TellsPassages()
 
 
 def passage_line(passage: StoredPassage) -> str:
-    """Returns a passage as the model reads it: its number, where it stands, and its text on one line."""
+    """Returns a passage as the model reads it: its number, its place, and its text on one line."""
     where = f", page {passage.page}" if passage.page is not None else ""
     text = " ".join(f"{passage.header} {passage.text}".split())
     return f"[{passage.marker}] {passage.title}{where}: {text}"
@@ -77,7 +77,7 @@ class LibraryContext:
         self._search = search
 
     async def summaries(self, session_id: str, budget: Budget) -> list[WholeDocument]:
-        """Returns the summaries of a session's documents as parts of a head, as far as they fit."""
+        """Returns the summaries of a session's documents as parts of a head, as many as fit."""
         found: list[WholeDocument] = []
         left = budget.working // _SHARE
         for document in await self._store.documents.bound(session_id):
@@ -102,11 +102,11 @@ class LibraryContext:
         """Returns the passages for the newest of `messages`, for `used` tokens of the prompt.
 
         A message that has been answered before keeps its passages. Passages that the prompt contains already
-        are not repeated. Without `recalls`, no notes are looked for.
+        are not repeated. Without `recalls`, notes are not searched.
         """
         said = messages[-1]
         bound = frozenset(one.id for one in material.documents)
-        # What a document said before it changed can no longer be cited.
+        # The earlier text of a changed document can no longer be cited.
         current = [
             one
             for one in material.passages
@@ -144,8 +144,8 @@ class LibraryContext:
     ) -> TellsPassages:
         """Returns the passages of `documents` (ids), and with `notes` of notes, for the newest message.
 
-        They take at most `left` tokens, are numbered after `marker`, and are none of the `standing` ones.
-        With `only_project`, notes from outside the project are left out. Stores nothing.
+        They take at most `left` tokens, are numbered after `marker`, and exclude the `standing` ones. With
+        `only_project`, notes from outside the project are left out. Stores nothing.
         """
         said = messages[-1]
         found: list[tuple[str, Sequence[DocumentHit]]] = []
@@ -215,7 +215,7 @@ class LibraryContext:
 
 
 def _query(messages: Sequence[Message], documents: tuple[str, ...] | None) -> DocumentQuery:
-    """Returns what to look for in these documents; for None, in all notes."""
+    """Returns the query for these documents, or for all notes if they are None."""
     kinds = frozenset({DocumentKind.NOTE}) if documents is None else frozenset(DocumentKind)
     return DocumentQuery(_question(messages), k=2 * MOST_PASSAGES, documents=documents, kinds=kinds)
 
@@ -244,7 +244,7 @@ def _passage(hit: DocumentHit, marker: int, message_id: str) -> StoredPassage:
 
 
 def _block(document: Document) -> str:
-    """Returns what the head says of a document: title, and its summary if there is one."""
+    """Returns the text about a document in a head: its title, and its summary if it has one."""
     title = f'Document "{document.title}"'
     if document.summary is None:
         return title
@@ -255,7 +255,7 @@ def _block(document: Document) -> str:
 
 
 def _question(messages: Sequence[Message]) -> str:
-    """Returns what to look for: the newest message; a short one, together with the one before it."""
+    """Returns the text to search for: the newest message; if it is short, the one before it as well."""
     asked = [message.content for message in messages if message.role is Role.USER]
     newest = asked[-1]
     if len(asked) > 1 and len(content_words(newest.casefold().split())) < _FEW_WORDS:
@@ -320,7 +320,7 @@ class Told:
         return Told("", tuple(uses))
 
     def read(self) -> Read:
-        """Returns what counts as documents and is not part of the head."""
+        """Returns the documents outside the head."""
         held = [use for use in self.uses if use.reading is not DocumentReading.UNREAD]
         return Read(
             sum(use.tokens for use in held if use.where is Where.NEWEST),
@@ -382,7 +382,7 @@ class Documents:
     ) -> Told:
         """Returns the text of attachments for the last of `messages` (those in the prompt).
 
-        `used` is the number of tokens taken already. What is in its preface from an earlier reply is not
+        `used` is the number of tokens taken already. Text that its preface has from an earlier reply is not
         repeated.
         """
         if not attached:

@@ -1,4 +1,4 @@
-"""What is recalled for one turn within its budget, and which memories are relevant enough for it."""
+"""Selects the messages and memories that are recalled for one turn, within its budget."""
 
 import asyncio
 import re
@@ -19,7 +19,7 @@ from models.ports import TokenCounter
 
 MOST_HITS = 5
 LOOKED_AT = 12
-"""The number of hits requested: some only repeat what is asked now."""
+"""The number of hits requested: some only repeat the question."""
 
 _WORDS = 0.3
 _MARKED, _STANDING = 0.1, 0.15
@@ -65,8 +65,9 @@ def worthwhile(text: str, hits: Sequence[Hit]) -> list[Hit]:
     """Returns the hits (from `novel_hits`, best first) relevant enough for a prompt, at most `MOST_HITS`.
 
     A question gets memories when at least one of them is close to it. The others may then be less close,
-    since an answer is often next to the text that resembles the question. What the user has marked as
-    important may be slightly less close, and so may a standing instruction: it does not name what is asked.
+    since an answer is often next to the text that resembles the question. A memory that the user has marked
+    as important may be slightly less close, and so may a standing instruction, which does not name the
+    subject.
     """
     close = [
         closeness(hit.grounds.cosine, hit.grounds.words)
@@ -79,7 +80,7 @@ def worthwhile(text: str, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def close_enough(text: str, close: Sequence[float], *, semantic: bool) -> list[int]:
-    """Returns the places of those, best first, whose closeness to a turn is enough for its prompt.
+    """Returns the indices of those close enough to a turn for its prompt, in order.
 
     `semantic`: vectors took part in the closeness of some.
     """
@@ -96,14 +97,15 @@ def close_enough(text: str, close: Sequence[float], *, semantic: bool) -> list[i
 
 
 def near_enough(close: Sequence[float], *, semantic: bool) -> list[int]:
-    """Returns the places of those whose closeness to a question is enough to be shown for it, in order."""
+    """Returns the indices of those close enough to a question to be shown for it, in order."""
     least = max(_LEAST if semantic else 0.0, _LEAST_OF_BEST * max(close, default=0.0))
     return [at for at, one in enumerate(close) if one >= least and one > 0]
 
 
 def closeness(cosine: float | None, words: float) -> float:
     """Returns how close something is to what was asked, regardless of others; without a vector, by the share
-    of the words that it has."""
+    of the words that it contains.
+    """
     return words if cosine is None else cosine + _WORDS * words
 
 
@@ -115,7 +117,7 @@ USES_MEMORY = frozenset({MemoryMode.NORMAL, MemoryMode.READS})
 
 
 KINDS = frozenset({"message", "memory"})
-"""What a turn recalls: messages, and the memories learned from them."""
+"""The kinds of hits that a turn recalls: messages, and the memories learned from them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +160,8 @@ class ContextRecall:
     ) -> RecalledContext:
         """Returns the preface for the last of `messages` (those in the prompt).
 
-        At most `tokens` tokens are recalled, and only relevant ones. What is in the prompt already is never
-        repeated. Without `widen`, nothing from outside the session's project is recalled.
+        At most `tokens` tokens are recalled, and only relevant ones. Text that is already in the prompt is
+        never repeated. Without `widen`, nothing from outside the session's project is recalled.
         """
         now = self._clock.now().astimezone(self._zone)
         time = time_line(now, _told(messages, self._zone)) if limits.date_and_time else ""

@@ -1,8 +1,8 @@
-"""Selects what a prompt contains of skills: names in the head of an epoch, one body with the newest turn.
+"""Selects the skills for a prompt: names in the head of an epoch, one body with the newest turn.
 
-Names and descriptions of approved skills are part of the head, as far as they fit. A head is frozen, so a
-changed set is in it from the next epoch on. Which skill goes with a turn is chosen among those approved now,
-by words and meaning, without asking the model.
+Names and descriptions of approved skills are part of the head, as many as fit. A head is frozen, so a changed
+set is in it from the next epoch on. Which skill goes with a turn is chosen among those approved now, by words
+and meaning, without asking the model.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ NO_SKILLS = ToldSkills()
 
 
 def head_line(skill: Skill) -> str:
-    """Returns what a head says of a skill."""
+    """Returns the line of a head about a skill."""
     text = skill.description
     if len(text) > _LONGEST_LINE:
         text = text[:_LONGEST_LINE].rpartition(" ")[0] + " …"
@@ -63,7 +63,7 @@ def body_text(skill: Skill) -> str:
 
 
 def reminder(skill: Skill) -> str:
-    """Returns what stands for a skill whose body the prompt contains already."""
+    """Returns the text that replaces the body of a skill if the prompt already contains it."""
     return f'(Follow the instructions "{skill.name}" given above.)\n\n'
 
 
@@ -76,7 +76,7 @@ class SkillContext:
         self._vectors = vectors
 
     async def head(self, budget: Budget) -> list[WholeDocument]:
-        """Returns name and description of the approved skills as far as they fit, most used first."""
+        """Returns name and description of the approved skills, most used first, as many as fit."""
         known = await self.approved()
         known.sort(key=lambda skill: (-skill.uses, skill.name))
         lines = [head_line(skill) for skill in known]
@@ -94,7 +94,7 @@ class SkillContext:
     ) -> ToldSkills:
         """Returns the skill for the newest of `messages`; `used` tokens of the prompt are taken.
 
-        A message that was answered before keeps what its preface says.
+        A message that was answered before keeps its preface.
         """
         said = messages[-1]
         uses = await self._store.skills.used_in_session(session_id)
@@ -118,7 +118,7 @@ class SkillContext:
         )
 
     async def choose(self, text: str) -> Skill | None:
-        """Returns the approved skill that fits a message; mostly none does."""
+        """Returns the approved skill that fits a message; usually none does."""
         known = await self.approved()
         best = chosen(await self.fits(text, known), request=asks_for_work(text))
         return next((one for one in known if one.id == best), None)
@@ -157,7 +157,7 @@ class SkillContext:
         return found
 
     async def _made(self, skill: Skill) -> tuple[float, ...] | None:
-        """Makes and stores the vector of a skill; None while no model works.
+        """Makes and stores the vector of a skill; None if no model is available.
 
         It is the mean of two, so its product with a message is the mean of two cosines.
         """

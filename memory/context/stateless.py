@@ -1,8 +1,8 @@
 """Makes prompts of conversations that are sent whole with each request and are stored nowhere.
 
-Other programs repeat what was said so far with each request. So that the model need not read it again, the
-prompt of a request has to begin with the whole prompt of the one before: what was added then, in front of the
-messages and as their instructions, is remembered in memory only, by digests of what was said up to there.
+Other programs send the whole conversation with each request. So that the model need not read it again, the
+prompt of a request has to begin with the whole prompt of the one before. The instructions and prefaces that
+were added then are therefore kept, in memory only, under digests of the conversation up to that point.
 """
 
 import hashlib
@@ -36,8 +36,8 @@ class StatelessRequest:
 
     `owner` keeps the conversations of different programs apart. `system` holds the instructions, and
     `messages` those of the user and the model in turn. With a `mode` that uses memory, memories are added;
-    with `notes`, passages of notes; of `documents` (ids), passages always. With `only_project`, nothing from
-    outside `project` is.
+    with `notes`, passages of notes. Passages of `documents` (ids) are always added. With `only_project`,
+    nothing from outside `project` is added.
     """
 
     owner: str
@@ -265,7 +265,7 @@ class StatelessContext:
 
 
 def _keys(request: StatelessRequest, info: ModelInfo) -> list[bytes]:
-    """Returns a digest for each message, of everything that determines what was added up to there."""
+    """Returns a digest for each message, of everything that determines what was added up to it."""
     facts = (
         request.owner,
         info.fingerprint,

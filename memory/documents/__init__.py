@@ -1,1 +1,1 @@
-"""Documents: the text of files, where each piece of it comes from, and how it is found and cited."""
+"""Documents: the text of files, with the place of each piece; search in it, and citations of it."""

@@ -16,18 +16,21 @@ from semantic_text_splitter import TextSplitter
 from memory.documents.entities import Heading, NewChunk, ParsedText, Table
 
 SIZE = 900
-"""The most characters of a chunk. Small embedding models read 256 word pieces: of the chunks of technical
-texts 8 % are longer (of abstracts 0.4 %), but with 1,200 characters 42 % (12 %). Five of them fill some 1,000
-tokens of a prompt."""
+"""The most characters of a chunk. Small embedding models read 256 word pieces. With this size, 8 % of the
+chunks of technical texts are longer (0.4 % of those of abstracts); with 1,200 characters, 42 % (12 %). Five
+of them fill about 1,000 tokens of a prompt.
+"""
 SMALL = 200
-"""Sections below this many characters (some 35 words) share a chunk with their neighbours under the same
+"""Sections below this many characters (about 35 words) share a chunk with their neighbours under the same
 heading: 2,000 questions with answers of five words make 139 chunks. Larger ones have a chunk of their own, so
-that a citation names the exact section."""
+that a citation names the exact section.
+"""
 
 _LEAST_SIZE = 16
 _SHORT = 40
 """Lines and paragraphs below this many characters are never separated from the next, unless something new
-begins there: it would cost much time to consider each of them."""
+begins there: considering each of them would be slow.
+"""
 _CAPTION = 200
 """The most characters of a paragraph that stays with the table below it."""
 _KEY = 48
@@ -131,7 +134,7 @@ class _Chunker:
             )
         return found
 
-    # --- where pieces may not go on ------------------------------------------------------------------
+    # --- where pieces have to end --------------------------------------------------------------------
 
     def _regions(self) -> list[_Region]:
         """Cuts the text at pages, headings and the ends of long tables."""
@@ -179,8 +182,9 @@ class _Chunker:
         return table if table is not None and self._is_long(table) else None
 
     def _header(self, at: int) -> str:
-        """Returns the header of the table whose rows begin at `at`. A very long one is cut: it comes on top
-        of every piece of the table."""
+        """Returns the header of the table whose rows begin at `at`. A very long one is cut, because it is
+        repeated above every piece of the table.
+        """
         table = self._table_at(at)
         if table is None or not table.begin < table.header_end <= at:
             return ""
@@ -251,7 +255,7 @@ class _Chunker:
             lead = end
 
     def _blocks(self, begin: int, end: int, lead: int) -> Iterator[tuple[int, int, int]]:
-        """Yields paragraphs, or what they consist of where they are too long, each with its rank."""
+        """Yields paragraphs, or their parts where they are too long, each with its rank."""
         for part, part_end in self._around_tables(begin, end):
             whole = self._table_at(part) is not None
             blocks = (
@@ -360,7 +364,7 @@ def _grouped(text: str, units: Sequence[_Unit], size: int) -> Iterator[tuple[int
     """Yields ranges of units of at most `size` characters together (single ones may be longer).
 
     Each ends at the best boundary of its second half. Among equally good ones, the checksum of the text that
-    follows decides, not what came before: so the pieces of an edited text soon are the same again.
+    follows decides, not what came before: so the pieces of an edited text soon become the same again.
     """
     first, fits = 0, 0
     while first < len(units):
@@ -396,7 +400,8 @@ def _best(text: str, units: Sequence[_Unit], first: int, fits: int, size: int) -
 
 def _even(units: Sequence[_Unit], first: int, fits: int, size: int) -> int | None:
     """Returns where to cut what is left into two similar parts, if it fits into two. Otherwise the last piece
-    often would be a few words."""
+    would often be a few words.
+    """
     begin, end = units[first].begin, units[-1].end
     left = end - begin
     if left > 2 * size:

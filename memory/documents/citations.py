@@ -1,8 +1,8 @@
-"""Which passages a reply rests on, and which of its sentences rest on none.
+"""Finds the passages that support a reply, and the sentences that no passage supports.
 
 A verified quotation is the text of the document at its range, letter by letter: it is taken from the passage,
-never from the reply. Whether it supports the sentence is decided by rules that rather miss support than see
-it where there is none.
+never from the reply. Whether it supports the sentence is decided by rules that would rather miss support than
+report it where there is none.
 """
 
 import re
@@ -50,10 +50,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """What a sentence of a reply rests on.
+    """A passage that a sentence of a reply is based on.
 
     If `verified`, `quote` is the document's text from `begin` to `end`, and it supports the sentence or is
-    quoted by it. Otherwise `quote` is what the reply says, and the range is that of the whole passage.
+    quoted by it. Otherwise `quote` is the text of the reply, and the range is that of the whole passage.
     `sentence` is the range of the sentence in the reply.
     """
 
@@ -89,7 +89,7 @@ _LEAST_CLAIM = 2
 """The least content words of a claim without numbers."""
 
 _PARALLEL = 2
-"""Two clauses with so many words in common are set against each other."""
+"""Two clauses with this many words in common count as contrasted."""
 _ROUNDING = 1e-9
 
 _CELL = re.compile(r"[|\t]")
@@ -121,7 +121,7 @@ _NOT_THERE = re.compile(
 
 
 def cite(reply: str, passages: Sequence[Passage]) -> Cited:
-    """Finds what each sentence of the reply rests on.
+    """Finds the passages that support each sentence of the reply.
 
     The passages that a sentence names by markers (`[1]`, `[2, 3]`) come first. If they do not support it, or
     it names none, all others are searched. A marker that names no passage is ignored.
@@ -165,7 +165,7 @@ class _Claim:
         return Statement(self.plain)
 
     def claims_something(self, sources: "dict[int, _Source]") -> bool:
-        """Whether it needs support: it is no question, heading, greeting, hedge or list of sources."""
+        """Whether it needs support: it is not a question, heading, greeting, hedge or list of sources."""
         plain, statement = self.plain.strip(" *_"), self.statement
         if (
             self.text.lstrip().startswith("#")
@@ -206,8 +206,9 @@ class _Source:
         return Counter(word for clause in Statement(self.passage.text).clauses for word in clause.words)
 
     def weight(self, word: str) -> float:
-        """Returns how much a word tells one clause of the passage from another: nothing if the passage is
-        about it, most if only one clause has it."""
+        """Returns how well a word distinguishes the clauses of the passage: not at all if the passage is
+        about it, best if only one clause has it.
+        """
         if word in self.named.words:
             return 0.0
         return 1 / max(1, self._clauses_with[word]) ** 2
@@ -284,8 +285,9 @@ class _Source:
 
 
 def _claims(reply: str, begin: int, end: int) -> Iterator[_Claim]:
-    """Splits a sentence at its markers: what stands in front of one belongs to it. Markers at the beginning
-    of a sentence belong to all of it."""
+    """Splits a sentence at its markers: the text in front of a marker belongs to it. Markers at the beginning
+    of a sentence belong to all of it.
+    """
     text, at = "", begin
     markers: list[int] = []
     for match in _MARKERS.finditer(reply, begin, end):
@@ -349,8 +351,9 @@ def _supporting(claim: _Claim, named: Sequence[_Source]) -> list[Citation]:
 def _quoted(
     claim: _Claim, named: Sequence[_Source], others: Sequence[_Source]
 ) -> tuple[list[Citation], bool]:
-    """Searches the quotations of a claim. It is supported if all are found and the passage supports what
-    it says around them, as far as that has names or numbers."""
+    """Searches the quotations of a claim. It is supported if all are found and, where there are names or
+    numbers around them, a passage supports the whole claim.
+    """
     found: list[Citation] = []
     holding: list[_Source] = []
     holds = True
@@ -411,7 +414,7 @@ def _has_numbers(window: Statement, statement: Statement, named: Statement) -> b
 
 
 def _in_column(window: Statement, statement: Statement, header: str) -> bool:
-    """Whether the numbers of a row stand in the columns that the statement names."""
+    """Whether the numbers of a row are in the columns that the statement names."""
     columns = [Statement(column) for column in _CELL.split(header)]
     named = [bool(column.words & statement.words) or _share_number(column, statement) for column in columns]
     if len(columns) < 2 or not any(named):
@@ -432,12 +435,13 @@ def _share_number(one: Statement, other: Statement) -> bool:
 
 
 def _supports_clause(window: Statement, clause: Statement, whole: Statement, source: _Source) -> bool:
-    """Whether the clauses of the window that are about the same say the same: with the same names, the same
-    numbers, and negated or not alike."""
+    """Whether the clauses of the window about the same subject say the same: with the same names, the same
+    numbers, and both negated or neither.
+    """
     if len(clause.words) > 1 and clause.coverage(window.words | source.named.words) < _LEAST_OF_CLAUSE:
         return False
     topic = clause if clause.words else whole
-    # One word in front of a colon is said of the rest of the sentence.
+    # A single word in front of a colon applies to the rest of the sentence.
     heading = len(clause.words) == 1 and not (clause.quantities or clause.days)
     about = topic.words - set(topic.names)
     ranked = [(sum(has(word, other.words) for word in about), other) for other in window.clauses]
@@ -456,8 +460,9 @@ def _agrees(other: Statement, clause: Statement) -> bool:
 
 
 def _mixes(window: Statement, clause: Statement) -> bool:
-    """Whether the clause takes its words from two clauses that are set against each other: "The old pump runs
-    at night, the new pump runs at noon" does not say that the old one runs at noon."""
+    """Whether the clause takes its words from two contrasted clauses: "The old pump runs at night, the new
+    pump runs at noon" does not say that the old one runs at noon.
+    """
     clauses = window.clauses
     for number, one in enumerate(clauses):
         for other in clauses[number + 1 :]:
@@ -470,9 +475,10 @@ def _mixes(window: Statement, clause: Statement) -> bool:
 
 
 def _names_agree(window: Statement, clause: Statement, named: Statement) -> bool:
-    """Whether what the clause says is said of its names: for each of its words, a clause of the window with
-    that word is about nobody else, and two names stand in the same order."""
-    # A word that begins a sentence is no name if it is written small in the window.
+    """Whether the window says the same about the names in the clause: for each of its words, a clause of the
+    window with that word is about nobody else, and two names are in the same order.
+    """
+    # A word that begins a sentence is not a name if it is in lower case in the window.
     names = [name for name in clause.names if name in window.names or name not in window.words]
     others: dict[str, bool] = {}
     before = named.words
@@ -513,8 +519,9 @@ def _same_order(other: Statement, clause: Statement) -> bool:
 
 
 def _numbers_stand_there(window: Statement, clause: Statement, topic: Statement, source: _Source) -> bool:
-    """Whether no number of the clause belongs to something else: the clause of the window in which it stands
-    is as similar as the others with numbers. Names count twice."""
+    """Whether no number of the clause belongs to something else: the clause of the window that contains it is
+    as similar as the others with numbers. Names count twice.
+    """
 
     def similar(other: Statement) -> float:
         shared = [word for word in topic.words if has(word, other.words)]

@@ -1,4 +1,4 @@
-"""The values of documents: what a parser returns, what is stored, and what a search finds.
+"""The values of documents: results of parsers, stored documents and chunks, and results of searches.
 
 All positions are characters in the document's text, from 0; a range (begin, end) excludes its end. Pages and
 lines count from 1.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading: `level` 1 is the highest; `begin` is where it stands in the text."""
+    """A heading: `level` 1 is the highest; `begin` is its position in the text."""
 
     level: int
     text: str
@@ -41,7 +41,7 @@ class Table:
 class ParsedText:
     r"""The text of a file and its structure.
 
-    The text has no control characters but newline and tab. `pages` are the positions at which the pages
+    The text has no control characters except newline and tab. `pages` are the positions at which the pages
     begin, the first one 0; empty for formats without pages. `blank_pages` are the pages without any text, by
     number: usually pictures of scanned text. `created` is the date that the file states, in ISO 8601, or
     empty.
@@ -58,8 +58,9 @@ class ParsedText:
 
 
 class DocumentState(StrEnum):
-    """queued: seen, not read yet; partial: read, but some pages have no text; failed: cannot be read;
-    missing: the file is gone; archived: the file is gone and the document is kept, but not searched."""
+    """queued: found, not read yet; partial: read, but some pages have no text; failed: cannot be read;
+    missing: the file is gone; archived: the file is gone and the document is kept, but not searched.
+    """
 
     QUEUED = "queued"
     INDEXED = "indexed"
@@ -70,7 +71,7 @@ class DocumentState(StrEnum):
 
 
 class DocumentKind(StrEnum):
-    """document: the text of a file, or of a conversation; note: what the user writes here."""
+    """document: the text of a file, or of a conversation; note: a text written in this program."""
 
     DOCUMENT = "document"
     NOTE = "note"
@@ -119,7 +120,9 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What identifies a file on disk: absolute path, size in bytes, time in nanoseconds, device and inode."""
+    """The facts that identify a file on disk: absolute path, size in bytes, time in nanoseconds, device and
+    inode.
+    """
 
     path: str
     size: int
@@ -142,7 +145,7 @@ class KnownFile:
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """What was read from a file, to be stored.
+    """The content read from a file, to be stored.
 
     `path` is as the user gave it, `facts.path` absolute. `document` is the id of the document that it
     replaces, None for a new one. With `error` the file could not be read, in full (`parsed` is None) or in
@@ -167,7 +170,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
-    """What a document says, in short. `fallback`: made of its own sentences, because the model failed."""
+    """A document in brief. `fallback`: made of its own sentences, because the model failed."""
 
     text: str
     fallback: bool
@@ -263,7 +266,7 @@ class DocumentQuery:
 
 @dataclass(frozen=True, slots=True)
 class LoadedChunk:
-    """A chunk with what a hit says of its document."""
+    """A chunk with what a hit contains about its document."""
 
     chunk: Chunk
     title: str
@@ -307,7 +310,7 @@ class DocumentMatch:
 
     @property
     def dated(self) -> datetime:
-        """When the file was changed last, or else when it was added."""
+        """When the file was last changed, or else when it was added."""
         return self.document.modified_at or self.document.added_at
 
 
@@ -337,7 +340,7 @@ class StoredPassage:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a session has to read: attachments, documents that it is about, and passages in its prompts.
+    """What a session can read: attachments, documents that it is about, and passages in its prompts.
 
     `notes`, `skills`: the room has notes, or skills in use, which every session can use.
     """
@@ -372,7 +375,7 @@ class StoredCitation:
 
 @dataclass(frozen=True, slots=True)
 class CitedReply:
-    """What a reply cites, and the ranges of its text that no passage supports."""
+    """The citations of a reply, and the ranges of its text that no passage supports."""
 
     citations: tuple[StoredCitation, ...] = ()
     unsupported: tuple[tuple[int, int], ...] = ()
@@ -439,8 +442,9 @@ class ChunkPosting:
 
 @dataclass(frozen=True, slots=True)
 class DocumentChanges:
-    """What was written since a version: chunks by `seq`, documents by id. `version` is the one to ask with
-    next."""
+    """The changes since a version: chunks by `seq`, documents by id. `version` is the one to ask with next
+    time.
+    """
 
     version: int
     chunks: frozenset[int]

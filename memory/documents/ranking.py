@@ -129,9 +129,9 @@ def _concatenated(parts: "Sequence[NDArray[Any]]", kind: Any) -> "NDArray[Any]":
 
 
 class Library:
-    """The chunks and documents of a room in memory, kept in step with it.
+    """The chunks and documents of a room in memory, kept in sync with it.
 
-    Only the documents that have changed are sorted again: a change among 100,000 chunks takes some 20 ms.
+    Only the documents that have changed are sorted again: a change among 100,000 chunks takes about 20 ms.
     """
 
     def __init__(self) -> None:
@@ -222,10 +222,11 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for each chunk, one element per row: BM25 of the chunk, of it with its neighbours, of its
+    """The evidence for each chunk, one element per row: BM25 of the chunk, of it with its neighbours, of its
     page and of its document (0 and more), the share of the question in its title and headings (0 … 1), its
     cosine and the mean cosine of its neighbours (None without vectors). `allowed` are the rows that may be
-    found."""
+    found.
+    """
 
     allowed: "NDArray[np.bool_]"
     lexical: "NDArray[np.float64]"
@@ -336,9 +337,9 @@ def _norm(lengths: "NDArray[np.float64]") -> "NDArray[np.float64]":
 def everywhere(
     columns: ChunkColumns, allowed: "NDArray[np.bool_]", postings: Sequence[ChunkPosting]
 ) -> frozenset[str]:
-    """Returns the terms that more than half of the pages that may be found contain, as the name of a company
-    does in its annual report. They do not distinguish pages, but draw the meaning of a question to
-    themselves."""
+    """Returns the terms that occur in more than half of the pages that may be found, such as the name of a
+    company in its annual report. They do not distinguish pages, but dominate the meaning of a question.
+    """
     import numpy as np
 
     pages = len(np.unique(columns.page[allowed]))
@@ -381,7 +382,7 @@ class Scores:
     parts: Parts = field(repr=False)
     weights: Weights
 
-    # Each takes some milliseconds, and a search needs one or two of them.
+    # Each takes a few milliseconds, and a search needs one or two of them.
 
     @cached_property
     def chunk(self) -> "NDArray[np.float64]":
@@ -541,8 +542,8 @@ _PHRASE_GAP = 2
 _LINE_GAP = 4
 """The most other words between the words of a phrase, and of the name of a line."""
 
-# Instructions on how to answer, as in "Round your answer to two decimals". What they say is nowhere in a
-# document, and their rare words would outweigh the question.
+# Instructions on how to answer, as in "Round your answer to two decimals". Documents do not contain them, and
+# their rare words would outweigh the question.
 _INSTRUCTS = re.compile(
     r"\b(?:answer|respond|response|reply)\b|\bround (?:it|to|up|down|your|the)\b"
     r"|\byour (?:\w+ )?(?:only )?(?:judg|resource)|\b(?:this|following|the) question\b"
@@ -565,7 +566,7 @@ _WORD = re.compile(r"[\w&]+")
 class Looked:
     """Something to look for: `phrases` are alternatives that mean the same, in words without quotation marks.
 
-    The words of a phrase stand in any order, with at most `gap` other words between them. `weight` is
+    The words of a phrase may be in any order, with at most `gap` other words between them. `weight` is
     relative to that of a word of the question.
     """
 
@@ -612,8 +613,9 @@ def names(question: str) -> list[str]:
 
 
 def looked_for(question: str, stems: Sequence[str], *, lines: bool = True) -> list[Looked]:
-    """Returns what to look for besides the words themselves: `stems`, those of the question's subject that
-    carry meaning, in order, two by two; and with `lines`, the names that statements have for what it asks.
+    """Returns what to look for in addition to the words themselves: `stems`, those of the question's subject
+    that carry meaning, in order, two by two; and with `lines`, the names that statements have for what it
+    asks.
 
     These are up to 45 phrases. Among 100,000 chunks of reports they take 35 ms, so use them for searches
     among at most `LINES_AMONG` chunks.
@@ -625,7 +627,8 @@ def looked_for(question: str, stems: Sequence[str], *, lines: bool = True) -> li
 
 def _financial(question: str) -> list[Looked]:
     """Returns the names of the lines that the question asks for, and the marks of the statements that it
-    names, or else of those in which the lines stand. Nothing for most questions."""
+    names, or else of those that contain the lines. Empty for most questions.
+    """
     statements, lines = _known()
     text = _spaced(question)
     asked = [line for line in lines if any(_spaced(one) in text for one in line.asked)]

@@ -72,7 +72,7 @@ class FoundChunks:
 
 
 class DocumentSearch:
-    """Search in one room. Words are always evidence; meaning is, once `use` has given an index."""
+    """Search in one room. Words always count as evidence; meaning does once `use` has set an index."""
 
     def __init__(
         self, store: Store, vectors: QueryVectors | None = None, weights: Weights | None = None
@@ -102,7 +102,7 @@ class DocumentSearch:
         return FoundChunks(hits, 1000 * (time.perf_counter() - began), semantic)
 
     async def follow(self) -> None:
-        """Applies what was written since the last call."""
+        """Applies the changes since the last call."""
         async with self._lock:
             if self._version is None:
                 await self._read_all()
@@ -128,8 +128,8 @@ class DocumentSearch:
         self._version = version
 
     async def _answer(self, query: DocumentQuery) -> tuple[tuple[DocumentHit, ...], bool]:
-        # Among all documents, the question is embedded while words are looked up. Within some, it is first
-        # looked which names stand everywhere in them.
+        # Among all documents, the question is embedded while words are looked up. Within some of them, names
+        # that occur everywhere are found first.
         apart = query.documents is None
         embedding = asyncio.ensure_future(self._embedded(query.text)) if apart else None
         try:
@@ -158,8 +158,9 @@ class DocumentSearch:
     async def _postings(
         self, query: DocumentQuery, columns: ChunkColumns, allowed: "NDArray[np.bool_]"
     ) -> list[ChunkPosting]:
-        """Returns where the words of the question occur, two of them together, and what statements call what
-        it asks for."""
+        """Returns where the words of the question occur, pairs of them, and the names that statements have
+        for what it asks.
+        """
         stems = content_words(await self._store.evidence.stems(subject(query.text)))
         most = min(COMMON, max(FEW, round(COMMON_SHARE * len(columns))))
         lines = int(allowed.sum()) <= LINES_AMONG
@@ -173,8 +174,9 @@ class DocumentSearch:
     async def _without_common_names(
         self, text: str, columns: ChunkColumns, allowed: "NDArray[np.bool_]"
     ) -> str:
-        """Returns a question without the names that the documents have everywhere: all of their passages are
-        as near to these."""
+        """Returns a question without the names that occur everywhere in the documents: all passages are
+        equally near to these.
+        """
         found = names(text)
         stems = [content_words(own) for own in await self._store.evidence.stems_of(found)]
         different = list(dict.fromkeys(stem for own in stems for stem in own))
@@ -271,22 +273,22 @@ class DocumentSearch:
 
 
 PART = 6_000
-"""Characters of a part: some 1,500 tokens."""
+"""Characters of a part: about 1,500 tokens."""
 MOST_PARTS = 12
-"""Parts that the model reads itself. A longer document is condensed without it first."""
+"""The most parts that the model reads. A longer document is first condensed without it."""
 _NOTES = 16
 """Notes that are joined at a time."""
 _LONGEST_NOTE = 120
 _LONGEST = 220
 _VERSION = 1
 _BOUNDARY = 16
-"""One in so many lines can end a part, chosen by its text: an edit moves only the parts beside it."""
+"""One line in this many can end a part, chosen by its text: an edit moves only the parts next to it."""
 
 
 def parts(text: str, size: int = PART) -> list[str]:
     """Splits a text at lines into parts of about half of `size` to `size` characters, all of it in order.
 
-    Where a part ends depends on the lines around, so that an edit leaves other parts as they are.
+    Where a part ends depends on the surrounding lines, so that an edit leaves other parts as they are.
     """
     found: list[str] = []
     current: list[str] = []

@@ -1,4 +1,4 @@
-"""What a sentence states, as far as it can be compared by rules: words, names, numbers, dates, negation."""
+"""The parts of a statement that rules can compare: words, names, numbers, dates, negation."""
 
 import re
 import tomllib
@@ -25,15 +25,15 @@ _ORDINAL = re.compile(r"(?:^|\D)\d{1,2}\.$")
 _WORD_IN_SENTENCE = re.compile(r"\s*+(\w*)")
 _LOOKED_BACK = 16
 _WRAPPED = 60
-"""A line of at least this many characters without a mark at its end goes on in the next line."""
+"""A line of at least this many characters without a mark at its end continues on the next line."""
 
 
 def sentences(text: str, whole: Sequence[tuple[int, int]] = ()) -> list[tuple[int, int]]:
     """Returns the ranges of the sentences, without white space around them.
 
-    Items of lists, rows and headings are sentences, too. Sentences go on over line breaks in paragraphs that
-    are wrapped. Markers such as [1] behind a sentence belong to it. No sentence ends inside the ranges of
-    `whole` (in order).
+    Items of lists, rows and headings are also sentences. In wrapped paragraphs, sentences continue over line
+    breaks. Markers such as [1] after a sentence belong to it. No sentence ends inside the ranges of `whole`
+    (in order).
     """
     found: list[tuple[int, int]] = []
     begin = line = number = 0
@@ -129,7 +129,7 @@ _COMMAND = re.compile(
 _PASSIVE = re.compile(r"\b(?:by|von|durch|par|por|da)\b", re.IGNORECASE)
 _LEAST_LETTERS = 3
 _ALIKE = 5
-"""Words with so many equal letters at their beginning count as one: supply, supplier."""
+"""Words that begin with this many equal letters count as one: supply, supplier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +166,9 @@ def _by_word(lists: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number: the values it may have, its unit, the direction word in front of it ("from", "to"), and the
-    stem of the word behind it."""
+    """A number: the values it may have, its unit, the direction word before it ("from", "to"), and the stem
+    of the word after it.
+    """
 
     values: frozenset[str]
     unit: str = ""
@@ -183,14 +184,14 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A date; None where a part of it is not said."""
+    """A date; None where a part of it is not stated."""
 
     year: int | None
     month: int | None
     day: int | None
 
     def within(self, other: "Day") -> bool:
-        """Whether the other date says all that this one says."""
+        """Whether the other date states everything that this one does."""
         mine, others = (self.year, self.month, self.day), (other.year, other.month, other.day)
         return all(one is None or one == two for one, two in zip(mine, others, strict=True))
 
@@ -207,7 +208,7 @@ class Statement:
         self.quantities = _quantities(rest)
         found = _WORD.findall(rest)
         self.stems = frozenset(map(_root, found))
-        """Stems of all words, those that carry no meaning of their own included."""
+        """Stems of all words, including those that carry no meaning of their own."""
         content = [word for word in found if _has_content(word)]
         self.words = frozenset(piece for word in content for piece in _pieces(word))
         command = _COMMAND.match(text)
@@ -215,8 +216,9 @@ class Statement:
         self.names = tuple(
             dict.fromkeys(_root(word) for word in content if word[0].isupper() and word != verb)
         )
-        """Stems of words with a capital letter, in order. At the start of a sentence that need be no name; a
-        command ("Run the …") is none."""
+        """Stems of words with a capital letter, in order. At the start of a sentence it need not be a name; a
+        command ("Run the …") is not.
+        """
 
     @cached_property
     def negated(self) -> bool:
@@ -266,7 +268,7 @@ def has(word: str, words: Collection[str]) -> bool:
 
 
 def contradicts(one: Statement, other: Statement) -> bool:
-    """Whether one statement says the opposite of a word that the other says."""
+    """Whether one statement contains the opposite of a word in the other."""
     return any(
         not one.stems.isdisjoint(said)
         and other.stems.isdisjoint(said)
@@ -277,7 +279,7 @@ def contradicts(one: Statement, other: Statement) -> bool:
 
 
 def _has_content(word: str) -> bool:
-    """Whether a word says what a sentence is about. Numbers are compared on their own."""
+    """Whether a word shows what a sentence is about. Numbers are compared separately."""
     folded = fold(word)
     if len(word) < _LEAST_LETTERS and not is_unspaced(word) and not (word.isupper() and len(word) > 1):
         return False
@@ -298,7 +300,7 @@ def _pieces(word: str) -> list[str]:
 
 
 def _taken(match: re.Match[str], days: list[tuple[Day, ...]]) -> str:
-    """Adds the date to `days`, and returns what stands for it in the text."""
+    """Adds the date to `days`, and returns its placeholder in the text."""
     found = match.groupdict()
     if found["iso"]:
         year, month, day = map(int, _DIGITS.findall(found["iso"]))
@@ -369,7 +371,7 @@ def _worded(word: str) -> str | None:
 
 
 def dates(text: str) -> list[tuple[int, int, tuple[Day, ...]]]:
-    """Returns where dates stand in a text, each with the days that it may mean."""
+    """Returns where dates occur in a text, each with the days that it may mean."""
     found: list[tuple[int, int, tuple[Day, ...]]] = []
     for match in _DATE.finditer(text):
         meant: list[tuple[Day, ...]] = []

@@ -51,7 +51,7 @@ class Held(StrEnum):
 
 
 class Stage(StrEnum):
-    """What just happened to a job; back: queued as before, retry: queued after an error."""
+    """The latest event of a job; back: queued as before, retry: queued after an error."""
 
     STARTED = "started"
     DONE = "done"
@@ -62,7 +62,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What `JobRunner.run_until_empty` did.
+    """The result of `JobRunner.run_until_empty`.
 
     `failed` are jobs whose last attempt raised an error, given up or not; `remaining` are still queued (for a
     later time, or for a program that knows their kind); `held` says why it stopped early.
@@ -105,7 +105,7 @@ class JobRunner:
         self._paused: bool | None = None
         self._duties_done: dict[str, datetime | None] = {}
         self._next_at: datetime | None = None
-        """When the queue has to be looked at; None: it is empty."""
+        """When the queue has to be checked; None: it is empty."""
         self.running: Job | None = None
         self.waiting: Held | None = None
         """Why due work is not done; None when none is due or it is being done."""
@@ -207,7 +207,7 @@ class JobRunner:
         return held is not None
 
     def _wait_s(self) -> float:
-        """Returns the seconds until the queue has to be looked at, at most `LOOK_S`."""
+        """Returns the seconds until the queue has to be checked, at most `LOOK_S`."""
         if self._next_at is None:
             return LOOK_S
         return min(max((self._next_at - self._clock.now()).total_seconds(), 0.0), LOOK_S)
@@ -296,7 +296,7 @@ class JobRunner:
             self._queued_duties.discard(duty)
 
     async def _brake(self) -> None:
-        """Between two steps of a job: waits as long as no job may start."""
+        """Between two steps of a job, waits while no job may start."""
         self._throttle.end()
         await self._gate.idle()
         await self._throttle.rest()

@@ -1,1 +1,1 @@
-"""Learning: what users say of themselves becomes memories, each with its source quote."""
+"""Learning: makes memories of what users say about themselves, each with its source quote."""

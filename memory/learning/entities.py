@@ -1,4 +1,4 @@
-"""The value types of learning, and whether a quote supports what is learned from it."""
+"""The value types of learning, and the check that a quote supports what is learned from it."""
 
 import re
 from dataclasses import dataclass, field
@@ -24,11 +24,11 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a statement says, as far as it can be compared with others.
+    """The parts of a statement that can be compared with those of others.
 
-    `attribute` is what it says about the subject (`residence`, `like`…), empty where it is not known to
-    exclude anything. `value` are stems of the value, `words` stems of the whole text. `denies`: it says that
-    something is not so. `ended` are stems of what it says has ended. `changed`: it says that something is
+    `attribute` is the kind of statement about the subject (`residence`, `like`…), empty where it is not known
+    to exclude anything. `value` are stems of the value, `words` stems of the whole text. `denies`: it states
+    that something is not so. `ended` are stems of what has ended. `changed`: it states that something is
     different now.
     """
 
@@ -45,7 +45,7 @@ class Claim:
 class Candidate:
     """Something that may be learned from one message, which contains `quote`.
 
-    `only_ends`: of no interest on its own, it only says that something known does not hold any more.
+    `only_ends`: of no interest on its own, it only states that something known is no longer true.
     """
 
     kind: MemoryKind
@@ -84,7 +84,7 @@ def found(quote: str, message: str) -> bool:
 
 
 def supported(text: str, quote: str, message: str) -> bool:
-    """Whether everything that `text` says was said.
+    """Whether the user said everything that `text` states.
 
     The quote must be found in the message. The message must contain every meaningful word, number and name of
     the text, and the quote half of those words. Either both text and quote contain a negation, or neither.

@@ -1,4 +1,4 @@
-"""Learns from a model's answers: it points at the user's words, and nothing else of the answer is used."""
+"""Learns from a model's answers: the model points at the user's words; the rest of its answer is not used."""
 
 import asyncio
 import hashlib
@@ -78,7 +78,7 @@ class ModelReader:
         self._trust = trust or Trust()
 
     async def read(self, group: Sequence[Heard]) -> list[Candidate]:
-        """Returns what the model points at in these messages of one session and the patterns do not match."""
+        """Returns what the model points at in these messages of one session, except matches of patterns."""
         told = await asyncio.to_thread(lambda: [heard for heard in group if worth_asking(heard)])
         if not told:
             return []

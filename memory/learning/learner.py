@@ -1,4 +1,4 @@
-"""Learns from messages that have not been learned from yet, a few at a time."""
+"""Learns from new messages, a few at a time."""
 
 import asyncio
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ _SESSIONS = 10
 class Learner:
     """The learner of one room.
 
-    `model` reads what the patterns do not match; `meaning` finds what was said before in other words; both
-    may be missing. `checkpoint` is awaited between steps. Raises what these raise.
+    `model` reads what the patterns do not match; `meaning` finds earlier statements in other words; both may
+    be missing. `checkpoint` is awaited between steps. Raises what these raise.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Learner:
         return made
 
     async def remember(self, heard: Heard, project: str | None) -> list[Memory]:
-        """Stores at once what one message asks to be remembered; no model is used."""
+        """Stores at once what a message asks Atlas to remember; no model is used."""
         wanted = await asyncio.to_thread(asked_to_remember, heard)
         return await self._ledger.add(wanted, project=project, quick=True)
 
@@ -154,7 +154,7 @@ class Digester:
     """Makes and renews the digests of the sessions of one room that are marked important.
 
     A digest consists of the user's own sentences; each message that one comes from is among its sources. No
-    model words it. Raises what the store and the token counter raise.
+    model rephrases it. Raises what the store and the token counter raise.
     """
 
     def __init__(self, store: Store, summariser: Summariser) -> None:
@@ -179,7 +179,7 @@ class Digester:
         # A digest that the user rejected, or that was superseded or archived, is not renewed.
         if old is not None and (old.state not in (MemoryState.INBOX, MemoryState.KEPT)):
             return None
-        # Up to `LONGEST` tokens of everything said: a share of a short conversation would leave out its long
+        # Up to `LONGEST` tokens of the whole conversation: a share of a short one would leave out its long
         # sentences.
         texts = [_source_message(one) for one in said]
         draft = await self._summariser.quick(texts, most=LONGEST, shortened=False)

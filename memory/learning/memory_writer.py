@@ -1,4 +1,4 @@
-"""Writes what was learned: a repeated statement gains a source, a newer one replaces an older one."""
+"""Stores what was learned: a repeated statement gains a source, a newer one replaces an older one."""
 
 import asyncio
 import math
@@ -87,7 +87,7 @@ _FIRST_PERSON = {
 
 @lru_cache(maxsize=20_000)
 def claim(text: str) -> Claim:
-    """Returns what a memory's text claims. Deterministic, and cached."""
+    """Returns the claim of a memory's text. Deterministic, and cached."""
     told = _TITLE.sub(r"\1", plain(text[:LONGEST_SENTENCE]))
     understood = read_patterns(told)
     changed = _CHANGED.search(told) is not None
@@ -109,10 +109,10 @@ def same(new: Claim, old: Claim) -> bool:
 
 
 def supersedes(new: Claim, old: Claim) -> bool:
-    """Whether `old` cannot hold any more if `new` does.
+    """Whether `old` can no longer be true if `new` is.
 
-    That is so if `new` says that what `old` says has ended or is not so, gives another value to an attribute
-    that has one at a time, or turns a like into a dislike.
+    That is so if `new` states that `old` has ended or is false, gives another value to an attribute that has
+    one at a time, or turns a like into a dislike.
     """
     if not _about_the_same(new.subject, old.subject) or old.attribute == "event":
         return False
@@ -226,7 +226,7 @@ def same_words(one: str, other: str) -> bool:
 
 
 NEAR = 0.1
-"""The cosine distance below which two texts say the same."""
+"""The cosine distance below which two texts mean the same."""
 
 _OF_THE_PERSON = frozenset({MemoryKind.FACT, MemoryKind.PREFERENCE})
 """These belong to the user, whatever project they came up in, unless it is isolated."""
@@ -249,8 +249,9 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The project in which something is said, the names of isolated projects, and the time at which what is
-    said counts as the end of an archived one."""
+    """The project of a statement, the names of isolated projects, and the time that counts as the end of the
+    project if it is archived.
+    """
 
     project: str | None
     isolated: frozenset[str] = frozenset()
@@ -261,15 +262,16 @@ class _Place:
         return None if kind in _OF_THE_PERSON and self.project not in self.isolated else self.project
 
     def meets(self, memory: Memory) -> bool:
-        """Whether a memory may be compared with what is said here: both are in the same isolated project, or
-        neither is in one."""
+        """Whether a memory may be compared with a statement made here: both are in the same isolated project,
+        or neither is in one.
+        """
         if self.project in self.isolated:
             return memory.project == self.project
         return memory.project not in self.isolated
 
 
 class MemoryWriter:
-    """Adds candidates to the memories of one room. `rules` say how long what is learned is kept.
+    """Adds candidates to the memories of one room. `rules` set how long memories are kept.
 
     Raises what the store, the vectors and the embedding model raise.
     """
@@ -297,9 +299,8 @@ class MemoryWriter:
     ) -> list[Memory]:
         """Stores what is new, in order; returns the memories that were added or changed.
 
-        What the user has rejected, or what was learned from the same quote before, is left alone. With
-        `quick`, for use while a user waits, comparison is limited to the latest memories and those that share
-        a word.
+        Skips what the user has rejected, and what was learned from the same quote before. With `quick`, for
+        use while a user waits, comparison is limited to the latest memories and those that share a word.
         """
         if not candidates:
             return []
@@ -316,9 +317,9 @@ class MemoryWriter:
     async def remember(
         self, text: str, *, project: str | None = None, session_id: str | None = None
     ) -> Memory:
-        """Keeps the user's own text as a memory; what it contradicts is superseded.
+        """Keeps the user's own text as a memory; memories that it contradicts are superseded.
 
-        `session_id` is the session in which that is done: a new memory moves with it.
+        `session_id` is the session in which this is done: a new memory moves with it.
         """
         known = await self._known([text], quick=True)
         place = await self._place(project)
@@ -359,7 +360,7 @@ class MemoryWriter:
             return _Place(project)
         isolated = await self._projects.isolated()
         archived = await self._projects.list(archived=True) if project is not None else []
-        # A session of an archived project can go on: what is learned then lasts as long from now on.
+        # A session of an archived project can continue: memories learned then last as long, counted from now.
         ended = self._clock.now() if any(one.name == project for one in archived) else None
         return _Place(project, isolated, ended)
 
@@ -426,7 +427,7 @@ class MemoryWriter:
     async def _again(
         self, candidate: Candidate, claimed: Claim, holding: Sequence[Memory], meaning: Meaning | None
     ) -> Memory | None:
-        """Returns the memory that says the same already."""
+        """Returns the memory that already states the same."""
         alike: list[tuple[int, Memory]] = []
         for memory in holding:
             known = claim(memory.text)
@@ -472,11 +473,11 @@ class MemoryWriter:
             project=project,
             project_ended=ended,
         )
-        # What was said last holds, whichever time its text refers to.
+        # The latest statement holds, whichever time its text refers to.
         said = await self._memories.said_at([one.id for one in contradicted])
         newer = [one for one in contradicted if said.get(one.id, one.created_at) > candidate.said_at]
         older = [one for one in contradicted if one not in newer]
-        # What was said before what is known (an import of old sessions) is superseded already.
+        # A statement older than what is known (from imported old sessions) is already superseded.
         overtaken = bool(newer)
         until = min(map(_since, newer)) if newer else candidate.valid_until
         if until is not None and candidate.valid_from is not None:
@@ -517,7 +518,7 @@ def _surer(one: float, other: float) -> float:
 
 
 def _tells_more(candidate: Candidate, memory: Memory) -> bool:
-    """Whether the newer text contains all words of the older, and more. Text worded by a user stays."""
+    """Whether the newer text contains all words of the older, and more. A user's own wording stays."""
     if memory.origin is MemoryOrigin.PERSON or memory.version > 1:
         return False
     return claim(memory.text).words < claim(candidate.text).words

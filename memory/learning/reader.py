@@ -1,4 +1,4 @@
-"""Reads a message of the user by patterns alone: what is worth remembering, each with its evidence."""
+"""Finds what is worth remembering in a message of the user, by patterns alone, with its evidence."""
 
 import re
 import tomllib
@@ -52,7 +52,7 @@ class Forms:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What it is about (empty when that is not said), and the text that says it."""
+    """What it is about (empty if that is not stated), and the text that states it."""
 
     about: str = field(repr=False)
     words: str = field(repr=False)
@@ -66,7 +66,7 @@ def forms() -> Forms:
 
 
 def to_remember(sentence: str) -> str | None:
-    """Returns what a sentence asks to be remembered, verbatim."""
+    """Returns what a sentence asks Atlas to remember, verbatim."""
     bare = sentence.strip().rstrip(" .!")
     if len(bare) > LONGEST_SENTENCE or asks(bare):
         return None
@@ -81,7 +81,7 @@ def to_remember(sentence: str) -> str | None:
 
 
 def procedure(text: str) -> Told | None:
-    """Returns how the user does something, when `text` (a sentence, or a line with its list) says that."""
+    """Returns how the user does something, if `text` (a sentence, or a line with its list) describes it."""
     if len(text) > LONGEST_SENTENCE:
         return None
     words = plain(text)
@@ -96,7 +96,7 @@ def procedure(text: str) -> Told | None:
 
 
 def code(block: Block) -> Told | None:
-    """Returns code that the user wants kept, when the line before it says what for."""
+    """Returns code that the user wants to keep, if the line before it states its purpose."""
     if not block.code or len(block.whole) > _LONGEST_CODE or asks(block.intro):
         return None
     intro = plain(block.intro.rstrip(": "))
@@ -166,7 +166,7 @@ def _joint() -> re.Pattern[str]:
 def apart(clause: str, tells: Callable[[str], bool]) -> list[tuple[str, str]]:
     """Splits a clause into statements, each with its subject, and as written.
 
-    Returns it unsplit where any part could not be understood on its own, which `tells` decides for a text.
+    Returns it unsplit if any part could not be understood on its own, which `tells` decides for a text.
     """
     told = plain(clause)
     subject = _first().match(told)
@@ -220,14 +220,14 @@ _DAYS_IN = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The time for which something holds; None where that is not said."""
+    """The time for which something is true; None where it is not stated."""
 
     since: datetime | None = None
     until: datetime | None = None
 
 
 def held(text: str, said_at: datetime) -> Held:
-    """Returns the first period that `text` names, as far as it bounds when it is true."""
+    """Returns the first period that `text` names, if it bounds when the text is true."""
     ahead = _AHEAD.search(text)
     if ahead is not None and not re.search(r"\b(?:last|ago|yesterday)\b", text, re.IGNORECASE):
         day = _midnight(said_at) + timedelta(days=_days_ahead(ahead, said_at))
@@ -271,7 +271,7 @@ def _days_ahead(match: re.Match[str], said_at: datetime) -> int:
 _LEAST_IMPORTANCE = 0.5
 _IMPORTANT = {"health": 0.85, "name": 0.85, "diet": 0.8, "birthday": 0.75, "residence": 0.7, "employer": 0.7}
 ASKED = 0.9
-"""The importance of what is asked to be remembered."""
+"""The importance of what the user asks Atlas to remember."""
 
 _LONGEST = 400
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -297,7 +297,7 @@ class _Person:
 
 
 def read(heard: Heard) -> list[Candidate]:
-    """Returns what a message says that is worth remembering: code and lists first, without duplicates."""
+    """Returns what is worth remembering in a message: code and lists first, without duplicates."""
     heard = replace(heard, text=heard.text[:LONGEST])
     seen: set[str] = set()
     kept: list[Candidate] = []
@@ -311,7 +311,7 @@ def read(heard: Heard) -> list[Candidate]:
 
 
 def asked_to_remember(heard: Heard) -> list[Candidate]:
-    """Returns only what the message explicitly asks to be remembered."""
+    """Returns only what the message explicitly asks Atlas to remember."""
     if _HINT.search(heard.text[:LONGEST]) is None:
         return []
     return [one for one in read(heard) if one.origin is MemoryOrigin.PERSON]
@@ -398,7 +398,7 @@ def _whole_sentence(heard: Heard, sentence: Sentence) -> Candidate | None:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What kind of thing a text says, and about whom."""
+    """The kind of a statement, and whom it is about."""
 
     kind: MemoryKind
     subject: str = field(repr=False)
@@ -476,7 +476,7 @@ def statement(
 
 
 def _dated(candidate: Candidate) -> Candidate:
-    """Sets the time that the text names; otherwise the candidate holds from when it was said."""
+    """Sets the time that the text names; otherwise the candidate is true from the time of the message."""
     time = held(candidate.text, candidate.said_at.astimezone(LocalZone()))
     if time.since is None and time.until is None:
         return replace(candidate, valid_from=candidate.said_at)

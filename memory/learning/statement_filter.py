@@ -1,4 +1,4 @@
-"""Finds what users say of themselves and mean, by patterns; quotes, games, irony and hearsay are left out."""
+"""Finds what users seriously say about themselves, by patterns; skips quotes, games, irony and hearsay."""
 
 import re
 import tomllib
@@ -121,7 +121,7 @@ class StatementFilter:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence that the user says and means, verbatim, and its clauses."""
+    """A sentence that the user means seriously, verbatim, and its clauses."""
 
     text: str = field(repr=False)
     clauses: tuple[str, ...] = field(repr=False)
@@ -149,7 +149,7 @@ def voice() -> StatementFilter:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Returns what users say of themselves and mean, in order. Every clause occurs verbatim in the text."""
+    """Returns what users seriously say about themselves, in order. All clauses are verbatim."""
     found: list[Sentence] = []
     written = _split(_own(text[:LONGEST]))
     known = voice()
@@ -246,7 +246,7 @@ def _clauses(sentence: str) -> tuple[str, ...]:
     for piece in pieces:
         bare = known.harmless.sub(" ", piece).strip()
         if known.reported.search(piece):
-            # What follows is what was reported; a short remark at the end means that all before it was.
+            # What follows was reported; a short remark at the end means that all before it was.
             if piece is pieces[-1] and length(piece) <= _REMARK:
                 return ()
             break
@@ -291,8 +291,8 @@ _AROUND = " ,.;:。，；："
 class Pattern:
     """One way to say something.
 
-    `denies`: it says that something is not so. `only_ends`: it matters only to what is known already.
-    `dated`: it counts only with a date.
+    `denies`: it states that something is not so. `only_ends`: it matters only to existing memories. `dated`:
+    it counts only with a date.
     """
 
     kind: MemoryKind
@@ -307,7 +307,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """One phrase of a pattern. `led`: words that say when or where may precede it."""
+    """One phrase of a pattern. `led`: words for a time or place may precede it."""
 
     words: re.Pattern[str]
     led: bool
@@ -315,7 +315,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class PatternMatch:
-    """What a clause was understood to say.
+    """The meaning found in a clause.
 
     `who` is empty when it is about the user; `key` distinguishes several such things (the favourite *drink*).
     """
@@ -345,14 +345,14 @@ class Turned:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The patterns of one language. `leading` are words before a statement that say when or where."""
+    """The patterns of one language. `leading` are words for a time or place before a statement."""
 
     patterns: tuple[Pattern, ...]
     leading: re.Pattern[str] | None
     turned: Turned | None
 
     def read(self, clause: str) -> PatternMatch | None:
-        """Returns what the first pattern that matches makes of a clause."""
+        """Returns the result of the first pattern that matches a clause."""
         found = self._first(clause)
         if found is None and self.turned is not None and (said := self.turned.straight(clause)):
             found = self._first(said)
@@ -406,7 +406,7 @@ def vague() -> frozenset[str]:
 
 @cache
 def piece(name: str) -> str:
-    """Returns the regular expression that `<NAME>` stands for in English."""
+    """Returns the regular expression that `<NAME>` means in English."""
     return _filled(f"<{name}>", _data(_ENGLISH)["pieces"])
 
 
@@ -443,7 +443,7 @@ def _filled(text: str, pieces: dict[str, str]) -> str:
 
 @lru_cache(maxsize=4096)
 def reading(clause: str) -> PatternMatch | None:
-    """Returns what a clause (without fillers) says, or None when it is not worth remembering."""
+    """Returns the meaning of a clause (without fillers), or None if it is not worth remembering."""
     if len(clause) > _LONGEST:
         return None
     bare = clause.strip().rstrip(_ENDS)

@@ -39,7 +39,8 @@ class MemoryTier(StrEnum):
 
 class MemoryState(StrEnum):
     """inbox: new, in use, not reviewed yet; kept: accepted by the user or promoted; rejected: never learned
-    again from the same quote; superseded: something newer holds instead; archived: out of use, not lost."""
+    again from the same quote; superseded: something newer replaces it; archived: out of use, not lost.
+    """
 
     INBOX = "inbox"
     KEPT = "kept"
@@ -53,7 +54,7 @@ FINDABLE = frozenset({MemoryState.INBOX, MemoryState.KEPT})
 
 
 class MemoryOrigin(StrEnum):
-    """Who worded it: the user, a pattern or a model reading the user's text, or a merger."""
+    """Who wrote it: the user, a pattern or a model reading the user's text, or a merger."""
 
     PERSON = "person"
     PATTERN = "pattern"
@@ -87,8 +88,8 @@ class Memory:
     """One memory. `confidence` and `importance` are 0 … 1; `uses` counts useful ones.
 
     `valid_from` and `valid_until` bound when it is true, `expires_at` how long it is in use. `superseded_by`
-    is the id of what holds instead. `proposed_by` is the id of the client that proposed it: it is in use
-    only once the user has accepted it. Times are aware, in UTC.
+    is the id of the memory that replaces it. `proposed_by` is the id of the client that proposed it: it is in
+    use only once the user has accepted it. Times are aware, in UTC.
     """
 
     id: str
@@ -121,7 +122,7 @@ def end_of(memory: Memory, moment: datetime) -> datetime:
 
 
 def holds_after(memory: Memory, moment: datetime) -> bool:
-    """Whether the memory is true until after `moment`, as far as that is known."""
+    """Whether the memory remains true after `moment`; also if its end is unknown."""
     return memory.valid_until is None or memory.valid_until > moment
 
 
@@ -139,9 +140,8 @@ def require_order(since: datetime | None, until: datetime | None) -> None:
 class NewMemory:
     """A memory before it is stored.
 
-    `supersedes` are ids of memories that do not hold any more. `parts` are ids of the memories merged into
-    it, which are archived. `kept_in` is the session in which the user worded it, if any. Raises
-    `TimesOutOfOrder`.
+    `supersedes` are ids of memories that are no longer true. `parts` are ids of the memories merged into it,
+    which are archived. `kept_in` is the session in which the user wrote it, if any. Raises `TimesOutOfOrder`.
     """
 
     kind: MemoryKind
@@ -192,7 +192,7 @@ class MemoryPatch:
     expires_at: datetime | Unset | None = UNSET
 
     def require_order(self, memory: Memory) -> None:
-        """Raises `TimesOutOfOrder` when `memory`, so patched, would end before it begins."""
+        """Raises `TimesOutOfOrder` if `memory`, once patched, would end before it begins."""
         since = memory.valid_from if isinstance(self.valid_from, Unset) else self.valid_from
         until = memory.valid_until if isinstance(self.valid_until, Unset) else self.valid_until
         require_order(since, until)
@@ -239,7 +239,7 @@ class MemoryChange:
 class MemoryFilter:
     """Which memories; None matches all. `containing` are words or prefixes.
 
-    `project` matches memories of that project and those of none; `session` those with a source in it.
+    `project` matches memories of that project and those without one; `session` those with a source in it.
     """
 
     states: frozenset[MemoryState] | None = FINDABLE

@@ -40,7 +40,7 @@ _CODE = re.compile(
     rf".{{0,40}}?{_IS}(?P<value>[\w#*-]*\d[\w#*-]{{2,}})",
     re.IGNORECASE,
 )
-# Words for what is no value of a password: "my password is too short".
+# Words that are not the value of a password: "my password is too short".
 _NO_VALUE = re.compile(
     r"(?:too|very|so|not|never|always|the same|stored|saved|weak|strong|wrong|lost|expired|safe|in|on|under"
     r"|with|zu|sehr|nicht|trop|très|pas|muy|no)\b|[很太不]",
@@ -202,7 +202,8 @@ def expires_at(
 def in_use(memory: Memory, *, ask_first: bool = False) -> bool:
     """Whether a memory may be recalled.
 
-    Procedures, and what `needs_consent`, need the user's approval first; with `ask_first` all memories do.
+    Procedures, and memories for which `needs_consent` is true, need the user's approval first; with
+    `ask_first`, all memories do.
     """
     if memory.state not in FINDABLE:
         return False
@@ -211,8 +212,9 @@ def in_use(memory: Memory, *, ask_first: bool = False) -> bool:
 
 
 def needs_consent(memory: Memory) -> bool:
-    """Whether a memory is only used once the user has accepted it: a client proposed it, or it looks like a
-    secret."""
+    """Whether a memory is used only once the user has accepted it: a client proposed it, or it looks like a
+    secret.
+    """
     return memory.proposed_by is not None or looks_secret(memory.text)
 
 
@@ -243,7 +245,7 @@ Weigh = Callable[[Memory], float]
 
 
 class Why(StrEnum):
-    """expired, faded: goes out of use at the next garbage collection; fading, expires_soon: will soon; faint:
+    """expired, faded: is archived at the next garbage collection; fading, expires_soon: will be soon; faint:
     has hardly any weight, but stays; comes_up: given more time; old_archive: in the archive for long enough.
     """
 
@@ -264,9 +266,9 @@ class Expiry:
 
 @dataclass(frozen=True, slots=True)
 class RetentionPlan:
-    """What garbage collection would do.
+    """A plan for garbage collection.
 
-    `archive` goes out of use, `prolong` is given more time, `erase` has been in the archive longer than the
+    `archive` is put out of use, `prolong` is given more time, `erase` has been in the archive longer than the
     user wants.
     """
 
@@ -304,7 +306,8 @@ def plan(
 ) -> RetentionPlan:
     """Plans garbage collection.
 
-    `mentions` is how often a memory's topic came up recently: what comes up often stays, and gets more time.
+    `mentions` is how often a memory's topic came up recently: memories of frequent topics stay, and get more
+    time.
     """
     archive, prolong, erase = [], [], []
     for memory in memories:

@@ -1,4 +1,4 @@
-"""Automatic upkeep of memories: promotion, merging of those that say nearly the same, garbage collection."""
+"""Automatic upkeep of memories: promotion, merging of near duplicates, garbage collection."""
 
 import asyncio
 import re
@@ -164,8 +164,8 @@ def _cluster(members: list[Memory], rules: Retention, mentions: Mapping[str, int
 def extract(texts: Sequence[str], most_words: int) -> str:
     """Returns the sentences that add something to the others, in at most `most_words` words.
 
-    A sentence is replaced by one that says all of it and more. The first text's sentences are included
-    whatever their length, themselves or in a sentence that says more.
+    A sentence is replaced by one that contains all of it and more. The first text's sentences are included
+    whatever their length, either themselves or as a sentence that contains more.
     """
     kept: list[str] = []
     for number, text in enumerate(texts):
@@ -528,7 +528,7 @@ class Upkeep:
         return made
 
     async def fading(self) -> list[Expiry]:
-        """Returns what will soon go out of use or has become faint, most urgent first."""
+        """Returns the memories that will soon go out of use or have become faint, most urgent first."""
         now, rules = self._clock.now(), self._rules()
         spared = await self._undone(ARCHIVE)
         memories = await self._memories.select()

@@ -1,1 +1,1 @@
-"""Notes: what the user writes, with links to everything else."""
+"""Notes: the user's texts, with links to everything else."""

@@ -1,4 +1,4 @@
-"""The values of notes: what is read from their text, what is stored, and what leads where.
+"""The values of notes: what is read from their text, what is stored, and where links lead.
 
 All positions are characters in the note's text, from 0; a range (begin, end) excludes its end.
 """
@@ -12,7 +12,7 @@ from memory.documents.entities import NewChunk, ParsedText
 
 
 class LinkKind(StrEnum):
-    """What a link leads to."""
+    """The kinds of a link's target."""
 
     NOTE = "note"
     SESSION = "session"
@@ -23,11 +23,11 @@ class LinkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WrittenLink:
-    """A link as it stands in a text, from `begin` to `end`.
+    """A link as written in a text, from `begin` to `end`.
 
     `target` is the title, path or id of what it leads to; `heading` is the part of it that is meant. `kind`
-    is known where the link says it; otherwise it may lead to anything with that title. `relative`: the target
-    is a path from the folder of the note. `embedded`: it shows what it leads to.
+    is known where the link states it; otherwise it may lead to anything with that title. `relative`: the
+    target is a path from the folder of the note. `embedded`: it shows what it leads to.
     """
 
     begin: int
@@ -42,12 +42,12 @@ class WrittenLink:
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """What the text of a note says besides its words.
+    """What the text of a note contains in addition to its words.
 
-    `properties` are the names of its fields (`platforms:: …`), as often as they stand there; those that every
-    note program knows, like tags, are left out.
-    `quiet` are ranges of code, front matter, addresses and links, in order: words there mention nothing.
-    `quoted` are ranges of quotations and of code: they are not the user's own words.
+    `properties` are the names of its fields (`platforms:: …`), as often as they occur; those that every note
+    program knows, like tags, are left out. `quiet` are ranges of code, front matter, addresses and links, in
+    order: words there mention nothing. `quoted` are ranges of quotations and of code: they are not the user's
+    own words.
     """
 
     title: str = ""
@@ -65,7 +65,7 @@ class NewNote:
 
     `note` is the id of the note that it replaces, None for a new one. `content` is the file that it was
     imported from, if its bytes are not those of the text. `edited`: the text is no longer that of the file.
-    `keep_version`: what it replaces can be returned to.
+    `keep_version`: the text that it replaces can be restored.
     """
 
     title: str
@@ -87,7 +87,7 @@ class NewNote:
 class NoteLink:
     """A link of a note. `to` is the id of what it leads to, None if there is no such thing.
 
-    `text` is the link's target as written, `title` what it leads to is called now (empty if unknown).
+    `text` is the link's target as written, `title` the target's present title (empty if unknown).
     """
 
     to: str | None
@@ -101,7 +101,7 @@ class NoteLink:
 
 @dataclass(frozen=True, slots=True)
 class Backlink:
-    """A note that links to something: `snippet` is the line around the link, which stands at `begin`."""
+    """A note that links to something: `snippet` is the line around the link, which begins at `begin`."""
 
     note: str
     title: str
@@ -166,7 +166,9 @@ class LinkTarget:
 
 @dataclass(frozen=True, slots=True)
 class NoteFolder:
-    """A folder that notes were imported from. `in_step`: changes are written back to it."""
+    """A folder that notes were imported from. `in_step`: it is kept in sync, so changes are written back to
+    it.
+    """
 
     id: str
     path: str
@@ -186,8 +188,9 @@ class NoteFile:
 
 @dataclass(frozen=True, slots=True)
 class ImportedNote:
-    """What is known of the file of an imported note. `disk_path` is where it was when it was last read or
-    written (empty if it never was), `sha256` what it contained."""
+    """The file of an imported note. `disk_path` is where it was when it was last read or written (empty if it
+    never was), `sha256` what it contained.
+    """
 
     note: str
     external_id: str
@@ -202,7 +205,7 @@ LEAST_COSINE = 0.2
 
 
 class Why(StrEnum):
-    """What speaks most for a link.
+    """The strongest reason for a link.
 
     mention: this note names the other. mentioned: the other names this one. linked: the same notes are linked
     with both. words: they share rare words. property: the other is about a property of this note. meaning:
@@ -219,7 +222,7 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The fact that speaks most for a link.
+    """The fact that is the strongest reason for a link.
 
     `at` is the place of the mention, in this note for `MENTION` and in the other for `MENTIONED`. `words` are
     up to three words that both have, the rarest first; `notes` are up to three notes linked with both.
@@ -247,6 +250,6 @@ class LinkSuggestion:
 
     @property
     def likely(self) -> bool:
-        """Whether there is ground enough to suggest the link unasked: a fact, or else a similar passage."""
+        """Whether there is reason enough to suggest the link unasked: a fact, or else a similar passage."""
         fact = self.reason.why not in {Why.WORDS, Why.MEANING}
         return fact or self.cosine is None or self.cosine >= LEAST_COSINE

@@ -2,7 +2,7 @@
 
 Links are `[[title]]`, `[[title#heading|shown]]`, `[[kind:id|shown]]`, `[shown](path.md)` and
 `[shown](atlas://kind/id)`; a `!` before one shows what it leads to. Front matter is YAML between lines of
-dashes; `key:: value` lines, which Logseq writes, count as well. Nothing in code is a link or a tag.
+dashes; `key:: value` lines, which Logseq writes, are fields as well. Nothing in code is a link or a tag.
 """
 
 import posixpath
@@ -42,7 +42,7 @@ NOTE_ENDINGS = (".md", ".markdown")
 
 
 def folded(name: str) -> str:
-    """Returns what a name is looked up by: without differences of case, width and spaces."""
+    """Returns the form in which a name is looked up, without differences of case, width and spaces."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
@@ -97,7 +97,7 @@ def read_markup(text: str) -> Markup:
 def front_matter(text: str) -> tuple[Mapping[str, Any], int]:
     """Returns the fields of the front matter, and where the text after it begins.
 
-    What is no YAML mapping has no fields. It is part of the text only if it is not closed.
+    Anything but a YAML mapping has no fields. It is part of the text only if it is not closed.
     """
     found = _FRONT.match(text)
     if found is None or found.end() > _LONGEST_FRONT:
@@ -147,7 +147,7 @@ def resolved_path(target: str, external_id: str) -> str:
 
 
 def renamed(text: str, links: Sequence[WrittenLink], old: str, new: str) -> str:
-    """Returns the text with those of its links that name `old` naming `new` instead.
+    """Returns the text with its links to `old` changed to name `new`.
 
     Only the name of the target changes, not what is shown. Links with a path keep their folder.
     """
@@ -199,7 +199,7 @@ def snippet(text: str, begin: int, end: int, *, longest: int = 160) -> str:
 
 
 class _Inside:
-    """Tells whether a position is inside one of many ranges."""
+    """Finds out whether a position is inside one of many ranges."""
 
     def __init__(self, ranges: Sequence[tuple[int, int]]) -> None:
         self._ranges = _merged(ranges)
@@ -222,7 +222,7 @@ def _merged(ranges: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 @cache
 def _block_parser() -> MarkdownIt:
-    # Notes are often outlines: what is indented there is no code.
+    # Notes are often outlines: indented text in them is not code.
     return MarkdownIt("commonmark").disable(["inline", "code"])
 
 
@@ -359,7 +359,7 @@ def _without(text: str, ranges: Sequence[tuple[int, int]], links: Sequence[Writt
     for link in links:
         if any(begin <= link.begin < end for begin, end in ranges):
             continue
-        # What is embedded is somebody else's text, or another note's.
+        # Embedded text is somebody else's, or another note's.
         words = "" if link.embedded else link.shown or ("" if link.kind else link.target.rpartition("/")[2])
         changes.append((link.begin, link.end, words))
     parts, at = [], 0

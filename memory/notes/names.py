@@ -1,4 +1,4 @@
-"""Compares notes: where the titles of one stand in another, and how near the vectors of their chunks are."""
+"""Compares notes: where the titles of one occur in another, and how near the vectors of their chunks are."""
 
 import math
 import re
@@ -55,8 +55,9 @@ class Segments:
         return self._columns[number][begin:end]
 
     def reduced(self, how: "np.ufunc", values: "NDArray[Any]", rows: int) -> "NDArray[np.float64]":
-        """Returns the sum (`how` is `np.add`) or the like over the values of each of so many rows, where
-        `values` has one for each in a column; 0 for rows that have none."""
+        """Returns the sum (`how` is `np.add`) or the like of the values of each row. `values` are as long as
+        a column; rows without any have 0.
+        """
         import numpy as np
 
         found = np.zeros(rows)
@@ -130,7 +131,7 @@ _LEAST_SPREAD = 0.03
 _NOISE = 1e-5
 """Differences of cosines, and variances, that rounding makes."""
 _MANY_MEANS = 50
-"""So many changed means are compared with all by comparing all anew, fewer one by one."""
+"""If at least this many means have changed, all are compared again; fewer are compared one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +228,8 @@ class NoteVectors:
 def _cosines(many: "NDArray[np.float32]", few: "NDArray[np.float32]") -> "NDArray[np.float64]":
     """Returns the products of vectors, a row for each of `many`.
 
-    BLAS takes longer for so few: several times as long while other processes use the cores, because its
-    threads wait for each other.
+    BLAS is slower for so few: several times slower while other processes use the cores, because its threads
+    wait for each other.
     """
     import numpy as np
 
@@ -246,7 +247,7 @@ def _between(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
 
 
 BREAK = -1
-"""Stands in a stream of numbers for words that were left out."""
+"""Marks words that were left out of a stream of numbers."""
 WORD = re.compile(r"[^\W_]+")
 
 Ranges = Sequence[tuple[int, int]]
@@ -359,7 +360,7 @@ class Vocabulary:
 LONGEST_NAME = 12
 """Words of a title that can be mentioned; longer ones are sentences."""
 _MANY_NAMES = 100
-"""So many new names are looked for by reading all texts once, fewer one by one."""
+"""At least this many new names are searched for by reading all texts once; fewer, one by one."""
 _WIDEST_GAP = 3
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _END = BREAK - 1
@@ -392,8 +393,9 @@ class Mention:
 
 
 def names_of(note: NoteText) -> list[str]:
-    """Returns what a note is called: its title, its aliases and the name of its file, each also without its
-    namespace and with words written together apart."""
+    """Returns the names of a note: its title, its aliases and the name of its file, each also without its
+    namespace and with joined words separated.
+    """
     names = [note.title, *note.aliases, title_of(note.path)]
     names += [name.rsplit("/", 1)[-1] for name in names if "/" in name]
     names += [_CAMEL.sub(" ", name) for name in names]
@@ -404,13 +406,13 @@ def names_of(note: NoteText) -> list[str]:
 
 
 def mentions(sources: Iterable[NoteText], target: NoteText) -> list[Mention]:
-    """Returns where the names of a note stand as words in the texts of others, in their order."""
+    """Returns where the names of a note occur as words in the texts of others, in their order."""
     names = _by_first(target)
     return [Mention(source.id, at) for source in sources for at in _places(source, names)]
 
 
 def first_place(source: NoteText, target: NoteText) -> tuple[int, int] | None:
-    """Returns where a text first has a name of another note, as it is written if it has that."""
+    """Returns where a text first has a name of another note, preferably with the same spelling."""
     found = _places(source, _by_first(target)) or _places(source, _by_first(target, stems=True), stems=True)
     return found[0] if found else None
 
@@ -447,7 +449,7 @@ def _places(
 
 
 def _is_mention(source: NoteText, words: Sequence[Word]) -> bool:
-    """Returns whether the words stand on one line, little apart, and outside of `quiet` ranges."""
+    """Returns whether the words are on one line, close together, and outside `quiet` ranges."""
     begin, end = words[0].begin, words[-1].end
     between = [source.text[one.end : other.begin] for one, other in pairwise(words)]
     return all(len(gap) <= _WIDEST_GAP and "\n" not in gap for gap in between) and not any(
@@ -459,11 +461,11 @@ def _is_mention(source: NoteText, words: Sequence[Word]) -> bool:
 
 
 class NameIndex:
-    """The names of all notes, and in which texts their words stand one after another.
+    """The names of all notes, and the texts in which their words occur in a row.
 
     Notes are rows, 1 or more; words are numbers of stems. `settle` reads each changed text once, for all
-    names, and looks for each new name in all texts. A name that no note has any more stays known: a note may
-    get it back.
+    names, and looks for each new name in all texts. A name that no note has now stays known: a note may get
+    it back.
     """
 
     def __init__(self) -> None:
@@ -518,7 +520,7 @@ class NameIndex:
         self._settled = True
 
     def worth(self, notes: int) -> "NDArray[np.float64]":
-        """Returns how rare each name is among so many texts, 0 … 1."""
+        """Returns how rare each name is among this number of texts, 0 … 1."""
         import numpy as np
 
         rarity = np.log(1 + (notes - self._holders + 0.5) / (self._holders + 0.5))
@@ -532,7 +534,7 @@ class NameIndex:
         return [(name, np.array(sorted(self._owners[name]), np.int64)) for name in names]
 
     def mentions_of(self, row: int) -> "list[tuple[int, NDArray[np.int64]]]":
-        """Returns the names of a note, each with the rows in whose text it stands."""
+        """Returns the names of a note, each with the rows in whose text it occurs."""
         owner, found = self._found.owner, self._found.column(0)
         return [(name, owner[(found == name) & (owner != NOBODY)].astype("int64")) for name in self._of[row]]
 
@@ -553,7 +555,7 @@ class NameIndex:
         return number
 
     def _names_in(self, words: Sequence[int]) -> list[int]:
-        """Returns the names that stand in a text; its last word is `BREAK`, which no name has."""
+        """Returns the names that occur in a text; its last word is `BREAK`, which no name has."""
         found = set()
         begins = self._tree.get
         for begin, word in enumerate(words):

@@ -1,6 +1,6 @@
 """Ranks the notes that a note should link to.
 
-Evidence is gathered first and weighed then, so that other weights can be tried on the same evidence.
+Evidence is gathered first and then weighed, so that other weights can be tried on the same evidence.
 """
 
 import math
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_TERMS = 200
-"""Words of a note that are looked for in others: the ones that distinguish it most."""
+"""Words of a note that are searched for in others: the ones that distinguish it most."""
 _SHOWN_WORDS = 3
 _SHOWN_NOTES = 3
 _TITLE_COUNTS = 2
@@ -45,7 +45,7 @@ _TITLE_COUNTS = 2
 
 @dataclass(frozen=True, slots=True)
 class SuggestionWeights:
-    """How much each part of a score counts: rounded weights near those that `benchmarks.notes` fits, but for
+    """How much each part of a score counts: rounded weights near those that `benchmarks.notes` fits, except
     `linked` and `tags`, which its data cannot fit.
 
     `mention`: this note names the other; rare titles count more. `title`: the share of the words of the
@@ -54,8 +54,8 @@ class SuggestionWeights:
     of each. `meaning`: the cosine of their means, compared with that of the other to all notes. `folder`:
     they are in the same folder. `tags`: they share tags, by rarity. `linked`: they are linked with the same
     notes. `property`: the share of the words of the other's title that are names of this note's properties:
-    what a property holds is often called like it. `schema`: the share of this note's properties that the
-    other writes about, as a note does that says what notes of a kind have.
+    the value of a property is often named like it. `schema`: the share of this note's properties that the
+    other writes about, as does a note that defines what notes of a kind have.
     """
 
     mention: float = 0.1
@@ -84,7 +84,8 @@ WITH_PROPERTIES = SuggestionWeights(
     property=0.15,
     schema=0.15,
 )
-"""For notes with properties: these, and what a note is about, say more than its words, which are few."""
+"""For notes with properties: these, and what a note is about, count for more than its words, which are few.
+"""
 
 PARTS = tuple(one.name for one in fields(SuggestionWeights))
 _WITH_VECTORS = frozenset({"chunk", "meaning"})
@@ -107,9 +108,10 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for a link to each note, by the names in `SuggestionWeights`: one element per note, each
-    0 … 1. `vectors`: whether this note has any. `properties`: whether it has any. `cosine`: of the nearest
-    chunks, -1 where there are none."""
+    """The evidence for a link to each note, by the names in `SuggestionWeights`: one element per note, each 0
+    … 1. `vectors`: whether this note has any. `properties`: whether it has any. `cosine`: of the nearest
+    chunks, -1 where there are none.
+    """
 
     parts: "Mapping[str, NDArray[np.float64]]"
     vectors: bool
@@ -118,9 +120,9 @@ class Evidence:
 
 
 class LinkSuggester:
-    """The notes of a room as they are ranked.
+    """Ranks the notes of a room.
 
-    A change costs as much as its note; the next question brings up to date what depends on all notes, in some
+    A change costs as much as its note; the next question updates what depends on all notes, in a few
     hundredths of a second for 10,000 of them.
     """
 
@@ -177,7 +179,7 @@ class LinkSuggester:
         return found
 
     def evidence(self, note_id: str) -> "tuple[tuple[str, ...], Evidence]":
-        """Returns the ids of all notes in order, and what speaks for a link to each."""
+        """Returns the ids of all notes in order, and the evidence for a link to each."""
         row = self._columns.rows[note_id]
         self._columns.settle()
         return self._columns.ids, self._columns.evidence(row)
@@ -199,7 +201,7 @@ class LinkSuggester:
         share = dict.fromkeys(Why, 0.0)
         for name, why in _WHY.items():
             share[why] += parts[name] * weights.get(name, 0.0)
-        # That one names the other is the plainest fact, however little it counts.
+        # A mention is the plainest reason, however little it counts.
         for name, plain in (("mention", 2.0), ("mentioned", 1.0)):
             if parts[name] > 0:
                 share[_WHY[name]] += plain
@@ -273,7 +275,7 @@ class _Columns:
         self._free: list[int] = []
         self._settled = False
         # For each term of a note: how often it occurs, ln(1 + that), whether it is in the text, and whether
-        # it is there besides the names of properties.
+        # it occurs outside the names of properties.
         self._terms = Segments(np.int32, np.float32, np.float64, np.bool_, np.bool_)
         self._fields: dict[int, tuple[frozenset[int], ...]] = {}
         # How many notes have each term, and how many terms each note has.
@@ -394,7 +396,7 @@ class _Columns:
         return tuple(sorted(both, key=lambda one: (len(self._neighbours(one)), one)))
 
     def evidence(self, row: int) -> Evidence:
-        """Returns what speaks for a link from a note to each, in the order of `ids`."""
+        """Returns the evidence for a link from a note to each, in the order of `ids`."""
         import numpy as np
 
         parts = {name: np.zeros(len(self._folder)) for name in PARTS}
@@ -491,7 +493,7 @@ class _Columns:
         np.minimum(into, 1.0, out=into)
 
     def _of_links(self, row: int, into: "NDArray[np.float64]") -> None:
-        """Counts the notes linked with both; one with few links says more."""
+        """Counts the notes linked with both; one with few links counts for more."""
         for middle in sorted(self._neighbours(self._id_of[row])):
             near = [self.rows[one] for one in self._neighbours(middle)]
             into[near] += 1 / math.log(1 + len(near))

@@ -92,7 +92,7 @@ class Catalogue:
 
     @property
     def dated(self) -> "NDArray[np.bool_]":
-        """Whether each message says when something was; valid only for rows whose wording was read."""
+        """Whether each message states when something was; valid only for rows whose wording was read."""
         return self._dated[: self._size]
 
     @property
@@ -102,8 +102,9 @@ class Catalogue:
 
     @property
     def instructs(self) -> "NDArray[np.bool_]":
-        """Whether each message says how later replies should be; valid only for rows whose wording was
-        read."""
+        """Whether each message states how later replies should be; valid only for rows whose wording was
+        read.
+        """
         return self._instructs[: self._size]
 
     @property
@@ -135,7 +136,7 @@ class Catalogue:
     # --- changes ----------------------------------------------------------------------------------
 
     def take(self, entries: Sequence[Entry]) -> None:
-        """Adds messages, or replaces what is known of them. Their sessions must be known."""
+        """Adds messages, or replaces those known. Their sessions must be known."""
         self.version += 1
         if not entries:
             return
@@ -301,7 +302,7 @@ class ItemIndex:
         return len(self.items)
 
     def take(self, items: Sequence[RecallItem], stems: Iterable[Sequence[str]]) -> None:
-        """Adds items with their stems, or replaces what was known of them."""
+        """Adds items with their stems, or replaces those known."""
         self.drop([item.id for item in items])
         for item, words in zip(items, stems, strict=True):
             row = len(self.items)
@@ -392,8 +393,9 @@ class ItemIndex:
 @dataclass(frozen=True, slots=True)
 class Sought:
     """Which items a question may find. `kinds` are memory, summary or both. A project has its own items and,
-    unless it is `isolated`, the memories of no project. Excluded are those of projects in `without`, items
-    learned from `messages` or only in `hidden` (sessions), and items whose id is in `messages`."""
+    unless it is `isolated`, the memories without a project. Excluded are those of projects in `without`,
+    items learned from `messages` or only in `hidden` (sessions), and items whose id is in `messages`.
+    """
 
     kinds: frozenset[str]
     now: int

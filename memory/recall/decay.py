@@ -5,12 +5,12 @@
     weight     = retention · (1 + reach · (importance - 1))
 
 With floor 0 and reach 1 the weight is retention times importance. This is the published formula, kept as the
-preset `published`. It hides anything old: after a month an episode has a thousandth of its weight. The
+preset `published`. It hides everything old: after a month an episode has a thousandth of its weight. The
 default is bounded on both sides: age takes away at most `1 - floor`, and use adds at most `4 · reach`, so
 they only decide between otherwise equal answers.
 
-Age counts from when something was said or last used in a reply, so useful content stays. Being retrieved does
-not count as use. Pinned and important items do not age.
+Age counts from when something was written or last used in a reply, so useful content stays. Being retrieved
+does not count as use. Pinned and important items do not age.
 """
 
 import math

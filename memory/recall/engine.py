@@ -82,10 +82,10 @@ class RoomView:
         self.catalogue = Catalogue()
         self.item_index = ItemIndex()
         self.isolated: frozenset[str] = frozenset()
-        """The names of the projects that keep to themselves."""
+        """The names of the isolated projects."""
 
     async def follow(self) -> None:
-        """Applies what was written since the last call. Raises the errors of storage."""
+        """Applies the changes since the last call. Raises the errors of storage."""
         async with self._lock:
             if not self._read:
                 await self._read_all()
@@ -104,8 +104,9 @@ class RoomView:
                 self.catalogue.take_wordings(asked, await self._evidence.wordings(asked))
 
     def scope(self, *, project: str | None, session: str | None, without: frozenset[str]) -> Rows:
-        """Returns the messages that a question is compared with, those of no project in `without`; built
-        again only after a change."""
+        """Returns the messages that a question is compared with, except those of projects in `without`;
+        rebuilt only after a change.
+        """
         key = self.catalogue.version, project, session, without
         found = self._rows.get(key)
         if found is None:
@@ -154,8 +155,9 @@ class RoomView:
             self._held -= 0 if gone is None else len(gone.rows)
 
     def hidden(self, *, but: str | None, without: frozenset[str]) -> frozenset[str]:
-        """Returns the sessions that lend nothing, are in the bin or in a project in `without`, except
-        `but`."""
+        """Returns the sessions that recall must not use (not shared, in the bin, or in a project in
+        `without`), except `but`.
+        """
         return frozenset(
             one.id
             for one in self.catalogue.sessions
@@ -200,7 +202,7 @@ ECHO = 0.6
 ECHOES = 2
 """How many of the best answers are used."""
 LONG = 80
-"""A message of this many words or more (about 500 characters) says more than one thing."""
+"""A message of this many words or more (about 500 characters) covers more than one subject."""
 STATEMENT = 40
 """A person's message to a model with fewer words, which asks nothing, counts as one statement."""
 _NOTHING = Near((), (), (), complete=True)
@@ -218,8 +220,9 @@ class Search:
     vector: Sequence[float]
 
     async def look(self) -> Nearest:
-        """Returns the nearest passages that may be found. Memories belong to no session, and those of no
-        project belong to all, so they are searched separately."""
+        """Returns the nearest passages that may be found. Memories belong to no session, and those without a
+        project belong to all, so they are searched separately.
+        """
         said = [self._said()] if "message" in self.wanted.kinds else []
         known = [Scope(ITEM_KINDS)] if self.wanted.kinds & ITEM_KINDS else []
         found = await self.mirror.index.search_each(self.vector, limit=NEAREST, scopes=said + known)
@@ -320,8 +323,9 @@ class Search:
 
 def echoed(evidence: Evidence, again: Meaning, rows: Rows) -> Evidence:
     """Returns the evidence with the meaning of the second search in conversations with a model. There the
-    best answer is long and says more about what is meant than the question. Between people it also says other
-    things."""
+    best answer is long and shows better than the question what is meant. Between people it also covers other
+    subjects.
+    """
     import numpy as np
 
     chosen = np.zeros(len(evidence.words), np.bool_)
@@ -490,7 +494,7 @@ COMMON = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a question is searched with."""
+    """The parts of a question that a search uses."""
 
     words: tuple[str, ...]
     places: Sequence[Places]
@@ -510,8 +514,8 @@ class Found:
 class RecallEngine:
     """Implements `memory.recall.entities.Recall` over the messages, memories and summaries of one room.
 
-    Words are always evidence. Meaning is evidence once the index contains vectors of the model that embeds
-    the question.
+    Words always count as evidence, meaning once the index contains vectors of the model that embeds the
+    question.
     """
 
     def __init__(

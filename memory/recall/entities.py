@@ -50,7 +50,8 @@ class Hit:
 @dataclass(frozen=True, slots=True)
 class Recalled:
     """The hits of one query, best first. `took_ms` covers everything from embedding the query to loading the
-    texts. `semantic` says whether vectors took part, `window` whether the last hours alone answered."""
+    texts. `semantic`: vectors took part; `window`: the last hours alone answered.
+    """
 
     hits: tuple[Hit, ...]
     took_ms: float
@@ -67,9 +68,10 @@ class QueryVector:
 
 
 class Entry(NamedTuple):
-    """What scoring needs to know of a message. `length` is in words, or letters in scripts without spaces.
+    """What scoring needs to know about a message. `length` is in words, or letters in scripts without spaces.
     `machine` marks a model's messages, as opposed to a person's. `asks` marks messages that end with a
-    question mark. A tuple, because a large room has hundreds of thousands, which are turned into columns."""
+    question mark. A tuple, because a large room has hundreds of thousands, which are turned into columns.
+    """
 
     seq: int
     id: str
@@ -85,9 +87,9 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What only some questions need to know of a message's text: `dated` marks text that says when something
-    was, `prefers` text that says what a person likes or avoids, `instructs` text that says how later
-    replies should be."""
+    """What only some questions need to know about a message's text: `dated` marks text that states when
+    something was, `prefers` what a person likes or avoids, `instructs` how later replies should be.
+    """
 
     seq: int
     dated: bool
@@ -137,7 +139,7 @@ class FoundItem:
 
 @dataclass(frozen=True, slots=True)
 class SessionEntry:
-    """What scoring needs to know of a session. `lends` says whether other sessions may recall it."""
+    """What scoring needs to know about a session. `lends`: other sessions may recall it."""
 
     id: str
     project: str | None
@@ -147,8 +149,9 @@ class SessionEntry:
 
 @dataclass(frozen=True, slots=True)
 class EntryChanges:
-    """What was written since a version and must be read again; `version` is the one to ask with next.
-    `isolated` are the names of all projects that keep to themselves now."""
+    """The changes since a version, which must be read again; `version` is the one to ask with next time.
+    `isolated` are the names of all projects that are isolated now.
+    """
 
     version: int
     messages: frozenset[int]
@@ -191,9 +194,9 @@ class RecallQuery:
     that do not add to memory are found only when named. Messages in `exclude_messages` or `exclude_sessions`
     are not found, but still count as evidence for their neighbours. `since` and `before` bound the time of
     what is found. Expressions of time in the text are relative to `now`; None is the present. `recent_first`
-    searches what was said in the last hours first, without an embedding; if that answers, nothing else is
-    searched. An isolated project is searched only where it is named, and then nothing else is; `everywhere`,
-    for searches that the user makes, ignores that.
+    searches the messages of the last hours first, without an embedding; if that answers, nothing else is
+    searched. An isolated project is searched only if it is named, and then nothing else is; `everywhere`, for
+    searches that the user makes, ignores that.
     """
 
     text: str
@@ -212,7 +215,7 @@ class RecallQuery:
 
 
 class Recall(Protocol):
-    """Finds what was said before. Raises the errors of `Store`."""
+    """Finds earlier messages and memories. Raises the errors of `Store`."""
 
     async def recall(self, query: RecallQuery) -> list[Hit]:
         """Returns the hits, best first."""
@@ -232,8 +235,9 @@ class QueryVectors(Protocol):
 
 
 class FixedTexts(Protocol):
-    """Stores what was computed from texts that the program itself brings, which reveals nothing about the
-    room. Raises the errors of `Store`."""
+    """Stores what was computed from texts that are part of the program, which reveals nothing about the room.
+    Raises the errors of `Store`.
+    """
 
     async def fixed(self, name: str) -> str | None:
         """Returns the value last stored under this name."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _NO_FORMS: Mapping[str, Sequence[str]] = MappingProxyType({})
 ACROSS = 0.5
-"""How much a pair of letters that is nowhere counts: it may lie across the end of a word."""
+"""How much a pair of letters that occurs nowhere counts: it may span two words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +301,7 @@ HOUR = 3_600_000_000
 MARKED = base_of(1.0)
 """The importance of a message marked as important; that of others is 1."""
 SLACK_DAYS = 7.0
-"""A time is often talked about some days after it."""
+"""People often talk about a time some days later."""
 LONG_SPAN_DAYS = 800.0
 COMPARED = 20_000
 """Up to this many messages are all compared; of more, only those with evidence."""
@@ -309,9 +309,10 @@ COMPARED = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a question asks, apart from its words: whom it names, the times it names, whether it asks for the
-    model's messages, for a time or for advice, what kind of answer it needs, how many words are
-    searched for, its sentences, and the other forms of its words."""
+    """A question apart from its words: whom it names, the times it names, whether it asks for the model's
+    messages, for a time or for advice, the kind of answer it needs, how many words are searched for, its
+    sentences, and the other forms of its words.
+    """
 
     speakers: frozenset[int]
     spans: tuple[Span, ...]

@@ -117,7 +117,7 @@ def asks_when(question: str) -> bool:
 
 
 def speaks_of_time(text: str) -> bool:
-    """Returns whether `text` says when something was or will be. "May" and "march" alone do not count."""
+    """Returns whether `text` states when something was or will be. "May" and "march" alone do not count."""
     # Runs on every message of a room: a set of words is ten times as fast as a pattern.
     return not _OF_TIME.isdisjoint(_WORD.findall(text.lower()))
 

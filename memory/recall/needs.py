@@ -1,7 +1,7 @@
-"""What kind of answer a question needs, and the choice of messages for it.
+"""The kind of answer a question needs, and the choice of messages for it.
 
-Most questions need the best matches. One about conversations as a whole needs something from each of them: in
-which order subjects came up, or, for a summary, whole exchanges.
+Most questions need the best matches. One about conversations as a whole needs something from each of them:
+the order in which subjects came up or, for a summary, whole exchanges.
 """
 
 import re
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 class Need(StrEnum):
-    """best: the best matches; parts: parts from all sessions; order: what was brought up, from all sessions;
-    summary: exchanges of a person with a model."""
+    """best: the best matches; parts: parts from all sessions; order: the subjects brought up, from all
+    sessions; summary: exchanges of a person with a model.
+    """
 
     BEST = "best"
     PARTS = "parts"
@@ -31,7 +32,7 @@ _ORDER = re.compile(
     r"\bin (?:what|which) order\b|\bthe order (?:in which|of)\b|\b(?:chronolog\w+|timeline)\b", re.IGNORECASE
 )
 POOL = 2
-"""Where sessions take turns, this many times the hits asked for are considered."""
+"""Where sessions take turns, this many times the requested hits are considered."""
 SUBSTANCE = 0.1
 """The weight of length where it matters who brought something up. The scores it is added to are 0 … 1."""
 LONG = 100.0

@@ -1,8 +1,8 @@
 """Analyses a question: what it asks for, its topics, and whether it refers to an earlier conversation.
 
-A model that cannot gives unrelated sentences of that script nearly the same vector: all it sees are single
-letters or the sign for the unknown. all-MiniLM-L6-v2 gives the sentences below a mean cosine of 0.53 (kana)
-to 1.0 (Thai), and 0.0 in English. What is near in such vectors is near by accident.
+A model that cannot read a script gives unrelated sentences in it nearly the same vector: all it sees are
+single letters or the token for unknown text. all-MiniLM-L6-v2 gives the sentences below a mean cosine of 0.53
+(kana) to 1.0 (Thai), and 0.0 in English. Such vectors are near each other by accident.
 """
 
 import base64
@@ -40,7 +40,7 @@ LATIN = (
     "We need to buy tomatoes and bread.",
     "The court rejected the appeal last year.",
 )
-"""Four sentences that have nothing in common. Those of the other scripts say the same."""
+"""Four sentences that have nothing in common. Those in the other scripts mean the same."""
 SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "han": (
         "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
@@ -69,7 +69,7 @@ SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
             "법원은 작년에 항소를 기각했다.",
         ),
     ),
-    # Thai also stands for Lao, Burmese and Khmer.
+    # Thai also represents Lao, Burmese and Khmer.
     "thai": (
         "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff",
         (
@@ -79,7 +79,7 @@ SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
             "ศาลยกคำอุทธรณ์เมื่อปีที่แล้ว",
         ),
     ),
-    # Hindi also stands for the other scripts of India.
+    # Hindi also represents the other scripts of India.
     "devanagari": (
         "\u0900-\u0dff",
         (
@@ -127,8 +127,9 @@ SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
 }
 ALIKE = 0.3
-"""A script is unreadable if its unrelated sentences are this much more alike than those in Latin letters:
-the share of the distance to 1. Models that read a script are within some hundredths."""
+"""A script is unreadable if its unrelated sentences are this much more alike than those in Latin letters: the
+share of the distance to 1. Models that read a script are within a few hundredths.
+"""
 _SCRIPTS = {name: re.compile(f"[{letters}]") for name, (letters, _) in SCRIPTS.items()}
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -269,8 +270,9 @@ def kinship(
 
 
 def beyond_the_others(kin: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Returns how far each exceeds the average of the others, 0 … 1. Where everything has the same topic, the
-    topic distinguishes nothing."""
+    """Returns how far each exceeds the average of the others, 0 … 1. A topic that everything has
+    distinguishes nothing.
+    """
     import numpy as np
 
     others = (kin.sum() - kin) / max(len(kin) - 1, 1)
@@ -364,9 +366,9 @@ def understood(wanted: Wanted, speakers: Sequence[str]) -> tuple[str, frozenset[
 MOST_SENTENCES = 12
 """A longer text was pasted: it is searched for as a whole."""
 BESIDE = 0.5
-"""How much a sentence that asks nothing counts beside one that asks."""
+"""How much a sentence that asks nothing counts compared with one that asks."""
 _SENTENCE = re.compile(
-    # What is quoted is no sentence of its own. A decimal point or a dot in a name ends nothing.
+    # A quotation is not a sentence of its own. A decimal point or a dot in a name ends nothing.
     r'(?:"[^"\n]{0,300}"|“[^”\n]{0,300}”|「[^」\n]{0,300}」|『[^』\n]{0,300}』|[.!?](?!\s|$)|[^.!?。！？；\n])*+[.!?。！？；\n]*+'
 )
 
@@ -380,7 +382,8 @@ def sentences(text: str) -> list[str]:
 def parts_of(asked: Sequence[str], stems: Sequence[Sequence[str]], words: Sequence[str]) -> tuple[Part, ...]:
     """Returns the sentences with those of their stems that are among `words`; none if only one has any.
 
-    Where some of them ask, they count fully, and the others half."""
+    If some of them ask, these count fully and the others half.
+    """
     asking = [only_asks(sentence) for sentence in asked]
     found = [
         Part(frozenset(own).intersection(words), 1.0 if asks or not any(asking) else BESIDE)
@@ -500,8 +503,9 @@ class QueryEmbedder:
 
 
 def specific(vector: Sequence[float], common: "NDArray[np.float64]") -> Sequence[float]:
-    """Returns what `vector` has beyond the directions `common` (orthonormal rows), scaled to length 1;
-    `vector` itself if almost nothing is left."""
+    """Returns the part of `vector` beyond the directions `common` (orthonormal rows), scaled to length 1;
+    `vector` itself if almost nothing is left.
+    """
     import numpy as np
 
     whole = np.array(vector)

@@ -21,8 +21,9 @@ def in_scope(
     among: "NDArray[np.int64] | None" = None,
 ) -> "NDArray[np.int64]":
     """Returns the rows of a session, of a project, or of all; only those in `among`, if given. Sessions in
-    the bin, those that do not add to memory, and those of projects in `without` contribute no rows unless
-    named by `session`."""
+    the bin, sessions that do not add to memory, and those of projects in `without` contribute no rows unless
+    named by `session`.
+    """
     import numpy as np
 
     among = np.flatnonzero(catalogue.alive) if among is None else among
@@ -112,12 +113,12 @@ class Rows:
         self.rows = rows
         self.total = len(rows)
         self.place = place = _places(len(catalogue), rows)
-        # The last element stands for "nobody": index -1 reaches it.
+        # The last element means "nobody": index -1 reaches it.
         before, after = place[catalogue.before[rows]], place[catalogue.after[rows]]
         codes = catalogue.session[rows]
         present = np.zeros(len(catalogue.sessions) + 1, np.bool_)
         present[codes] = True
-        # The place of each session of the room among the sessions here; -1 for none.
+        # The place of each session of the room among the sessions compared; -1 for none.
         self.session_place = np.where(present, np.cumsum(present) - 1, NOBODY)
         self.session = self.session_place[codes]
         self.sessions = int(present.sum())

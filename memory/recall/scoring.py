@@ -21,7 +21,8 @@ SESSION_MEANING = 0.2
 """The share of meaning in the session part."""
 TRUSTED = 0.35
 """Words count fully when some message contains this share of the question's words, and less below. Where the
-question shares only a word by chance with what was said, meaning decides."""
+question shares a word with the messages only by chance, meaning decides.
+"""
 INSTRUCTIONS = 3
 """This many standing instructions count for a question."""
 
@@ -67,12 +68,12 @@ class Evidence:
     weighted by its rarity (0 … 1). `session_length` is in words.
 
     `speaker` marks messages of those whom the question names. `time` is how well a message fits the time that
-    the question names (0 … 1, None when it names none). `dated` marks messages that say when something was,
+    the question names (0 … 1, None when it names none). `dated` marks messages that state when something was,
     if the question asks that. `machine` marks a model's messages, unless the question asks for them. `asks`
-    marks messages between people that only ask. `stated` marks messages that say what somebody likes or
-    avoids, if the question asks for advice; `standing` those that say how later replies should be; `topic` is
-    how far that is about what is asked for (0 … 1). `recency` is what age leaves (e^(-λ·age), 0 … 1),
-    `importance` the multiplier of `memory.recall.decay`.
+    marks messages between people that only ask. `stated` marks messages that state what somebody likes or
+    avoids, if the question asks for advice; `standing` marks those that state how later replies should be;
+    `topic` is how far that concerns the subject of the question (0 … 1). `recency` is what age leaves
+    (e^(-λ·age), 0 … 1), `importance` the multiplier of `memory.recall.decay`.
     """
 
     words: "NDArray[np.float64]"
@@ -154,8 +155,10 @@ def score(evidence: Evidence, weights: Weights) -> Scores:
 
 
 def _nearest(evidence: Evidence) -> "NDArray[np.float64]":
-    """Returns 1 for the few standing instructions that are nearest to the question, and 0 otherwise. What
-    applies to a question often shares nothing with it: "always show units when I ask about physics"."""
+    """Returns 1 for the few standing instructions that are nearest to the question, and 0 otherwise. An
+    instruction often shares no word with the question that it applies to: "always show units when I ask about
+    physics".
+    """
     import numpy as np
 
     near = evidence.words if evidence.whole_meaning is None else evidence.whole_meaning

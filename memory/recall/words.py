@@ -88,12 +88,12 @@ def content_words(stems: Iterable[str]) -> list[str]:
 
 
 def carries_meaning(stems: Iterable[str]) -> bool:
-    """Returns whether any of the stems says what is asked about; "how are you" has none."""
+    """Returns whether any of the stems names a subject; in "how are you" none does."""
     return any(stem not in FUNCTION_WORDS for stem in stems)
 
 
 def addresses_machine(question: str) -> bool:
-    """Returns whether the question asks for what the model said, as in "what did you recommend"."""
+    """Returns whether the question asks for the model's earlier replies, as in "what did you recommend"."""
     return _ADDRESSED.search(question) is not None
 
 
@@ -138,7 +138,7 @@ def named(question: str, speakers: Sequence[str]) -> frozenset[int]:
         parts = re.findall(r"\w+", name)
         if not parts or len(parts[0]) < _SHORTEST_NAME:
             continue
-        # In scripts without spaces, a name stands within a word.
+        # In scripts without spaces, a name is part of a word.
         if parts[0] in words or set(parts) <= words or (is_unspaced(name) and name in folded):
             found.add(number)
     return frozenset(found)
@@ -167,7 +167,7 @@ _CONFIRMS = re.compile(
 
 
 def cited(memory: Sequence[str], asked: Collection[str], reply: Collection[str]) -> bool:
-    """Returns whether a reply says what the memory says, beyond what the question had said already.
+    """Returns whether a reply repeats the memory, beyond what the question already contained.
 
     All three are stems. Half of what the memory adds to the question must be in the reply, and at least two
     words if it adds that many.
@@ -183,7 +183,7 @@ def _is_letter(stem: str) -> bool:
 
 
 def confirms(text: str) -> bool:
-    """Returns whether the text agrees with what was said just before."""
+    """Returns whether the text agrees with the message just before it."""
     return _CONFIRMS.match(text) is not None
 
 

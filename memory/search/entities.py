@@ -24,7 +24,7 @@ class Field(StrEnum):
 
 
 class Mark(StrEnum):
-    """What a session or a message can be. `partial` is a reply that was cut off or failed."""
+    """The marks of a session or a message. `partial` is a reply that was cut off or failed."""
 
     STARRED = "starred"
     IMPORTANT = "important"
@@ -43,7 +43,7 @@ class Thing(StrEnum):
 
 
 class ItemKind(StrEnum):
-    """What a search finds. A message stands for its conversation, too."""
+    """The kinds of items that a search finds. A message also represents its conversation."""
 
     MESSAGE = "message"
     DOCUMENT = "document"
@@ -96,7 +96,7 @@ class OfKind:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A time from `begin` up to but not including `end` (aware); `said` is how it was written.
+    """A time from `begin` up to but not including `end` (aware); `said` is the text as it was typed.
 
     before: earlier than `begin`; after: not earlier than `begin`, so that everything is either before or
     after; on: within it.

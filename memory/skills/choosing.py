@@ -1,4 +1,4 @@
-"""Chooses which skill fits a message, and drafts new ones from what the user said."""
+"""Chooses the skill that fits a message, and drafts new ones from the user's messages."""
 
 import re
 import tomllib
@@ -23,7 +23,7 @@ _WORDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The least scores of a skill that is used: for messages that want something done, and for others.
+    """The lowest scores at which a skill is used: for messages that want something done, and for others.
 
     `python -m benchmarks.skills` measures them.
     """
@@ -60,7 +60,7 @@ class Fit:
 def fits(asked: Collection[str], candidates: Sequence[Candidate]) -> list[Fit]:
     """Returns how well the candidates fit the stems of a message, best first.
 
-    A word that many skills have says little: each counts by how rare it is among them.
+    A word that many skills share tells little: each counts by its rarity among them.
     """
     weights = _weights([one.stems for one in candidates])
     found = [_fit(asked, one, weights) for one in candidates]
@@ -80,7 +80,7 @@ def _fit(asked: Collection[str], one: Candidate, weights: Mapping[str, float]) -
     total = sum(weights.get(stem, unknown) for stem in asked)
     common = sum(weights[stem] for stem in asked if stem in one.stems)
     words = common / total if total else 0.0
-    # Words alone: one in common with a message of one word says little.
+    # Words alone: sharing the only word of a message means little.
     score = common / (total + unknown) if one.cosine is None else one.cosine + _WORDS * words
     return Fit(one.id, score, words, one.cosine)
 
@@ -127,7 +127,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 class Request:
     """A request whose reply the user kept: it was neither made again nor edited.
 
-    `remarks` are the user's next messages in the conversation that say how it should be done.
+    `remarks` are the user's next messages in the conversation about how it should be done.
     """
 
     message: str
@@ -147,7 +147,7 @@ def is_request(text: str) -> bool:
 
 
 def is_remark(text: str) -> bool:
-    """Whether a later message says how something should be done."""
+    """Whether a later message is about how something should be done."""
     return (
         len(text) <= _DRAFTING_LONGEST
         and len(text.split()) > 1
@@ -181,7 +181,7 @@ def repeated(
 
 
 def of_memory(memory: Memory, known: Collection[str]) -> NewSkill | None:
-    """Returns a draft from a how-to that the user has accepted; None if it says too little.
+    """Returns a draft from a how-to that the user has accepted; None if it contains too little.
 
     `known` are names that are taken.
     """
@@ -202,7 +202,7 @@ def of_memory(memory: Memory, known: Collection[str]) -> NewSkill | None:
 
 
 def of_requests(group: Sequence[Request], known: Collection[str]) -> NewSkill | None:
-    """Returns a draft from requests that are alike: what the user asked for, and said about how to do it."""
+    """Returns a draft from requests that are alike: the task, and the user's remarks on how to do it."""
     newest = group[-1]
     name = _free_name(newest.text, known)
     if not name:

@@ -31,21 +31,21 @@ class SkillAuthor(StrEnum):
 
 
 class SourceKind(StrEnum):
-    """What a version of a skill was drafted from."""
+    """The kind of source of a version of a skill."""
 
     MESSAGE = "message"
     MEMORY = "memory"
 
 
 class Verdict(StrEnum):
-    """What the user said of a skill in a reply."""
+    """The user's verdict on a skill in a reply."""
 
     HELPED = "helped"
     HARMED = "harmed"
 
 
 class SkillFault(StrEnum):
-    """Why something cannot be a skill."""
+    """Why something is not a valid skill."""
 
     NAME = "name"
     NO_DESCRIPTION = "no_description"
@@ -84,7 +84,7 @@ class NewSkill:
 
 @dataclass(frozen=True, slots=True)
 class SkillVersion:
-    """One version of a skill. `approved_at` is None while it waits for approval."""
+    """One version of a skill. `approved_at` is None until it is approved."""
 
     skill: str
     version: int
@@ -97,10 +97,10 @@ class SkillVersion:
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill as it is in effect, or, while it is a draft, as it waits.
+    """A skill in its approved version, or as a draft.
 
-    `pending` is the number of the version that waits for approval, if any.
-    `uses` counts replies, `helped` and `harmed` those of which the user said so.
+    `pending` is the number of the version that is waiting for approval, if any. `uses` counts replies,
+    `helped` and `harmed` those that the user rated so.
     """
 
     id: str

@@ -78,7 +78,7 @@ def copy_room(path: Path, key: RoomKey, target: Path) -> None:
 
 
 def copy_closed_room(path: Path, target: Path) -> None:
-    """Copies the room's file, and its log if there is one, for whoever has the key.
+    """Copies the room's file, and its log if there is one; does not need the key.
 
     Without the key writers cannot be blocked, so the copy is repeated if the files changed meanwhile. Raises
     `StorageBusy` when they keep changing, `StorageFull`.
@@ -89,7 +89,7 @@ def copy_closed_room(path: Path, target: Path) -> None:
         if _marks(path) == before:
             return
         remove_room_file(target)
-    raise StorageBusy("the room is written to all the time")
+    raise StorageBusy("the room kept changing while it was copied")
 
 
 class _reading:  # noqa: N801 - used like a function
@@ -179,10 +179,10 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """The list of a backup's parts. `seals` maps rooms to authentication codes of the other fields, made with
-    the rooms' keys. `checked` names the rooms that have a seal: those whose key was available, so that their
-    copies were checked as well.
+    the rooms' keys. `checked` names the rooms that have a seal: those whose key was available, so their
+    copies were also checked.
 
-    `sequence` increases with every backup in a folder, whatever the clock says.
+    `sequence` increases with every backup in a folder, regardless of the clock.
     """
 
     atlas_backup: int
@@ -253,7 +253,7 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with translated_os(), os.fdopen(descriptor, "w+b") as file:
             with suppress(OSError):
-                # Not every file system supports locks: there, a draft left behind stays.
+                # Not every file system supports locks; where it does not, a draft left behind stays.
                 _hold(descriptor)
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
                 yield archive
@@ -285,8 +285,9 @@ def remove_drafts(folder: Path, name: str | None = None) -> None:
 
 
 def _hold(descriptor: int) -> None:
-    """Locks a file until it is closed. Raises OSError when another process has locked it. (Windows removes no
-    file that is open anywhere.)"""
+    """Locks a file until it is closed. Raises OSError when another process has locked it. (Windows does not
+    remove open files.)
+    """
     if sys.platform != "win32":
         import fcntl
 
@@ -329,7 +330,7 @@ def opened_archive(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
     `FutureBackup`."""
     try:
         if not path.is_file() and path.exists():
-            raise NotABackup("it is no file")
+            raise NotABackup("it is not a file")
         archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile:
         raise _refusal(path) from None
@@ -340,8 +341,9 @@ def opened_archive(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
 
 
 def _refusal(path: Path) -> NotABackup | BackupDamaged:
-    """Chooses the error. A zip has its directory at the end: one that begins like a backup and has none was
-    cut short."""
+    """Chooses the error. A zip has its directory at the end: a file that begins like a backup and has none
+    was cut short.
+    """
     with path.open("rb") as file:
         begun = file.read(64)
     names = tuple(name.encode() for name in KNOWN_PARTS)
@@ -366,7 +368,7 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
         raise NotABackup("its list of parts cannot be read") from None
     sizes = {entry.filename: entry.file_size for entry in entries if entry.filename != MANIFEST}
     if sizes != {part.name: part.bytes for part in manifest.parts}:
-        raise BackupDamaged("it does not hold what its list names")
+        raise BackupDamaged("its contents do not match its list of parts")
     for room in (RoomKind.OPEN, *manifest.rooms):
         if not {f"{room}.db", f"{room}.keys"} <= sizes.keys():
             raise BackupDamaged("a room or its key file is missing")
@@ -376,7 +378,7 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
 def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
     names = [entry.filename for entry in entries]
     if len(set(names)) != len(names) or not set(names) <= KNOWN_PARTS | {MANIFEST}:
-        raise NotABackup("it holds other things than a backup does")
+        raise NotABackup("it contains entries that do not belong in a backup")
     for entry in entries:
         kind = stat.S_IFMT(entry.external_attr >> 16)
         if kind not in (0, stat.S_IFREG) or entry.compress_type != zipfile.ZIP_STORED:

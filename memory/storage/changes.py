@@ -1,4 +1,4 @@
-"""Tracks what has been written to a room since it was opened, by triggers, for caches and for sync."""
+"""Tracks changes of a room since it was opened, by triggers, for caches and for sync."""
 
 import hashlib
 import hmac
@@ -121,7 +121,7 @@ BEGIN SELECT note('chunk_vector', old.chunk_id); END;
 
 
 class ChangeNotes:
-    """The notes of one connection. Used only on the thread that owns it."""
+    """The recorded changes of one connection. Used only on the thread that owns it."""
 
     def __init__(self) -> None:
         self._version = 0
@@ -143,7 +143,7 @@ class ChangeNotes:
         return self._version
 
     def listen(self, conn: Connection) -> None:
-        """Starts noting the changes made by a connection."""
+        """Starts recording the changes made by a connection."""
         note: Callable[[str, int | str], None] = self._note
         conn.create_function("note", 2, note, deterministic=False)
         for statement in _TRIGGERS.strip().split("\n\n"):
@@ -165,7 +165,7 @@ class ChangeNotes:
 
 
 BORN, GONE, FORGOTTEN = "", "-", "!"
-"""What the `field` of a stamp is if it is not the name of a column."""
+"""The values of a stamp's `field` that are not names of columns."""
 
 _CAPTURING = "(SELECT capturing FROM sync_state)"
 
@@ -181,8 +181,9 @@ def key_of(table: SyncedTable, row: str) -> str:
 
 
 def install(conn: Connection, clock: Clock) -> HybridClock | None:
-    """Starts noting the changes made by a connection. Returns None, and does nothing, in a room that is not
-    synced."""
+    """Starts recording the changes made by a connection. Does nothing and returns None if the room is not
+    synced.
+    """
     row = conn.execute("SELECT keys FROM sync_state").fetchone()
     if row is None:
         return None
@@ -208,7 +209,7 @@ def define(conn: Connection, clock: HybridClock, naming: bytes) -> None:
 
 
 def uninstall(conn: Connection) -> None:
-    """Stops noting changes."""
+    """Stops recording changes."""
     names = conn.execute("SELECT name FROM sqlite_temp_master WHERE type = 'trigger' AND name GLOB 'sync_*'")
     for (name,) in names.fetchall():
         conn.execute(f"DROP TRIGGER temp.{name}")
@@ -216,7 +217,7 @@ def uninstall(conn: Connection) -> None:
 
 @contextmanager
 def silent(conn: Connection) -> Iterator[None]:
-    """Notes nothing of what is written meanwhile: changes that come from other devices."""
+    """Records nothing that is written inside it: changes that come from other devices."""
     conn.execute("UPDATE sync_state SET capturing = 0")
     try:
         yield
@@ -227,7 +228,7 @@ def silent(conn: Connection) -> Iterator[None]:
 
 @contextmanager
 def leaving(conn: Connection) -> Iterator[None]:
-    """What is deleted meanwhile moves to another room and may come back; otherwise a deletion is for good."""
+    """Rows deleted inside it move to another room and may come back; other deletions are permanent."""
     conn.execute("UPDATE sync_state SET leaving = 1")
     try:
         yield
@@ -303,7 +304,7 @@ def _after(name: str, key: str, mark: str) -> str:
 
 
 def _born(name: str, key: str) -> str:
-    # Its columns are written with it, so earlier stamps of them say nothing any more.
+    # Its columns are written with it, so earlier stamps of them no longer matter.
     return f"""
         DELETE FROM sync_stamps WHERE tbl = '{name}' AND key = {key} AND field NOT IN ('', '-', '!');
         {_stamp(name, key, f"'{BORN}'", _after(name, key, GONE))}

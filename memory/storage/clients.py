@@ -1,4 +1,4 @@
-"""The clients of one room: their tokens as digests, what they began, and what they asked for."""
+"""The clients of one room: their tokens as digests, the sessions they began, and their requests."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -36,7 +36,7 @@ def _client(row: tuple[Any, ...]) -> Client:
 
 
 def all_clients(conn: Connection, *, revoked: bool = False) -> list[Client]:
-    """Returns the clients by name; with `revoked` also those that may not ask any more."""
+    """Returns the clients by name; with `revoked`, also those that are no longer allowed."""
     where = "" if revoked else "WHERE c.revoked_at IS NULL"
     return [_client(row) for row in conn.execute(f"{_SELECT} {where} ORDER BY fold(c.name), c.created_at")]
 
@@ -198,7 +198,7 @@ class ClientStore:
         await self._database.write(lambda conn: record(conn, accesses, now))
 
     async def accesses(self, ref: str | None = None, *, limit: int = 100) -> Sequence[AccessEntry]:
-        """Returns the log, newest first. A revoked client is found by its full name too."""
+        """Returns the log, newest first. A revoked client is also found, by its full name or id."""
 
         def work(conn: Connection) -> Sequence[AccessEntry]:
             if ref is None:
@@ -218,7 +218,7 @@ class ClientStore:
         return await self._database.read(lambda conn: own_session(conn, client_id, session_id))
 
     async def begins(self, client_id: str, session_id: str) -> None:
-        """Notes that the client began the session."""
+        """Records that the client began the session."""
         await self._database.write(lambda conn: put_session(conn, client_id, session_id))
 
     async def engine_key(self, key_id: str) -> str | None:

@@ -175,8 +175,8 @@ def _settle(conn: Connection, *, journal: str | None) -> None:
 def probe(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> int:
     """Returns the schema version of a room file, without changing a byte of it or of its log.
 
-    `form` contains the SQLCipher settings in which the file differs from a room's, here and below. Raises
-    `RoomMissing`, `NotARoom`, `StorageBusy`.
+    `form` contains the SQLCipher settings in which the file differs from a room's, as in the functions below.
+    Raises `RoomMissing`, `NotARoom`, `StorageBusy`.
     """
     with translated(path):
         conn = open_to_read(path, key, form=form)
@@ -208,8 +208,9 @@ def open_to_read(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> Con
 
 
 def open_alone(path: Path, key: RoomKey, *, form: tuple[str, ...] = ()) -> Connection:
-    """Like `open_to_read`, where nothing can be written. SQLite would create an index file beside the log;
-    here it keeps that index in memory. Nothing is locked, so nobody else may write to the room meanwhile."""
+    """Like `open_to_read`, where nothing can be written. SQLite would create an index file next to the log;
+    this keeps the index in memory. Nothing is locked, so nobody else may write to the room meanwhile.
+    """
     log = path.with_name(path.name + "-wal")
     settled = not log.exists() or log.stat().st_size == 0
     options = "mode=ro&immutable=1" if settled else f"mode=ro{_UNLOCKED}"

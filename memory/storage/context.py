@@ -1,4 +1,4 @@
-"""What the prompts of one room are made of: summaries, epochs, turns, attachments."""
+"""The parts of the prompts of one room: summaries, epochs, turns, attachments."""
 
 from collections.abc import Sequence
 
@@ -29,10 +29,10 @@ class ContextStore:
     async def add_summary(self, session_id: str, new: NewSummary) -> Summary:
         """Stores a summary and marks those it replaces as merged, in one transaction.
 
-        If one of those has become stale meanwhile it stays so, and the new one is stale as well. Raises
+        If one of those has become stale meanwhile, it stays stale, and so is the new one. Raises
         `MessageNotFound` when it covers a message that the session does not have, `SummaryNotFound` when it
         replaces a summary that the session does not have, and `ValueError` when it covers nothing, is not of
-        a higher level than each it replaces, or does not cover all that they cover.
+        a higher level than each it replaces, or does not cover everything that they cover.
         """
         now = self._clock.now()
         return await self._database.write(lambda conn: context.insert_summary(conn, session_id, new, now))
@@ -104,7 +104,7 @@ class ContextStore:
         return await self._database.write(lambda conn: context.drop(conn, session_id))
 
     async def record_turn(self, record: TurnRecord) -> None:
-        """Records what a reply's prompt was made of; a second record of the same reply replaces the first.
+        """Records the parts of a reply's prompt; a second record of the same reply replaces the first.
 
         An epoch that has ended meanwhile is left out. Raises `MessageNotFound` if it is not a reply of the
         session.

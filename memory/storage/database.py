@@ -93,7 +93,7 @@ class Database:
         await self._run(lambda: self._preparing(work))
 
     async def forget_prepared(self, work: Callable[[Connection], object]) -> None:
-        """A connection that replaces the present one is not prepared with `work` any more."""
+        """A connection that replaces the present one is no longer prepared with `work`."""
         await self._run(lambda: self._prepared.remove(work) if work in self._prepared else None)
 
     async def connected(self, work: Callable[[Connection], T]) -> T:
@@ -217,8 +217,9 @@ class Database:
         return result
 
     def _look_at_files(self) -> None:
-        """Raises `RoomMoved` if the files were moved or removed: SQLite would go on writing to them
-        silently."""
+        """Raises `RoomMoved` if the files were moved or removed: SQLite would continue to write to them
+        silently.
+        """
         for path, known in self._files.items():
             try:
                 found = path.stat()
@@ -229,7 +230,7 @@ class Database:
 
     def _erasing(self, work: Callable[[Connection], T]) -> T:
         result = self._writing(work)
-        # The change is in force; a disk too full to move the log must not make it look undone.
+        # The change has been made; a disk too full to move the log must not make it look undone.
         self._folding()
         return result
 
@@ -296,7 +297,7 @@ milliseconds."""
 
 
 class GivenUp(Exception):
-    """Nobody waits for this search any more."""
+    """Nobody is waiting for this search any longer."""
 
 
 class Reader:
@@ -384,7 +385,7 @@ class Reader:
                 for prepare in self._prepared:
                     prepare(self._connection)
                 self._connection.execute("PRAGMA query_only = ON")
-                # An interrupt just before a function begins has no effect, so this check is needed too.
+                # An interrupt just before a function begins has no effect, so this check is also needed.
                 self._connection.set_progress_handler(self._is_given_up, _STEPS)
             conn = self._connection
             with self._lock:
@@ -405,8 +406,8 @@ class Reader:
             return work(watched)
         except Exception as error:
             if reading.given_up:
-                # An interrupt lasts until no statement is active any more. Those whose rows were not all read
-                # stay active in the frames of the error, and would end the next function.
+                # An interrupt lasts until no statement is active. Those whose rows were not all read stay
+                # active in the frames of the error, and would end the next function.
                 clear_frames(error.__traceback__)
                 raise GivenUp from None
             raise

@@ -127,7 +127,7 @@ def document_entries(conn: Connection, ids: Collection[str] | None) -> list[Docu
 def posting(
     conn: Connection, term: str, at_most: int, within: tuple[int, int] = ALL_CHUNKS
 ) -> ChunkPosting | None:
-    """Returns where a term occurs; None if that is nowhere, or in more than `at_most` chunks.
+    """Returns where a term occurs; None if it occurs nowhere, or in more than `at_most` chunks.
 
     `within` bounds the `seq` of the chunks that are read; such a bound lifts the one of their number.
     """
@@ -211,7 +211,7 @@ def unembedded(conn: Connection, model: str, *, limit: int, after: int) -> list[
 
 
 def put_vectors(conn: Connection, model: str, made: Sequence[tuple[str, Sequence[bytes]]]) -> None:
-    """Stores the vectors of chunks, by the chunk's id. A chunk that is gone meanwhile is left out."""
+    """Stores the vectors of chunks, by the chunk's id. A chunk that no longer exists is left out."""
     conn.executemany(
         """
         INSERT OR REPLACE INTO chunk_vectors (chunk_id, document_id, part, model, data)
@@ -331,7 +331,7 @@ class DocumentStore:
         return await self._database.read(lambda conn: documents.get(conn, documents.resolve(conn, ref)))
 
     async def get_many(self, refs: Sequence[str]) -> list[Document]:
-        """Returns documents in the order asked for, each once."""
+        """Returns documents in the requested order, each once."""
 
         def work(conn: Connection) -> list[Document]:
             ids = dict.fromkeys(documents.resolve(conn, ref) for ref in refs)
@@ -351,7 +351,7 @@ class DocumentStore:
         return await self._database.read(lambda conn: documents.chunks_of(conn, document_id))
 
     async def hits(self, seqs: Sequence[int]) -> dict[int, LoadedChunk]:
-        """Returns chunks with what a hit says of their documents, by `seq`."""
+        """Returns chunks with what a hit contains about their documents, by `seq`."""
         return await self._database.read(lambda conn: documents.hits(conn, seqs))
 
     async def content(self, document_id: str) -> bytes | None:
@@ -367,8 +367,9 @@ class DocumentStore:
         return await self._database.read(documents.waiting)
 
     async def put(self, new: Sequence[NewDocument]) -> list[str]:
-        """Stores what was read from files, in one transaction; returns the ids. Unchanged chunks keep their
-        ids and vectors."""
+        """Stores the content read from files, in one transaction; returns the ids. Unchanged chunks keep
+        their ids and vectors.
+        """
         now = self._clock.now()
         return await self._database.write(lambda conn: [documents.put(conn, one, now) for one in new])
 
@@ -402,15 +403,16 @@ class DocumentStore:
         return await self._database.read(lambda conn: documents.used_in(conn, session_ids))
 
     async def erase(self, document_ids: Collection[str], *, for_good: bool = False) -> ErasedDocuments:
-        """Erases documents and all that was made from them, in one transaction, and checks whether anything
-        of them is left. Messages stay, also those that quote a document. `for_good`: scans of watched folders
-        do not add the files again."""
+        """Erases documents and everything made from them, in one transaction, and checks whether anything of
+        them is left. Messages stay, including those that quote a document. `for_good`: scans of watched
+        folders do not add the files again.
+        """
         return await self._database.erase(lambda conn: documents.erase(conn, document_ids, for_good=for_good))
 
     # --- sessions ---------------------------------------------------------------------------------
 
     async def bind(self, session_id: str, document_ids: Sequence[str]) -> None:
-        """Makes a session be about these documents, in addition to others."""
+        """Binds these documents to a session, in addition to others."""
         now = self._clock.now()
         await self._database.write(lambda conn: documents.bind(conn, session_id, document_ids, now))
 
@@ -422,7 +424,7 @@ class DocumentStore:
         return await self._database.read(lambda conn: documents.bound(conn, session_id))
 
     async def material(self, session_id: str) -> Material:
-        """Returns all that a session has to read, at once."""
+        """Returns everything that a session can read, at once."""
 
         def work(conn: Connection) -> Material:
             attached = context.attachments_of_session(conn, session_id)
@@ -453,7 +455,7 @@ class DocumentStore:
         citations: Sequence[StoredCitation],
         unsupported: Sequence[tuple[int, int]],
     ) -> None:
-        """Stores what a reply cites and which ranges of its text have no support; replaces earlier ones."""
+        """Stores a reply's citations and the ranges of its text without support; replaces earlier ones."""
         await self._database.write(
             lambda conn: documents.put_citations(conn, session_id, reply_id, citations, unsupported)
         )
@@ -461,14 +463,14 @@ class DocumentStore:
     # --- summaries --------------------------------------------------------------------------------
 
     async def put_summary(self, document_id: str, summary: DocumentSummary, sha256: str) -> bool:
-        """Stores a summary of the text with that digest; False if the document is no longer that text."""
+        """Stores a summary of the text with that digest; False if the text of the document has changed."""
         now = self._clock.now()
         return await self._database.write(
             lambda conn: documents.put_summary(conn, document_id, summary, sha256, now)
         )
 
     async def summary_parts(self, document_id: str) -> dict[bytes, DocumentSummary]:
-        """Returns what was made of the parts of a text, by the digests of the parts."""
+        """Returns the summaries of the parts of a text, by the digests of the parts."""
         return await self._database.read(lambda conn: documents.summary_parts(conn, document_id))
 
     async def put_summary_part(self, document_id: str, hash_: bytes, part: DocumentSummary) -> None:
@@ -497,7 +499,7 @@ class DocumentStore:
 
 
 class ChunkEvidenceStore:
-    """What the search in documents reads of one room. Raises the errors of `Store`."""
+    """The data of one room that the search in documents reads. Raises the errors of `Store`."""
 
     def __init__(self, database: Database, notes: ChangeNotes) -> None:
         self._database = database
@@ -537,7 +539,7 @@ class ChunkEvidenceStore:
         return await self._database.read(work)
 
     async def changes(self, since: int | None) -> DocumentChanges:
-        """Returns what was written since a version; None starts tracking and reports nothing."""
+        """Returns the changes since a version; None starts tracking and reports nothing."""
         if since is None:
             await self._database.prepare(self._notes.listen)
             return DocumentChanges(self._notes.version, frozenset(), frozenset())
@@ -552,8 +554,9 @@ class ChunkEvidenceStore:
 
 
 class ChunkVectorStore:
-    """The vectors of chunks. `model` is the fingerprint of an embedding model. What `VectorStore` calls a
-    session is a document here."""
+    """The vectors of chunks. `model` is the fingerprint of an embedding model. A session of `VectorStore` is
+    a document in this store.
+    """
 
     def __init__(self, database: Database, notes: ChangeNotes, reader: Reader | Database) -> None:
         self._database = database
@@ -583,7 +586,7 @@ class ChunkVectorStore:
         return await self._database.write(lambda conn: drop_other_models(conn, model))
 
     async def changes(self, since: int | None) -> VectorChanges:
-        """Returns what was written since a version; None starts tracking and reports nothing."""
+        """Returns the changes since a version; None starts tracking and reports nothing."""
         if since is None:
             await self._database.prepare(self._notes.listen)
             return VectorChanges(self._notes.version, frozenset(), frozenset())

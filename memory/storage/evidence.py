@@ -1,4 +1,4 @@
-"""What recall reads of one room."""
+"""The data of one room that recall reads."""
 
 import json
 from collections.abc import Collection, Iterator, Sequence
@@ -304,7 +304,7 @@ def _summary(row: tuple[Any, ...]) -> RecallItem:
 
 
 class EvidenceStore:
-    """What recall reads of one room. Raises the errors of `Store`."""
+    """The data of one room that recall reads. Raises the errors of `Store`."""
 
     def __init__(self, database: Database, items: ChangeNotes) -> None:
         self._database = database
@@ -328,7 +328,7 @@ class EvidenceStore:
         return await self._database.read(lambda conn: session_entries(conn, ids))
 
     async def changes(self, since: int | None) -> EntryChanges:
-        """Returns what was written since a version; None starts tracking and reports nothing."""
+        """Returns the changes since a version; None starts tracking and reports nothing."""
         if since is None:
             await self._database.prepare(self._items.listen)
             return EntryChanges(self._items.version, frozenset(), frozenset())
@@ -382,7 +382,7 @@ class EvidenceStore:
             self._ready = True
 
     async def texts(self, seqs: Sequence[int]) -> list[Text]:
-        """Returns the texts in the order asked for, without those that no longer exist."""
+        """Returns the texts in the requested order, without those that no longer exist."""
         return await self._database.read(lambda conn: texts(conn, seqs))
 
     async def fixed(self, name: str) -> str | None:

@@ -99,7 +99,7 @@ def _compare(target: Path, new: RoomKey, counted: tuple[int, int]) -> None:
     with translated(target):
         try:
             if verification.counts(conn) != counted:
-                raise RoomDamaged("the copy holds less than the room")
+                raise RoomDamaged("the copy contains less than the room")
         finally:
             conn.close()
     with target.open("rb") as file:

@@ -124,7 +124,7 @@ def _tokens_read(conn: Connection, begin: int) -> Counter[int]:
 
 
 def _sessions_of_days(conn: Connection, begin: int, day: Callable[[int], date]) -> Counter[date]:
-    """Returns the number of sessions with messages by day. Only those of several days are searched."""
+    """Returns the number of sessions with messages by day. Only sessions of several days are searched."""
     found: Counter[date] = Counter()
     longer = []
     for own, first, last in conn.execute(
@@ -261,7 +261,7 @@ _KINDS = (
 _SAMPLE = 300
 _PAGE = 4096
 _IDS = 90
-"""Bytes of a vector's row besides the numbers and the model's name."""
+"""Bytes of a vector's row in addition to the numbers and the model's name."""
 _FILLED = 1.4
 """Leaves of an index are about seven tenths full."""
 
@@ -388,8 +388,9 @@ def timings(conn: Connection, since: int | None, limit: int) -> list[Timed]:
 
 class InsightStore:
     """Counts of one room. Content of the bin counts only in `storage`. `since` bounds the time at which
-    something was said, done or learned. Days are those of `zone` (None: this computer's). Raises the errors
-    of `Store`."""
+    something was written, done or learned. Days are those of `zone` (None: this computer's). Raises the
+    errors of `Store`.
+    """
 
     def __init__(self, database: Database, reader: Database | Reader) -> None:
         self._database = database
@@ -399,7 +400,7 @@ class InsightStore:
         return await self._database.read(totals)
 
     async def days(self, zone: tzinfo | None, since: datetime | None = None) -> list[DayCount]:
-        """Returns the days on which something was said, earliest first."""
+        """Returns the days on which something was written, earliest first."""
         return await self._reader.read(lambda conn: days(conn, zone, since))
 
     async def hours(self, zone: tzinfo | None, since: datetime | None = None) -> list[int]:

@@ -310,7 +310,7 @@ class JobStore:
         return await self._database.read(lambda conn: next_at(conn, kinds, now))
 
     async def recover(self) -> int:
-        """Queues the jobs that a process that died was running; returns how many. Opening a room does this.
+        """Queues the jobs that a dead process was running; returns how many. Opening a room does this.
 
         The interrupted attempt counts, so that a job that kills the process is not repeated forever.
         """
@@ -324,7 +324,7 @@ class JobStore:
         await self._database.write(lambda conn: set_paused(conn, value=paused))
 
     async def result(self, kind: str, digest: bytes) -> str | None:
-        """Returns the result stored for this kind and 32-byte hash of all that the result depends on."""
+        """Returns the result stored for this kind and 32-byte hash of everything that it depends on."""
         return await self._database.read(lambda conn: result(conn, kind, digest))
 
     async def keep_result(self, kind: str, digest: bytes, text: str, session_id: str | None) -> None:

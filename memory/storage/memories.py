@@ -48,7 +48,7 @@ class MemoryStore:
         """Stores a memory. The memories it supersedes become superseded; those it is merged from are
         archived.
 
-        Raises `MessageNotFound` when a source is gone, `MemoryNotFound` for `supersedes` and `parts`.
+        Raises `MessageNotFound` if a source is gone, `MemoryNotFound` for `supersedes` and `parts`.
         """
         now = self._clock.now()
 
@@ -75,7 +75,7 @@ class MemoryStore:
         return await self._database.read(lambda conn: memories.get(conn, memories.resolve(conn, ref)))
 
     async def get_many(self, ids: Sequence[str]) -> list[Memory]:
-        """Returns the memories in the order asked for, without those that no longer exist."""
+        """Returns the memories in the requested order, without those that no longer exist."""
         return await self._database.read(lambda conn: memories.get_many(conn, ids))
 
     async def select(
@@ -108,7 +108,7 @@ class MemoryStore:
         return await self._database.write(work)
 
     async def add_sources(self, memory_id: str, sources: Sequence[MemorySource]) -> Memory:
-        """Adds sources where the same thing was said again. Known sources are not changed."""
+        """Adds sources that state the same again. Known sources are not changed."""
         now = self._clock.now()
 
         def work(conn: Connection) -> Memory:
@@ -138,7 +138,7 @@ class MemoryStore:
         return await self._database.read(lambda conn: memories.versions(conn, memory_id))
 
     async def parts(self, memory_id: str) -> list[Memory]:
-        """Returns the memories that a merged memory was made of."""
+        """Returns the memories that a merged memory was made from."""
         return await self._database.read(lambda conn: memories.parts(conn, memory_id))
 
     async def use(self, memory_ids: Collection[str], *, reply_id: str, session_id: str, how: UseKind) -> None:
@@ -194,8 +194,9 @@ class MemoryStore:
     async def forget(self, memory_ids: Collection[str]) -> int:
         """Erases memories permanently: versions, uses, vectors, full text, their part in the change log, what
         was recalled of them in prompts, the memories they were merged from, and those merged from them that
-        say what only they said. Memories they had superseded return to the inbox. Returns how many there
-        were."""
+        state what only they stated. Memories they had superseded return to the inbox. Returns how many there
+        were.
+        """
         return (await self.erase(memory_ids)).memories
 
     async def erase(self, memory_ids: Collection[str]) -> Erased:
@@ -211,8 +212,8 @@ class MemoryStore:
 
     async def touched(self, since: int | None) -> Touched:
         """Returns which memories were written since a version (except their uses); None starts tracking and
-        reports nothing. A change that was rolled back may be reported too, so read the named memories
-        again."""
+        reports nothing. A change that was rolled back may also be reported, so read the named memories again.
+        """
         if since is None:
             await self._database.prepare(self._notes.listen)
             return Touched(self._notes.version, frozenset())

@@ -33,7 +33,8 @@ class NoteStore:
 
     async def put(self, new: Sequence[NewNote]) -> list[str]:
         """Stores notes in one transaction; returns their ids. Links that are new, or that led nowhere, are
-        looked up; others lead to where they led."""
+        looked up; others keep their targets.
+        """
         now = self._clock.now()
         return await self._database.write(lambda conn: notes.put(conn, new, now))
 
@@ -42,8 +43,9 @@ class NoteStore:
         return await self._database.read(lambda conn: notes.get(conn, notes.resolve(conn, ref)))
 
     async def get_many(self, ids: Sequence[str], *, with_backlinks: bool = True) -> list[Note]:
-        """Returns notes by id, in the order asked for; those that do not exist are left out. Looking up the
-        notes that link to them takes as long as all else."""
+        """Returns notes by id, in the requested order; those that do not exist are left out. Looking up the
+        notes that link to them takes as long as everything else.
+        """
         return await self._database.read(
             lambda conn: notes.get_many(conn, ids, with_backlinks=with_backlinks)
         )
@@ -90,8 +92,9 @@ class NoteStore:
         return await self._database.read(lambda conn: notes.version(conn, note_id, number))
 
     async def changes(self, since: int | None) -> tuple[int, frozenset[str]]:
-        """Returns the notes written since a version, and the version to ask with next; None starts tracking
-        and reports nothing."""
+        """Returns the notes written since a version, and the version to ask with next time; None starts
+        tracking and reports nothing.
+        """
         if since is None:
             await self._database.prepare(self._changes.listen)
             return self._changes.version, frozenset()
@@ -102,7 +105,7 @@ class NoteStore:
         return await self._database.read(work)
 
     async def unlearned(self, *, limit: int = 20) -> list[tuple[str, int]]:
-        """Returns ids and versions of notes that were written here and not learned from since."""
+        """Returns ids and versions of notes that were written in this program and not learned from since."""
         return await self._database.read(lambda conn: notes.unlearned(conn, limit))
 
     async def mark_learned(self, note_id: str, version: int) -> None:
@@ -137,11 +140,11 @@ class NoteStore:
         await self._database.write(lambda conn: notes.keep_in_step(conn, folder_id, wanted=wanted))
 
     async def imported(self, folder_id: str) -> list[ImportedNote]:
-        """Returns what is known of the notes of an imported folder, also of those in the bin."""
+        """Returns the files of the notes of an imported folder, including those in the bin."""
         return await self._database.read(lambda conn: notes.imported(conn, folder_id))
 
     async def on_disk(self, note_id: str, path: str, sha256: str, *, edited: bool) -> None:
-        """Records where the file of a note is, what it contains, and whether the note differs from it."""
+        """Records the place of a note's file, its digest, and whether the note differs from it."""
         await self._database.write(lambda conn: notes.on_disk(conn, note_id, path, sha256, edited=edited))
 
     async def put_files(self, folder_id: str, files: Sequence[NoteFile]) -> None:

@@ -68,7 +68,7 @@ def apply(conn: Connection, session_ids: Sequence[str], patch: MarksPatch, now: 
         title, before = marks_of(conn, session_id)
         after = patched(before, patch, known, now)
         _put(conn, session_id, before, after, now)
-        # Read again, because a project that exists with other capitals is used as it is spelled.
+        # Read again, because an existing project keeps its own capitals.
         made.append(Organised(session_id, title, before, marks_of(conn, session_id)[1]))
     changed = [one for one in made if one.changed]
     if changed:
@@ -101,7 +101,7 @@ def patched(before: Marks, patch: MarksPatch, known: dict[str, str], now: dateti
 
 
 def _since(before: datetime | None, wanted: bool | None, now: datetime) -> datetime | None:  # noqa: FBT001 - a field
-    """Returns since when a mark is set; a mark that is set already keeps its time."""
+    """Returns since when a mark is set; a mark that is already set keeps its time."""
     if wanted is None or wanted == (before is not None):
         return before
     return moment(micros(now)) if wanted else None
@@ -347,7 +347,9 @@ _MOST = 500
 
 
 def shared_memories(conn: Connection, session_id: str) -> list[SharedMemory]:
-    """Returns memories shared with other sessions. Recall alone is no link: most of it is not used."""
+    """Returns memories shared with other sessions. Recall alone is not a link: most of what is recalled is
+    not used.
+    """
     rows = conn.execute(
         f"""
         WITH own (memory_id) AS (
@@ -409,7 +411,7 @@ class OrganisingStore:
         """Changes all of them in one transaction, and remembers it as the last change, if it changed any.
 
         `at` is the time of the change (default: now); changes in several rooms at one time are one change. A
-        project that does not exist is created. Memories that rest on a session alone follow it into its
+        project that does not exist is created. Memories that are based on a session alone follow it into its
         project.
         """
         now = at or self._clock.now()
@@ -418,7 +420,7 @@ class OrganisingStore:
     async def put_back(self, changes: Sequence[Organised]) -> list[Organised]:
         """Undoes changes: every mark that is still as the change left it is restored.
 
-        Sessions that no longer exist are skipped. Returns what was changed.
+        Sessions that no longer exist are skipped. Returns the changes.
         """
         now = self._clock.now()
         return await self._database.write(lambda conn: put_back(conn, changes, now))
@@ -483,9 +485,10 @@ class OrganisingStore:
         return await self._database.read(lambda conn: to_file(conn, limit))
 
     async def merge(self, session_id: str, others: Sequence[str]) -> Merged:
-        """Appends the messages of other sessions, in the order given, after the end of one, with all that was
+        """Appends the messages of other sessions, in the order given, after the end of one, with everything
         made from them. The others are emptied and moved to the bin. `restore_session` of one removes its
-        messages again. Raises `CannotMerge`."""
+        messages again. Raises `CannotMerge`.
+        """
         now = self._clock.now()
         return await self._database.write(lambda conn: merging.merge(conn, session_id, others, now))
 
@@ -522,7 +525,7 @@ class ProjectStore:
         )
 
     async def archive(self, ref: str) -> Project:
-        """Archives a project; one that is archived already is not changed."""
+        """Archives a project; one that is already archived is not changed."""
         now = self._clock.now()
         return await self._database.write(
             lambda conn: projects.get(conn, projects.set_archived(conn, ref, now), self._room)
@@ -534,8 +537,9 @@ class ProjectStore:
         )
 
     async def change(self, ref: str, patch: ProjectPatch) -> Project:
-        """Changes a project's settings. One that becomes isolated takes along the memories of no project that
-        were learned only in its sessions; one that is not isolated any more releases them."""
+        """Changes a project's settings. One that becomes isolated takes over the memories without a project
+        that were learned only in its sessions; one that is no longer isolated releases them.
+        """
         now = self._clock.now()
 
         def work(conn: Connection) -> Project:
@@ -552,7 +556,7 @@ class ProjectStore:
         return await self._database.read(lambda conn: projects.instructions(conn, name))
 
     async def isolated(self) -> frozenset[str]:
-        """Returns the names of the projects that keep to themselves."""
+        """Returns the names of the isolated projects."""
         return await self._database.read(projects.isolated)
 
     async def delete(self, ref: str, *, with_sessions: bool = False) -> ProjectDeleted:

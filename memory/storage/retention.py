@@ -1,4 +1,4 @@
-"""How long the conversations of a room are kept, as stored in the room."""
+"""A room's settings for how long conversations are kept, and its clock."""
 
 import json
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ _CANDIDATES = """
 
 
 class RetentionStore:
-    """What a room stores about retention. Raises `RoomClosed`, `StorageFull`, `RoomDamaged`."""
+    """The retention data of a room. Raises `RoomClosed`, `StorageFull`, `RoomDamaged`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -48,8 +48,8 @@ class RetentionStore:
         ]
 
     async def look_at_clock(self, now: datetime, *, believe: bool = False) -> Seen:
-        """Records the time, and returns up to when time has certainly passed, by which content ages (`Seen`).
-        With `believe`, the whole time up to `now` counts as passed.
+        """Records the time, and returns the latest time that has certainly passed, by which content ages
+        (`Seen`). With `believe`, the whole time up to `now` counts as passed.
 
         If the clock proves to have been ahead or behind, conversations that were moved to the bin meanwhile
         count as moved there now.

@@ -1,4 +1,4 @@
-"""Opens rooms, and upgrades those of earlier schemas with a checked copy at hand."""
+"""Opens rooms, and upgrades those of earlier schemas after making a checked copy."""
 
 import struct
 from collections.abc import Callable
@@ -31,10 +31,10 @@ def copy_of(path: Path) -> Path:
 
 
 def bring_up_to_date(conn: Connection, path: Path, key: RoomKey, now: datetime) -> bool:
-    """Migrates the room if needed; returns whether there was anything to do.
+    """Migrates the room if needed; returns whether that was necessary.
 
-    Raises `UpgradeFailed` when the contents differ afterwards; the room is then as it was before. Raises
-    `StorageFull` (the copy needs space too), `RoomDamaged`.
+    Raises `UpgradeFailed` if the contents differ afterwards; the room is then restored. Raises `StorageFull`
+    (the copy also needs space), `RoomDamaged`.
     """
     copy = copy_of(path)
     if migrations.version_of(conn) == LATEST:
@@ -99,7 +99,7 @@ def _copied(conn: Any, copy: Path, key: RoomKey) -> tuple[int, int]:
     try:
         conn.backup(made)
     except sqlcipher.Error as error:
-        # The error has no code, and does not say which of the two is to blame.
+        # The error has no code, and does not show which of the two is to blame.
         with translated():
             damaged = verification.pages(conn)
         raise (RoomDamaged(damaged[0]) if damaged else StorageFull(str(error))) from error
@@ -233,7 +233,7 @@ def _is_commit(frame: bytes, head: bytes) -> bool:
     """Returns whether a frame ends a commit of the present use of the log."""
     _, size, *salts, _, _ = _FRAME.unpack(frame)
     present = _HEAD.unpack(head)[4:6]
-    # One of the two salts may be damaged. If the head is, nothing speaks against a frame.
+    # One of the two salts may be damaged. If the head is, there is no evidence against a frame.
     return size != 0 and (any(a == b for a, b in zip(salts, present, strict=True)) or not _is_sound(head))
 
 
@@ -315,7 +315,7 @@ def _prepare(
         migrate()
         if count is not None:
             count.look(conn)
-        # What is written from here on has to be noted, if the room is synced.
+        # Later changes have to be recorded, if the room is synced.
         changes.install(conn, clock)
         sessions.settle_interrupted(conn)
         jobs.recover(conn)

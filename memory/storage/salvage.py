@@ -1,4 +1,4 @@
-"""Builds a new room from all that can be read of a damaged one, page by page."""
+"""Builds a new room from everything readable in a damaged one, page by page."""
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
 import hashlib
@@ -34,7 +34,7 @@ Value = int | float | str | bytes | None
 
 
 class BadPage(Exception):
-    """A page that is missing, or not as it was written."""
+    """A page that is missing, or has changed since it was written."""
 
 
 class PageReader:
@@ -79,7 +79,7 @@ class PageReader:
 def _log_frames(log: bytes) -> Iterator[tuple[int, bytes]]:
     """Yields numbers and pages of the log up to its last commit, the newest version of a page last.
 
-    SQLite stops at the first frame whose checksum is wrong; here each page's own HMAC decides.
+    SQLite stops at the first frame whose checksum is wrong; this uses each page's own HMAC instead.
     """
     if len(log) < _LOG_HEAD:
         return
@@ -314,7 +314,7 @@ def _readable(path: Path, key: RoomKey, table: str, wanted: list[str]) -> Iterab
     found: dict[tuple[Value, ...], Row] = {}
     for direction in ("ASC", "DESC"):
         try:
-            # After a bad page a connection refuses all that follows, so each direction has its own.
+            # After a bad page a connection refuses everything else, so each direction has its own.
             conn = connection.open_to_read(path, key)
         except MemoryFault:
             return found.values()
@@ -440,7 +440,8 @@ def mend(conn: Connection, now: datetime) -> Expected:
 
 def _read_again(conn: Connection) -> None:
     """Marks documents that lost chunks, so that the next scan reads their files again: a search would not
-    find what is missing. Without its file, such a document keeps its text."""
+    find the missing parts. Without its file, such a document keeps its text.
+    """
     conn.execute(
         """
         UPDATE documents SET parser = '' WHERE text <> '' AND id NOT IN (

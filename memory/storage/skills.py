@@ -162,7 +162,7 @@ def add(conn: Connection, new: NewSkill, now: datetime, *, approved: bool) -> Sk
 def write(conn: Connection, skill_id: str, new: NewSkill, now: datetime, *, in_effect: bool) -> Skill:
     """Adds a version. `in_effect`: it replaces the current one at once, unless the skill is a draft.
 
-    Otherwise it waits for approval, in place of an earlier version that waited.
+    Otherwise it waits for approval, in place of an earlier waiting version.
     """
     old = get(conn, skill_id)
     at = micros(now)
@@ -235,11 +235,11 @@ def _prune(conn: Connection, skill_id: str) -> None:
     )
 
 
-# --- what is decided of a skill ---------------------------------------------------------------------
+# --- decisions on skills ----------------------------------------------------------------------------
 
 
 def approve(conn: Connection, skill_id: str, now: datetime) -> Skill:
-    """Puts the version that waits into effect; a retired skill is used again. Raises `SkillHasNoDraft`."""
+    """Puts the waiting version into effect; a retired skill is used again. Raises `SkillHasNoDraft`."""
     skill, at = get(conn, skill_id), micros(now)
     if skill.pending is None and skill.state is not SkillState.RETIRED:
         raise SkillHasNoDraft(skill.name)
@@ -259,9 +259,9 @@ def approve(conn: Connection, skill_id: str, now: datetime) -> Skill:
 
 
 def reject(conn: Connection, skill_id: str, now: datetime) -> Skill | None:
-    """Deletes the version that waits, and remembers what it was drafted from.
+    """Deletes the waiting version, and remembers its sources.
 
-    Returns the skill as it is then; None if nothing of it is left. Raises `SkillHasNoDraft`.
+    Returns the remaining skill; None if nothing is left of it. Raises `SkillHasNoDraft`.
     """
     skill = get(conn, skill_id)
     if skill.pending is None:
@@ -305,7 +305,7 @@ def retire(conn: Connection, skill_id: str, now: datetime) -> Skill:
 
 
 def erase(conn: Connection, skill_ids: Collection[str]) -> tuple[str, ...]:
-    """Deletes skills with all that was made from them, also in prompts. Replies stay.
+    """Deletes skills with everything made from them, including text in prompts. Replies stay.
 
     Returns the sessions whose prompts contained one of them.
     """
@@ -317,7 +317,7 @@ def erase(conn: Connection, skill_ids: Collection[str]) -> tuple[str, ...]:
 
 
 def digest_of(source_ids: Iterable[str]) -> bytes:
-    """Returns what a set of sources is known by after its draft was rejected."""
+    """Returns the digest by which a set of sources is known after its draft was rejected."""
     return hashlib.sha256("\n".join(sorted(set(source_ids))).encode()).digest()
 
 
@@ -332,9 +332,10 @@ def drafted_from(conn: Connection) -> frozenset[str]:
 
 
 def forget_sources(conn: Connection, source_ids: Collection[str]) -> tuple[str, ...]:
-    """Deletes the versions by Atlas that rest on one of these messages and memories: they quote each source.
+    """Deletes the versions by Atlas that are based on one of these messages or memories: they quote each
+    source.
 
-    A skill that then has no approved version and none that waits is deleted. What the user wrote stays.
+    A skill that then has neither an approved nor a waiting version is deleted. What the user wrote stays.
     Returns the sessions whose prompts contained such a skill.
     """
     ids = json.dumps(list(source_ids))
@@ -421,7 +422,7 @@ def put_vector(conn: Connection, skill_id: str, version: int, model: str, data: 
 
 
 def begin_use(conn: Connection, session_id: str, reply_id: str, used: UsedSkill) -> None:
-    """Records that the prompt of a reply contains a skill. It counts once the reply is there."""
+    """Records that the prompt of a reply contains a skill. It counts once the reply is complete."""
     conn.execute(
         """
         INSERT OR IGNORE INTO skill_uses
@@ -463,7 +464,7 @@ def used_in(conn: Connection, reply_ids: Collection[str]) -> dict[str, tuple[Use
 
 
 def used_in_session(conn: Connection, session_id: str) -> list[UsedSkill]:
-    """Returns what the prompts of a session contain of skills, in the order of their replies."""
+    """Returns the skills in the prompts of a session, in the order of their replies."""
     rows = conn.execute(
         f"SELECT {_USED} FROM skill_uses WHERE session_id = ? ORDER BY reply_id, name", (session_id,)
     )
@@ -554,7 +555,9 @@ class SkillStore:
         return await self._database.write(lambda conn: add(conn, new, now, approved=approved))
 
     async def write(self, ref: str, new: NewSkill, *, in_effect: bool) -> Skill:
-        """Adds a version, which is in effect at once or waits for approval; of a draft, it always waits."""
+        """Adds a version, which is in effect at once or waits for approval; if the skill is a draft, it
+        always waits.
+        """
         now = self._clock.now()
 
         def work(conn: Connection) -> Skill:
@@ -568,12 +571,12 @@ class SkillStore:
         return await self._database.write(lambda conn: rename(conn, get(conn, ref).id, name, now))
 
     async def approve(self, ref: str) -> Skill:
-        """Puts the version that waits into effect. Raises `SkillHasNoDraft`."""
+        """Puts the waiting version into effect. Raises `SkillHasNoDraft`."""
         now = self._clock.now()
         return await self._database.write(lambda conn: approve(conn, get(conn, ref).id, now))
 
     async def reject(self, ref: str) -> Skill | None:
-        """Deletes the version that waits; returns the skill, if it has others. Raises `SkillHasNoDraft`."""
+        """Deletes the waiting version; returns the skill, if it has others. Raises `SkillHasNoDraft`."""
         now = self._clock.now()
         return await self._database.erase(lambda conn: reject(conn, get(conn, ref).id, now))
 
@@ -623,7 +626,7 @@ class SkillStore:
         await self._database.write(lambda conn: drop_uses(conn, reply_id))
 
     async def count_uses(self, reply_id: str) -> None:
-        """Counts the uses of a reply that is there, once."""
+        """Counts the uses of a reply that is complete, once."""
         await self._database.write(lambda conn: count_uses(conn, reply_id))
 
     async def used_in(self, reply_ids: Collection[str]) -> dict[str, tuple[UsedSkill, ...]]:
@@ -631,7 +634,7 @@ class SkillStore:
         return await self._database.read(lambda conn: used_in(conn, reply_ids))
 
     async def used_in_session(self, session_id: str) -> Sequence[UsedSkill]:
-        """Returns what the prompts of a session contain of skills, in the order of their replies."""
+        """Returns the skills in the prompts of a session, in the order of their replies."""
         return await self._database.read(lambda conn: used_in_session(conn, session_id))
 
     async def uses_of(self, skill_id: str, *, limit: int = 50) -> Sequence[SkillUse]:

@@ -1,4 +1,4 @@
-"""Stores the model's states in a separate encrypted file, beside the room and with its key.
+"""Stores the model's states in a separate encrypted file, next to the room's and with its key.
 
 States are large and can be made again. Kept apart, they delay no message, and the room's file and its copies
 stay small.
@@ -27,7 +27,7 @@ from memory.vault.keys import RoomKey
 from models.messages import ModelState
 
 DEFAULT_LIMIT = 512 * 1024 * 1024
-# No room's schema will ever have this number: any other file under this name is not ours to read.
+# No room's schema will ever have this number: any other file of this name belongs to something else.
 SCHEMA_VERSION = 1001
 # Large pages suit large values, and processors compute this authenticator in hardware: together they more
 # than halve the time to read a state.
@@ -39,7 +39,7 @@ T = TypeVar("T")
 async def open_snapshots(path: Path, key: RoomKey, *, limit: int = DEFAULT_LIMIT) -> "SnapshotStore":
     """Opens the store at `path`, or makes a new one when none can be used; `limit` is in bytes of states.
 
-    Never fails: where no file can be made, nothing is stored.
+    Never fails: if no file can be made, nothing is stored.
     """
     store = SnapshotStore(path, key, limit)
     await store.open()
@@ -64,7 +64,7 @@ class SnapshotStore:
 
     @property
     def renewed(self) -> bool:
-        """Whether the store could not be used as it was found, and was replaced."""
+        """Whether the existing store could not be used, and was replaced."""
         return self._renewed
 
     async def open(self) -> None:
@@ -120,7 +120,7 @@ class SnapshotStore:
         return await self._drop("TRUE")
 
     async def verify(self) -> tuple[str, ...]:
-        """Returns what is wrong with the file; nothing when it is sound. Reads everything."""
+        """Returns the faults of the file; none if it is sound. Reads everything."""
         return await self._attempt(lambda database: database.read(problems), otherwise=())
 
     async def _drop(self, condition: str, *values: str) -> int:

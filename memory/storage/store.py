@@ -174,7 +174,7 @@ class _NotDone(Exception):
 
 
 class Store:
-    """One room. A second room is a second instance; nothing here chooses between rooms.
+    """One room. A second room is a second instance; this class never chooses between rooms.
 
     A `ref` is a full id, a unique prefix of one, or `last` (the session used most recently that is neither in
     the bin nor archived). Raises `SessionNotFound`, `AmbiguousId`, `StorageFull`, `RoomDamaged`,
@@ -264,7 +264,8 @@ class Store:
     ) -> list[Session]:
         """Returns pinned sessions first, then the most recently used first. `containing` filters on title and
         text, by words or their beginnings, and also finds archived sessions. Otherwise these are listed only
-        with `archived` (True: only they, None: with the others)."""
+        with `archived` (True: only these, None: all).
+        """
         return await self._database.read(
             lambda conn: sessions.select(
                 conn,
@@ -313,19 +314,20 @@ class Store:
         return await self._database.write(work)
 
     async def erase_session(self, session_id: str) -> Erased:
-        """Erases a session permanently with all that was made from it, in one transaction, and checks whether
+        """Erases a session permanently with everything made from it, in one transaction, and checks whether
         anything of it is left. Memories that also have other sources stay, without the sources in it. Where
         it or memories erased with it were recalled in other sessions, the prefaces that contain them are
-        emptied and the epochs end. Raises `SessionNotFound`."""
+        emptied and the epochs end. Raises `SessionNotFound`.
+        """
         return await self._database.erase(lambda conn: erasure.erase_session(conn, session_id))
 
     async def forget(self, target: Target, *, dry_run: bool = False) -> Affected:
-        """Erases all that `target` selects, in one transaction, and checks whether anything of it is left;
-        with `dry_run` only returns what would be erased.
+        """Erases everything that `target` selects, in one transaction, and checks whether anything of it is
+        left; with `dry_run` only returns what would be erased.
 
         This covers whole sessions, messages with their other variants and the answers that repeat their text,
         and memories. For content chosen by its words alone (`about`) it also covers titles, tags, drafts and
-        whatever else contains them. Raises also `MessageNotFound`, `MemoryNotFound`, `BadQuery`.
+        whatever else contains them. Also raises `MessageNotFound`, `MemoryNotFound`, `BadQuery`.
         """
 
         def work(conn: Connection) -> Affected:
@@ -388,7 +390,7 @@ class Store:
     async def edit_message(self, message_id: str, content: str) -> Message:
         """Stores a user's edit of a message as a new variant of it, which becomes the head.
 
-        The message and all that follows it stay. Raises `MessageNotFound`, `SessionBinned`.
+        The message and everything after it stay. Raises `MessageNotFound`, `SessionBinned`.
         """
         now = self._clock.now()
 
@@ -406,16 +408,16 @@ class Store:
         """Empties a message in place, so that the tree stays whole.
 
         Its preface, tokens, vectors and full-text entries are deleted, as are stored results of its session,
-        what memories rest on it, and the prefaces of turns in which it or one of these was recalled; the
+        the memories based on it, and the prefaces of turns in which it or one of these was recalled; the
         epochs of these sessions end. Returns the summaries that cover it: they are stale, and empty until
-        they are made again. A reply that is being written must have been stopped before. Raises
-        `MessageNotFound`.
+        they are made again. Stop a reply that is being written before the call. Raises `MessageNotFound`.
         """
         return await self._database.erase(lambda conn: erasure.forget_message(conn, message_id))
 
     async def forget_messages(self, message_ids: Collection[str]) -> Erased:
         """Like `forget_message`, all in one transaction, and checks whether anything of them is left. Titles
-        that rest on their text are emptied, except those given by the user."""
+        that are based on their text are emptied, except those given by the user.
+        """
         return await self._database.erase(lambda conn: erasure.forget_messages(conn, message_ids))
 
     async def update_message(self, message_id: str, patch: MessagePatch) -> Message:
@@ -476,12 +478,13 @@ class Store:
         return [SearchHit(hit.message, hit.session.title, hit.score, hit.snippet.text) for hit in page.hits]
 
     async def sessions_to_title(self, *, limit: int = 10) -> Sequence[str]:
-        """Returns ids of sessions with a finished reply whose title still is its first words."""
+        """Returns ids of sessions with a finished reply whose title is still its first words."""
         return await self._database.read(lambda conn: sessions.untitled(conn, limit))
 
     async def relax(self) -> None:
-        """From now on, writes return before they are on the disk: for a room that may be lost at a power
-        failure, such as that of the demonstration."""
+        """From now on, writes return before they are on the disk: for a room that a power failure may
+        destroy, such as the demonstration's.
+        """
         await self._database.prepare(lambda conn: conn.execute("PRAGMA synchronous = OFF"))
 
     async def verify(self) -> RoomReport:

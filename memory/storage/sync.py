@@ -1,4 +1,4 @@
-"""The sync store of one room: what this device has to say, and what other devices have said."""
+"""The sync store of one room: the changes of this device, and those of other devices."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
@@ -45,7 +45,8 @@ class SyncStore:
         *,
         device_id: str,
     ) -> int:
-        """Makes the room a device of a folder, with all that is in it to say; returns how many rows that is.
+        """Makes the room a device of a folder and marks everything in it to be sent; returns how many rows
+        that is.
 
         `signing` and `sealing` are pairs of private and public keys. Raises `AlreadySynced`.
         """
@@ -62,14 +63,14 @@ class SyncStore:
         return found
 
     async def listen(self) -> None:
-        """Notes changes from now on, if the room is synced."""
+        """Records changes from now on, if the room is synced."""
         await self._database.prepare(self._install)
 
     def _install(self, conn: Connection) -> None:
         self._ticking = sync_capture.install(conn, self._clock)
 
     async def end(self) -> None:
-        """Makes the room one that is not synced; nothing else of it changes."""
+        """Ends the sync of the room; nothing else in it changes."""
 
         def work(conn: Connection) -> None:
             sync_log.end(conn)
@@ -81,14 +82,14 @@ class SyncStore:
     async def renew(
         self, device_id: str, place: str, signing: tuple[bytes, bytes], sealing: tuple[bytes, bytes]
     ) -> None:
-        """Makes the room a new device: the one that it was has gone on elsewhere."""
+        """Makes the room a new device, because the old one has continued elsewhere."""
         await self._database.write(lambda conn: sync_log.renew(conn, device_id, place, signing, sealing))
 
     async def set_state(self, **changes: object) -> None:
         await self._database.write(lambda conn: sync_log.set_state(conn, **changes))
 
     async def set_keys(self, keys: KeySet) -> None:
-        """Replaces the keys; what this device has written is written again with the newest."""
+        """Replaces the keys; this device's files are written again with the newest."""
         await self._database.write(lambda conn: sync_log.set_keys(conn, keys))
 
     # --- devices ---------------------------------------------------------------------------------
@@ -98,7 +99,7 @@ class SyncStore:
         return await self._database.read(sync_log.devices)
 
     async def know(self, device_id: str, name: str = "") -> Device:
-        """Returns a device, which need not have been known."""
+        """Returns a device, adding it first if it is unknown."""
 
         def work(conn: Connection) -> Device:
             return sync_log.device(conn, sync_log.new_device(conn, device_id, name))
@@ -109,7 +110,7 @@ class SyncStore:
         await self._database.write(lambda conn: sync_log.set_device(conn, number, **changes))
 
     async def remove_device(self, number: int, until: int, keys: KeySet) -> None:
-        """Stops reading a device, and takes over what it had said; new keys keep it from reading on."""
+        """Stops reading a device, and takes over its changes; new keys keep it from reading later ones."""
 
         def work(conn: Connection) -> None:
             sync_log.remove_device(conn, number, until, self._clock.now())
@@ -124,11 +125,11 @@ class SyncStore:
         return await self._database.read(lambda conn: sync_log.outgoing(conn, limit))
 
     async def skip(self, marks: Sequence[Mark]) -> None:
-        """Notes that there is nothing to say about these stamps: their rows are gone."""
+        """Records that nothing is to be sent for these stamps: their rows are gone."""
         await self._database.write(lambda conn: sync_log.sent(conn, marks, 0))
 
     async def begin_file(self, digest: bytes) -> None:
-        """Notes which file is about to be written, so that a crash leaves no doubt whose it is."""
+        """Records which file is about to be written, so that its owner is known even after a crash."""
         await self.set_state(writing=digest)
 
     async def end_file(
@@ -137,7 +138,7 @@ class SyncStore:
         marks: Sequence[Mark],
         blobs: Collection[tuple[str, str, str, bytes, str]],
     ) -> None:
-        """Notes that a file was written, which stamps it carries, and which long values belong to it."""
+        """Records that a file was written, its stamps, and the long values that belong to it."""
 
         def work(conn: Connection) -> None:
             sync_log.sent(conn, marks, file.number)
@@ -150,12 +151,12 @@ class SyncStore:
         return await self._database.read(sync_log.files)
 
     async def mark_stale(self, numbers: Iterable[int]) -> None:
-        """Has these files of this device written again."""
+        """Marks these files of this device, so that they are written again."""
         found = list(numbers)
         await self._database.write(lambda conn: sync_log.mark_stale(conn, found))
 
     async def take_up_stale(self) -> list[int]:
-        """Makes what still counts of stale files unsent; returns the numbers of these files."""
+        """Marks the current changes in stale files as unsent; returns the numbers of these files."""
         return await self._database.write(sync_log.take_up_stale)
 
     async def drop_files(self, numbers: Iterable[int]) -> None:
@@ -163,7 +164,7 @@ class SyncStore:
         await self._database.write(lambda conn: sync_log.drop_files(conn, found))
 
     async def blob_names(self) -> set[str]:
-        """Returns the names of this device's files of long values that still count."""
+        """Returns the names of this device's files of long values that are still in use."""
         return await self._database.write(sync_log.blob_names)
 
     # --- receiving -------------------------------------------------------------------------------
@@ -171,8 +172,9 @@ class SyncStore:
     async def apply(
         self, changes: Sequence[Change], devices: Sequence[int], **read: Any
     ) -> sync_merge.Applied:
-        """Merges changes of other devices, in one transaction. `read` are columns of the device whose file
-        this is (with its `number`) that change with it."""
+        """Merges changes of other devices, in one transaction. `read` are the columns to update of the device
+        that wrote the file, with its `number`.
+        """
 
         def work(conn: Connection) -> sync_merge.Applied:
             done = sync_merge.apply(conn, changes, devices)
@@ -183,7 +185,7 @@ class SyncStore:
                 )
             return done
 
-        # What is forgotten must not stay in the log of the database.
+        # Forgotten content must not stay in the log of the database.
         forgets = any(change.forgotten is not None or change.gone is not None for change in changes)
         done = await (self._database.erase if forgets else self._database.write)(work)
         if self._ticking is not None:
@@ -191,7 +193,7 @@ class SyncStore:
         return done
 
     async def retry(self) -> sync_merge.Applied:
-        """Merges what waited for rows that are here now, or for a newer version of this program."""
+        """Merges the changes that waited for rows that have arrived, or for a newer program."""
         if not await self._database.read(sync_log.waiting):
             return sync_merge.Applied()
         return await self._database.write(sync_merge.retry)
@@ -203,7 +205,7 @@ class SyncStore:
         return await self._database.read(sync_log.settings)
 
     async def put_settings(self, values: dict[str, str]) -> None:
-        """Notes settings that were changed on this device."""
+        """Records settings that were changed on this device."""
         await self._database.write(lambda conn: sync_log.put_settings(conn, values))
 
     # --- looking ---------------------------------------------------------------------------------
@@ -235,5 +237,5 @@ class SyncStore:
         return await self._database.read(work)
 
     async def synced(self) -> None:
-        """Notes that a sync has ended now."""
+        """Records that a sync has ended now."""
         await self.set_state(synced_at=micros(self._clock.now()))

@@ -46,11 +46,11 @@ class TaskStore:
         return await self._database.read(lambda conn: tasks.select(conn, project=project, states=states))
 
     async def evidence(self, task_id: str) -> Sequence[Evidence]:
-        """Returns what a task found, in the order of its numbers."""
+        """Returns the evidence of a task, in the order of its numbers."""
         return await self._database.read(lambda conn: tasks.evidence(conn, task_id))
 
     async def events(self, task_id: str) -> Sequence[TaskEvent]:
-        """Returns what happened to a task, in order, without the words of it."""
+        """Returns the events of a task, in order, without any text."""
         return await self._database.read(lambda conn: tasks.events(conn, task_id))
 
     async def reports(self) -> frozenset[str]:
@@ -100,8 +100,9 @@ class TaskStore:
     async def begin_step(
         self, task_id: str, round_: int, team: Team, brief: str, events: Sequence[TaskEvent] = ()
     ) -> Task:
-        """Stores a step that begins, and the round that it belongs to. An event without a step gets this
-        one's id. Raises `TaskInState` unless the task runs."""
+        """Stores a step that begins, and its round. An event without a step gets the id of this step. Raises
+        `TaskInState` unless the task runs.
+        """
         now = self._clock.now()
 
         def work(conn: Connection) -> Task:
@@ -126,8 +127,9 @@ class TaskStore:
         event: TaskEvent,
         report: Report | None = None,
     ) -> None:
-        """Stores what a step returned, its evidence and the report that it wrote, in one transaction. Does
-        nothing if the task was deleted meanwhile."""
+        """Stores the result of a step, its evidence and its report, in one transaction. Does nothing if the
+        task was deleted meanwhile.
+        """
         now = self._clock.now()
 
         def work(conn: Connection) -> None:
@@ -162,7 +164,7 @@ class TaskStore:
         return await self._database.write(work)
 
     async def guide(self, task_id: str, text: str, *, revises: bool, rounds: int = 0) -> Task:
-        """Stores a sentence to the supervisor, and allows so many more rounds."""
+        """Stores an instruction for the supervisor and allows `rounds` more rounds."""
 
         def work(conn: Connection) -> Task:
             tasks.guide(conn, task_id, text, revises=revises)
@@ -176,8 +178,9 @@ class TaskStore:
         await self._database.write(lambda conn: tasks.note(conn, event, now))
 
     async def erase(self, ref: str) -> tuple[str, ...]:
-        """Deletes a task with all that it wrote and its report; returns the sessions whose prompts had
-        passages of that."""
+        """Deletes a task with everything it wrote and its report; returns the sessions whose prompts had
+        passages of it.
+        """
         return await self._database.erase(lambda conn: tasks.erase(conn, [tasks.resolve(conn, ref)]))
 
 

@@ -1,4 +1,4 @@
-"""What enters and leaves a room: imports, exports, moves between rooms."""
+"""Imports into a room, exports from it, and moves between rooms."""
 
 import heapq
 import json
@@ -74,7 +74,7 @@ def weigh(conn: Connection, given: Sequence[TravellingSession]) -> list[Arrival 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What exists of a session: its id, time of last use, and messages' ids by those of their origin."""
+    """The known parts of a session: its id, time of last use, and messages' ids by those of their origin."""
 
     session_id: str | None
     used: int
@@ -102,7 +102,7 @@ def _find(conn: Connection, session: TravellingSession) -> _Found:
 
 
 def _missing(session: TravellingSession, found: _Found) -> str | None:
-    """Returns the first parent, or else the head, that is none of the messages."""
+    """Returns the first parent, or else the head, that is not one of the messages."""
     seen = set(found.ids)
     for message in session.messages:
         if message.id in seen:
@@ -207,7 +207,7 @@ def give(conn: Connection, session_id: str, room: RoomKind) -> TravellingSession
 def _in_order(messages: Iterable[tuple[str, str | None, int]]) -> list[str]:
     """Returns ids in the order of times, but each after its parent; given are id, parent and time.
 
-    The order depends on what is exported alone: rooms that are synced have stored messages in other orders.
+    The order depends only on the exported data, because synced rooms store messages in different orders.
     """
     below: dict[str | None, list[tuple[int, str]]] = {}
     known = {one: (parent, at) for one, parent, at in messages}
@@ -236,7 +236,7 @@ def _names(messages: Iterable[tuple[str, str | None]]) -> dict[str, str]:
 
 
 def cited(conn: Connection, session_id: str) -> dict[str, CitedReply]:
-    """Returns what the replies of a session cite, by the ids that they travel under."""
+    """Returns the citations in the replies of a session, by the ids used in transfers."""
     replies = conn.execute(
         """
         SELECT reply_id FROM citations WHERE session_id = ?1
@@ -259,7 +259,7 @@ def cited(conn: Connection, session_id: str) -> dict[str, CitedReply]:
 
 
 def unknown_memories(conn: Connection, given: Sequence[TravellingMemory]) -> list[bool]:
-    """Returns which memories are not here, by id or by text; one that occurs twice is new once."""
+    """Returns which memories the room does not have, by id or by text; one that occurs twice is new once."""
     seen: set[tuple[str, str]] = set()
     new = []
     for one in given:
@@ -270,7 +270,9 @@ def unknown_memories(conn: Connection, given: Sequence[TravellingMemory]) -> lis
 
 
 def take_memories(conn: Connection, given: Sequence[TravellingMemory]) -> list[bool]:
-    """Stores the memories that are not here, under their own ids where free; returns which these were."""
+    """Stores the memories that the room does not have, under their own ids where free; returns which these
+    were.
+    """
     new = []
     for one in given:
         known = _known_memory(conn, one)
@@ -332,7 +334,7 @@ def _known_memory(conn: Connection, one: TravellingMemory) -> str | None:
 
 
 def _sources(conn: Connection, given: Sequence[TravellingEvidence]) -> Iterator[MemorySource]:
-    """Yields the sources whose message is here and contains the quote."""
+    """Yields the sources whose message exists and contains the quote."""
     for one in given:
         row = conn.execute(
             """
@@ -362,9 +364,11 @@ def is_own_id(travelling_id: str) -> bool:
 
 
 def _identity(conn: Connection, table: str, travelling_id: str) -> tuple[str, str | None]:
-    """Returns id and external id: an id made by this program stays; any other is kept beside a new one."""
+    """Returns id and external id: an id made by this program stays; any other is kept together with a new
+    one.
+    """
     if is_own_id(travelling_id):
-        # An id that was forgotten stays so on synced devices: what is imported anew gets another one.
+        # A forgotten id stays forgotten on synced devices, so a new import gets another one.
         taken = conn.execute(
             f"""
             SELECT 1 FROM {table} WHERE id = ?1
@@ -455,8 +459,8 @@ class TransferStore:
 
         A session or message is known by the id that its origin gave it, or, when that is an id of this
         program, by that. Marks, title and project of a known session are unchanged. The branch shown changes
-        only if the session was not used here since. With `dry_run` nothing is stored. Raises
-        `MessageNotFound` when a parent or the head is none of the messages.
+        only if the session has not been used in this room since. With `dry_run` nothing is stored. Raises
+        `MessageNotFound` if a parent or the head is not one of the messages.
         """
         (taken,) = await self.take_many([session], dry_run=dry_run)
         if isinstance(taken, Refused):
@@ -482,7 +486,7 @@ class TransferStore:
         return await self._database.read(lambda conn: give(conn, session_id, self._room))
 
     async def cited(self, session_id: str) -> dict[str, CitedReply]:
-        """Returns what the replies of a session cite of documents, by their ids in `give`."""
+        """Returns the citations of documents in the replies of a session, by their ids in `give`."""
         return await self._database.read(lambda conn: cited(conn, session_id))
 
     async def all_ids(self) -> list[str]:
@@ -494,8 +498,8 @@ class TransferStore:
     ) -> list[bool]:
         """Stores memories, in one transaction; returns which of them were new. With `dry_run` none is stored.
 
-        A memory is known by its id, or by its text about the same subject. Evidence whose message is not
-        here, or does not contain the quote, is left out.
+        A memory is known by its id, or by its text about the same subject. Evidence whose message does not
+        exist, or does not contain the quote, is left out.
         """
         if dry_run:
             return await self._database.read(lambda conn: unknown_memories(conn, memories))
@@ -507,8 +511,8 @@ class TransferStore:
 
 
 class MoveStore:
-    """Moves: a session or document and all that belongs to it leave a room in one transaction and arrive in
-    one.
+    """Moves: a session or document and everything that belongs to it leave a room in one transaction and
+    arrive in one.
 
     In between it is a sealed parcel in the room that it left, absent from that room's other tables. Raises
     the errors of `Store`. A call that has returned is durable.
@@ -524,7 +528,8 @@ class MoveStore:
         return RoomSealer(await self._database.write(moves.sealing_key))
 
     async def depart(self, session_id: str, destination: RoomKind, sealer: Sealer) -> Departure:
-        """Packs a session and erases it here, in one transaction; the parcel is kept until `delivered`.
+        """Packs a session and erases it from this room, in one transaction; the parcel is kept until
+        `delivered`.
 
         Prefaces of prompts that contain what was recalled from elsewhere are emptied in the parcel, and
         epochs that contain such content are left out. Raises `SessionNotFound`.
@@ -561,7 +566,7 @@ class MoveStore:
         return await self._database.erase(work)
 
     async def waiting(self) -> list[Move]:
-        """Returns what has left and is not known to have arrived, in the order in which it left."""
+        """Returns the moves that are not known to have arrived, in the order in which they left."""
         return await self._database.read(moves.waiting)
 
     async def parcel(self, item_id: str) -> bytes:
@@ -569,16 +574,16 @@ class MoveStore:
         return await self._database.read(lambda conn: moves.parcel(conn, item_id))
 
     async def arrive(self, parcel: bytes) -> bool:
-        """Stores the content of an opened parcel; False when it is here already."""
+        """Stores the content of an opened parcel; False if the room already has it."""
         opened = moves.decode(parcel)
         return await self._database.write(lambda conn: moves.unpack(conn, opened))
 
     async def delivered(self, item_id: str) -> None:
-        """Deletes the parcel of what has arrived; does nothing if it is deleted already."""
+        """Deletes the parcel of a move that has arrived; does nothing if it is already deleted."""
         await self._database.erase(lambda conn: moves.end(conn, item_id))
 
     async def take_back(self, item_id: str, sealer: Sealer) -> None:
-        """Stores the session or document here again and deletes its parcel, in one transaction."""
+        """Stores the session or document in this room again and deletes its parcel, in one transaction."""
 
         def work(conn: Connection) -> None:
             opened = moves.decode(sealer.unseal(moves.parcel(conn, item_id), item_id))

@@ -1,4 +1,4 @@
-"""The vectors of one room, as rows beside the texts that they were made from."""
+"""The vectors of one room, as rows with the texts that they were made from."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -253,9 +253,9 @@ class VectorStore:
         return await self._database.write(lambda conn: drop_others(conn, model))
 
     async def changes(self, since: int | None) -> VectorChanges:
-        """Returns what was written since a version; None starts tracking and reports nothing.
+        """Returns the changes since a version; None starts tracking and reports nothing.
 
-        A change that was rolled back may be reported too, so read what it names again.
+        A change that was rolled back may also be reported, so read what it names again.
         """
         if since is None:
             await self._database.prepare(self._notes.listen)

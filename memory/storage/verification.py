@@ -44,7 +44,7 @@ def pages(conn: Connection) -> list[str]:
 
 
 def structure(conn: Connection) -> list[str]:
-    """Returns what SQLite finds wrong with its trees, indexes and constraints."""
+    """Returns the faults that SQLite finds in its trees, indexes and constraints."""
     rows = conn.execute(f"PRAGMA integrity_check({_MOST:d})").fetchall()
     return [f"structure: {line}" for row in rows if row[0] != "ok" for line in str(row[0]).splitlines()][
         :_MOST

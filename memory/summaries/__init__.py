@@ -1,1 +1,1 @@
-"""Summaries: planned, made, checked, and put in place of older messages."""
+"""Summaries, which replace older messages: planning, making and checking them."""

@@ -70,7 +70,7 @@ class Compactor:
         self._counter = counter
 
     async def plan(self, session_id: str, limits: PlanLimits, leaf_id: str | None = None) -> SummaryPlan:
-        """Returns what `compact` would do."""
+        """Returns the plan that `compact` would carry out."""
         branch = await self._store.branch(session_id, leaf_id)
         return await self._plan(session_id, branch, limits, plan)
 
@@ -93,7 +93,7 @@ class Compactor:
     async def carry_out(
         self, session_id: str, branch: Sequence[Message], made: SummaryPlan, *, quick: bool = False
     ) -> CompactionResult:
-        """Carries out a plan for the branch. What is done already is not repeated."""
+        """Carries out a plan for the branch. Finished parts are not repeated."""
         before = await self._tokens(session_id, branch)
         if made.remake:
             await self.refresh(session_id, quick=quick)
@@ -177,7 +177,7 @@ class Compactor:
         covered = await self._covered(summary)
         forgotten = any(not message.content for message in covered)
         if summary.edited and not forgotten:
-            # The user's text still represents what was said.
+            # The user's text still represents the messages.
             return await self._store.context.rewrite_summary(
                 summary.id, summary.text, topics=summary.topics, edited=True, model=summary.model
             )

@@ -1,4 +1,4 @@
-"""What a summary must not lose: numbers, names and important messages, and the checks of that."""
+"""Numbers, names and important messages, which a summary must not lose, and the checks of that."""
 
 import re
 import tomllib
@@ -122,9 +122,9 @@ def _capital(word: str) -> bool:
 def names(text: str) -> list[str]:
     """Returns words that look like names.
 
-    These are capitalised within a sentence, in all capitals, or at a sentence start before what one says of
-    people and things. In German, where nouns are capitalised too, words after an article and words with a
-    noun's ending are left out.
+    These are capitalised within a sentence, in all capitals, or at a sentence start before words used about
+    people and things. In German, which also capitalises nouns, words after an article and words with a noun's
+    ending are left out.
     """
     german = language(text) == "de"
     return [token.text for token in _tokens(text) if _is_name(token, german=german)]
@@ -238,27 +238,27 @@ class Phrases:
 
     @cached_property
     def refusal(self) -> re.Pattern[str]:
-        """What a model writes instead of a summary."""
+        """Phrases of a model that refuses to summarise."""
         return self._any("refusal")
 
     @cached_property
     def leaning(self) -> re.Pattern[str]:
-        """Words that refer to what was said before."""
+        """Words that refer to earlier messages."""
         return self._any("leaning")
 
     @cached_property
     def joining(self) -> re.Pattern[str]:
-        """Opening words that join what follows to what was said before."""
+        """Opening words that join a text to an earlier one."""
         return self._any("joining")
 
     @cached_property
     def chatter(self) -> re.Pattern[str]:
-        """What a model says to the user instead of a summary."""
+        """Phrases that a model addresses to the user instead of summarising."""
         return self._any("chatter")
 
     @cached_property
     def preamble(self) -> re.Pattern[str]:
-        """What a model writes before a summary."""
+        """Phrases that a model writes before a summary."""
         return self._any("preamble")
 
     def _any(self, name: str) -> re.Pattern[str]:
@@ -330,8 +330,10 @@ class Importance:
 
 
 def importance(text: str, role: Role, *, marked: bool = False) -> Importance:
-    """Rates what a message says that would be missed. The user's text counts twice as much as the model's."""
-    # Code is full of names and numbers that mean nothing here; the text around it decides.
+    """Rates the content of a message that would be missed. The user's text counts twice as much as the
+    model's.
+    """
+    # Code is full of names and numbers that do not count; the text around it decides.
     said = _CODE.sub(" ", text[:_LOOKED_AT])
     begins = said[:_BEGINS]
     found: set[Reason] = {Reason.MARKED} if marked else set()
@@ -380,7 +382,7 @@ SHARE = 0.35
 """The longest a summary may be, as a share of the tokens that it covers."""
 
 LEAST_TOKENS = 40
-"""No summary has to be shorter than this, unless its source is."""
+"""A summary need not be shorter than this, unless its source is."""
 
 _ECHO_WORDS = 6
 _LOOP_WORDS = 4
@@ -417,7 +419,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a summary is checked against. `prompt` is the text around the source, which must not be echoed."""
+    """The requirements that a summary is checked against. `prompt` is the text around the source, which must
+    not be echoed.
+    """
 
     source: str = field(repr=False)
     speakers: tuple[str, ...]

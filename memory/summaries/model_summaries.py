@@ -152,7 +152,7 @@ class Asker:
         return await self._told(question, parts[0][0], most, info) if parts else None
 
     async def _room(self, kind: Kind, info: ModelInfo) -> int:
-        """Returns the tokens that the source may have, so that the prompts and two answers fit beside it."""
+        """Returns the tokens that the source may have, so that the prompts and two answers also fit."""
         limit = min(WORKER_TOKENS, self._task_tokens, info.context_length)
         fixed = (await self._counter.count([prompts().around(kind)]))[0] + _REASONS_TOKENS
         shape = info.shape

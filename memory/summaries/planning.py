@@ -1,4 +1,4 @@
-"""Plans what to summarise next, and which sentences a summary is made of."""
+"""Plans what to summarise next, and splits texts into the sentences that summaries are made from."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -34,8 +34,8 @@ def active_summaries(ids: Sequence[str], summaries: Sequence[Summary], *, keep: 
 
     A summary fits when its messages are contiguous on the branch. Of several with one start the widest is
     used, so a merged summary is used again on a branch that forked before the end of the wider one. Stale
-    ones are used too: their messages were read. A summary that reaches into the last `keep` messages does not
-    fit.
+    ones are also used: their messages were read. A summary that reaches into the last `keep` messages does
+    not fit.
     """
     branch = tuple(ids)
     place = {id_: index for index, id_ in enumerate(branch)}
@@ -122,7 +122,7 @@ _LONGEST_TURN = 6
 
 @dataclass(frozen=True, slots=True)
 class Foldable:
-    """What the plan needs of a message; `tokens` is its size in a prompt."""
+    """The facts about a message that the plan needs; `tokens` is its size in a prompt."""
 
     id: str
     role: Role
@@ -173,7 +173,8 @@ class SummaryPlan:
     """What to do, in this order: remake stale summaries (ids), fold, merge.
 
     `start` is the index of the first verbatim message after that. `pinned` are earlier messages that stay
-    verbatim beside the summaries that cover them, in order. `most` is the most tokens of a new summary.
+    verbatim in addition to the summaries that cover them, in order. `most` is the most tokens of a new
+    summary.
     """
 
     start: int
@@ -197,7 +198,7 @@ class _Node:
 def foldables(
     branch: Sequence[Message], tokens: Sequence[int], summaries: Sequence[Summary] = ()
 ) -> list[Foldable]:
-    """Returns what the plan needs of a branch; `tokens` are the messages' sizes in a prompt.
+    """Returns the facts about a branch that the plan needs; `tokens` are the messages' sizes in a prompt.
 
     A failed reply has no tokens and no importance. Messages summarised long ago, or at the far beginning of a
     long import, are not read in full: they are important only if marked or asked to be remembered.
@@ -232,7 +233,7 @@ def turn_starts(roles: Sequence[Role]) -> list[int]:
 def plan(messages: Sequence[Foldable], summaries: Sequence[Summary], limits: PlanLimits) -> SummaryPlan:
     """Folds the oldest turns in batches until what stays verbatim is within the limits.
 
-    `messages` are all of the branch, failed replies too, so that a summary covers no gaps. The last
+    `messages` are all of the branch, including failed replies, so that a summary covers no gaps. The last
     `recent_messages_min` messages never fold, whatever their size. Runs of small talk fold with the adjacent
     batch. If there are more batches than allowed summaries (a long import), the oldest become one batch.
     """
@@ -257,7 +258,7 @@ def plan(messages: Sequence[Foldable], summaries: Sequence[Summary], limits: Pla
 
 
 def plan_all(messages: Sequence[Foldable], summaries: Sequence[Summary], limits: PlanLimits) -> SummaryPlan:
-    """As `plan`, but folds everything except the last `recent_messages_min` messages (to the turn)."""
+    """Like `plan`, but folds everything except the last `recent_messages_min` messages (to the turn)."""
     return plan(messages, summaries, replace(limits, target_tokens=-1))
 
 
@@ -359,7 +360,7 @@ def _merges(nodes: list[_Node], most: int) -> tuple[Merge, ...]:
 LEAST = {Role.USER: 12, Role.ASSISTANT: 40, Role.SYSTEM: 40}
 """The least characters of a message that can have a copy.
 
-"Thanks" is no copy of anything, nor is "You are welcome, ask away": a model says so in every other session.
+"Thanks" is not a copy of anything, nor is "You are welcome, ask away": models say so in every other session.
 """
 
 
@@ -376,7 +377,7 @@ _LINE_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|>\s*|[-*+•]\s+|\d{1,2}[.)]\s+(?=\S
 _RULE = re.compile(r"^[\s|:\-=*_+]*$")
 _EMPHASIS = re.compile(r"\*\*|__|`")
 _ENDS = re.compile(r"(?<=[.!?…])[\"”’»)\]]*\s+|(?<=[。！？])")
-# A full stop after these ends no sentence: Dr. Berg · e.g. this · J. L. Carr · the 3. of May (German).
+# A full stop after these does not end a sentence: Dr. Berg · e.g. this · J. L. Carr · the 3. of May (German).
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|\d{1,2}|Mr|Mrs|Ms|Dr|Prof|St|Nr|No|vs|etc|approx|ca|bzw|usw|z\.\s?B|d\.\s?h|e\.g|i\.e|"
     r"p\.m|a\.m|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)\.$",
@@ -504,10 +505,10 @@ def of_messages(messages: Sequence[SourceMessage]) -> list[Passage]:
     ]
 
 
-# A line break inside a sentence: the next line goes on with a small letter or in brackets.
+# A line break inside a sentence: the next line continues with a small letter or in brackets.
 _WRAPPED = re.compile(r"(?<=[\w,;)’'\"”`*])\n(?=[^\W\d_A-Z]|\()")
 _LEAD = (0.5, 0.3)
-"""The weights of the first sentences of a part of a document, which often say what it is about."""
+"""The weights of the first sentences of a part of a document, which often name its subject."""
 
 
 def of_text(texts: Iterable[str]) -> list[Passage]:

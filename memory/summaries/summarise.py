@@ -125,7 +125,7 @@ def ranked(passages: Sequence[Passage], tokens: Sequence[int], centrality: Seque
 def chosen(candidates: Sequence[Ranked], room: int, *, already: str = "") -> list[Passage]:
     """Returns the best passages that fit into `room` tokens, in text order.
 
-    Those that repeat others, or what `already` says, are skipped.
+    Those that repeat others, or the text of `already`, are skipped.
     """
     kept: list[int] = []
     said = [frozenset(content_words(already))] if already else []
@@ -140,7 +140,7 @@ def chosen(candidates: Sequence[Ranked], room: int, *, already: str = "") -> lis
 
 
 def _repeats(stems: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether little is new; another number always is new."""
+    """Whether little is new; a different number is always new."""
     new = stems - other
     if any(char.isdigit() for word in new for char in word):
         return False
@@ -161,7 +161,7 @@ def compose(passages: Sequence[Passage]) -> str:
 
 
 def header(span: Span, topics: Sequence[str]) -> str:
-    """Returns what the summary covers: `12 messages, 3 Nov to 5 Nov, about ferry, Reine.`"""
+    """Returns a line on what the summary covers: `12 messages, 3 Nov to 5 Nov, about ferry, Reine.`"""
     count = f"{span.messages} message{'' if span.messages == 1 else 's'}"
     first, last = _day(span.first, span), _day(span.last, span)
     days = first if first == last else f"{first} to {last}"
@@ -285,7 +285,7 @@ class Summariser:
     async def quick(
         self, texts: Sequence[SourceMessage], *, most: int | None = None, shortened: bool = True
     ) -> Draft:
-        """As `summarise`, but at once without any model, and marked `fallback`.
+        """Like `summarise`, but at once without any model, and marked `fallback`.
 
         Unless `shortened`, it uses all of `most`.
         """
@@ -297,7 +297,7 @@ class Summariser:
     async def quick_merge(
         self, parts: Sequence[Summary], texts: Sequence[SourceMessage], *, most: int | None = None
     ) -> Draft:
-        """As `merge`, but at once without any model, and marked `fallback`."""
+        """Like `merge`, but at once without any model, and marked `fallback`."""
         source = await self._of_summaries(parts, texts, most, None)
         return await self._extracted(source, None, None) if source.passages else self._nothing(source)
 
@@ -345,7 +345,7 @@ class Summariser:
         passages = tuple(
             passage
             for part in parts
-            # What a user has written into a summary is meant to be kept.
+            # Text that a user has written into a summary should be kept.
             for passage in of_summary(part.text, speakers, important=part.edited)
         )
         question = Question("merge", units, speakers, session_id)
@@ -364,12 +364,12 @@ class Summariser:
         return Draft(await self._completed(text, source), source.topics, model=model)
 
     def _nothing(self, source: _Source) -> Draft:
-        """Returns a header only: for messages that say nothing no model is asked."""
+        """Returns only a header: no model is asked about messages without content."""
         about = ["small talk"] if source.question.units else []
         return Draft(header(source.span, about) if source.span else "", tuple(about))
 
     async def _completed(self, text: str, source: _Source) -> str:
-        """Adds the important sentences that the model left out, as far as there is room."""
+        """Adds the important sentences that the model left out, as many as fit."""
         missing = [passage for passage in source.passages if passage.weight >= _KEPT_FROM]
         room = source.most - (await self._counter.count([text]))[0] - 1
         candidates = await self._candidates(missing, None)

@@ -1,4 +1,4 @@
-"""What can be computed from passages: tables, choices, totals, contradictions, plans, the best sentences."""
+"""Computes findings from passages: tables, choices, totals, contradictions, plans, the best sentences."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ _ALIKE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A subject with what was found of each attribute, by the attribute's name; `others` contradict it."""
+    """A subject with the fact found for each attribute, by the attribute's name; `others` contradict it."""
 
     subject: str
     facts: dict[str, Fact]
@@ -46,7 +46,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a subject keeps to a limit: the value that was compared with it."""
+    """Whether a subject keeps to a limit, and the value that was compared with it."""
 
     subject: str
     fact: Fact
@@ -57,7 +57,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A sum of values in one unit: what was added, and the result in that unit."""
+    """A sum of values: the values added, and the result in one unit."""
 
     facts: tuple[Fact, ...]
     amount: Decimal
@@ -66,7 +66,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All that was computed for a brief. `missing` are the parts of the brief that nothing was found for."""
+    """Everything computed for a brief. `missing` are the parts of the brief for which nothing was found."""
 
     goal: Goal
     attributes: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class Findings:
 
 
 def analyse(brief: Brief, evidence: Sequence[Evidence]) -> Findings:
-    """Returns what the passages say of what a brief asks for."""
+    """Returns the findings from the passages for a brief."""
     items = read_sentences(evidence)
     match brief.goal:
         case Goal.COMPARE | Goal.LIST:
@@ -167,7 +167,7 @@ def _usual(groups: Iterable[list[Sentence]]) -> tuple[Attribute, ...]:
 
 def _telling(own: Sequence[Sentence], brief: Brief) -> Iterator[Sentence]:
     for item in own:
-        # A sentence that only repeats the title says nothing.
+        # A sentence that only repeats the title adds nothing.
         if item.values or (item.content & brief.topic and not item.content <= item.around):
             yield item
 
@@ -228,7 +228,7 @@ def _choose(
 
 
 def wishes_of(brief: Brief, items: Sequence[Sentence]) -> list[Wish]:
-    """Returns what the user said that bears on the brief: limits first, then what names its topic."""
+    """Returns the user's sentences that bear on the brief: limits first, then those that name its topic."""
     found: list[Wish] = []
     about = brief.topic | {brief.noun} | {stem for one in brief.attributes for stem in one.spoken}
     for item in items:
@@ -240,7 +240,7 @@ def wishes_of(brief: Brief, items: Sequence[Sentence]) -> list[Wish]:
     seen: set[tuple[str, str]] = set()
     kept = []
     for wish in found:
-        # A memory and the message that it was learned from say the same.
+        # A memory and the message that it was learned from state the same.
         key = (" ".join(sorted(wish.sentence.content)), wish.limit.value.text if wish.limit else "")
         if key not in seen:
             seen.add(key)
@@ -292,7 +292,8 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
     name = attribute.name if attribute else "amount"
     facts: list[Fact] = []
     seen: set[tuple[str, str]] = set()
-    # Of "repairs of the boat", those of the garden are no part. Only if nothing says all of it, half will do.
+    # Of "repairs of the boat", those of the garden are not a part. Only if no text has all of it, half will
+    # do.
     exact = [item for item in items if brief.topic <= item.content | item.around]
     half = [item for item in items if 2 * len((item.content | item.around) & brief.topic) >= len(brief.topic)]
     for item in exact if any(_has(item, dimensions) for item in exact) else half:
@@ -466,7 +467,7 @@ def _answer(brief: Brief, items: Sequence[Sentence]) -> Findings:
 
 
 def _best(brief: Brief, items: Sequence[Sentence]) -> Iterator[Sentence]:
-    """Yields the sentences that say most of what is asked about; in a summary, of each source in turn."""
+    """Yields the sentences that answer the brief best; in a summary, of each source in turn."""
     scored = []
     for at, item in enumerate(items):
         shared = len((item.content | item.around) & brief.topic)
@@ -490,7 +491,7 @@ def _best(brief: Brief, items: Sequence[Sentence]) -> Iterator[Sentence]:
 
 
 def queries(brief: Brief, missing: Sequence[str] = (), guidance: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Returns what research looks for: for which subject ("" for none), and the query."""
+    """Returns the queries of research, each with its subject ("" for none)."""
     wanted = " ".join(one.name for one in brief.attributes)
     found = [("", brief.text)]
     found += [("", sentence) for sentence in guidance]
@@ -500,5 +501,5 @@ def queries(brief: Brief, missing: Sequence[str] = (), guidance: Sequence[str] =
 
 
 def content_of(text: str) -> frozenset[str]:
-    """Returns the stems of the words that say what a text is about."""
+    """Returns the stems of the words that show what a text is about."""
     return frozenset(content(text))

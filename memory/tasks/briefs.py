@@ -1,4 +1,4 @@
-"""What a brief asks for: its goal, what it is about, what it wants to know of that, and its limits."""
+"""Reads a brief: its goal, its subjects, the attributes it asks for, and its limits."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ LONGEST = 4_000
 
 
 class Goal(StrEnum):
-    """What a report shows: a table, a list, a total, contradictions, a plan, a summary, or what was asked."""
+    """What a report shows: a table, a list, a total, contradictions, a plan, a summary, or an answer."""
 
     COMPARE = "compare"
     LIST = "list"
@@ -26,7 +26,7 @@ class Goal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What a brief wants to know of each subject.
+    """A property that a brief asks for of each subject.
 
     `stems` are those of its own words, `kind` what they mean, if that is known.
     """
@@ -37,7 +37,7 @@ class Attribute:
 
     @property
     def spoken(self) -> frozenset[str]:
-        """All stems by which it is spoken of."""
+        """All stems of words that refer to it."""
         return self.stems | (self.kind.stems if self.kind is not None else frozenset())
 
     @property
@@ -51,8 +51,8 @@ class Brief:
     """A brief as the supervisor understands it.
 
     `subjects` are names in it; `noun` is the stem of what they are, `count` how many. `topic` are the stems
-    of everything else that it is about. `choice`: it asks which is best; `best` is by what, and whether the
-    least or the most of that is wanted.
+    of everything else that it is about. `choice`: it asks which is best; `best` is the attribute that
+    decides, and whether the least or the most of it is wanted.
     """
 
     text: str = field(repr=False)
@@ -90,7 +90,7 @@ _TABULAR = frozenset({Goal.COMPARE, Goal.LIST, Goal.SUM, Goal.PLAN})
 
 
 def read_brief(text: str) -> Brief:
-    """Returns what a brief asks for."""
+    """Returns the brief as understood."""
     text = text[:LONGEST]
     goal = _goal(text)
     stems = [root(word) for word in words(text)]
@@ -143,7 +143,7 @@ _NO_LIST = frozenset(map(root, ("alle", "todos", "todas")))
 
 
 def _by_kind(stems: list[str]) -> tuple[Attribute, ...]:
-    """Returns the first known kind of value that the words speak of, as an attribute."""
+    """Returns the first known kind of value that the words refer to, as an attribute."""
     for stem in stems:
         for kind in known().kinds.values():
             if stem in kind.stems:
@@ -158,7 +158,7 @@ def _is_german(text: str) -> bool:
 
 
 def _names(text: str, *, german: bool) -> tuple[str, ...]:
-    """Returns what a brief names: words with capitals inside a sentence, and what it puts in quotes.
+    """Returns the names in a brief: words with capitals inside a sentence, and quoted text.
 
     In German all nouns have capitals, so only quotes count.
     """
@@ -189,8 +189,9 @@ def _flush(found: dict[str, None], current: list[str], following: list[str]) -> 
 
 
 def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...], str, str, int | None]:
-    """Returns what is wanted of each subject, the noun for the subjects (its stem, and as written), and how
-    many there are."""
+    """Returns the attributes wanted of each subject, the noun for the subjects (its stem, and as written),
+    and their number.
+    """
     names = {root(word) for name in subjects for word in words(name)}
     attributes: dict[frozenset[str], Attribute] = {}
     noun, nouns, count = "", "", None
@@ -207,7 +208,7 @@ def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...],
             if known().which.intersection(map(fold, words(part))):
                 continue
             one = _attribute(part, names | {noun})
-            # "List all hotels" names no value: nothing says that "hotels" is one.
+            # "List all hotels" names no value: nothing shows that "hotels" is one.
             named = one is not None and (bool(about) or one.kind is not None or bool(attributes))
             if one is not None and named and len(attributes) < _MOST_ATTRIBUTES:
                 attributes.setdefault(one.stems, one)
@@ -216,8 +217,9 @@ def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...],
 
 
 def _parted(sentence: str) -> tuple[str, str, str]:
-    """Splits "the weight and price of the three stoves" into what is wanted and of what; and "the stoves with
-    their weight" the other way round."""
+    """Splits "the weight and price of the three stoves" into the attributes and the subjects; and "the stoves
+    with their weight" the other way round.
+    """
     with_ = _WITH.search(sentence)
     if with_ is not None:
         return sentence[with_.end() :], "", sentence[: with_.start()]
@@ -228,13 +230,13 @@ def _parted(sentence: str) -> tuple[str, str, str]:
     if of is None:
         return sentence, "", ""
     after = sentence[of.end() :]
-    # "… of the stoves, and say which": what follows the comma is no part of it.
+    # "… of the stoves, and say which": the part after the comma does not belong to it.
     cut = _CUT.search(after)
     return sentence[: of.start()], of[0], after if cut is None else after[: cut.start()]
 
 
 def _noun(text: str, names: set[str]) -> tuple[str, str, int | None]:
-    """Returns the noun that stands for the subjects: a plural, if there is one."""
+    """Returns the noun for the subjects: a plural, if there is one."""
     count: int | None = None
     numbers = lexicon().number_words
     found: list[str] = []
@@ -243,7 +245,7 @@ def _noun(text: str, names: set[str]) -> tuple[str, str, int | None]:
         word = fold(token)
         value = token if token.isdecimal() else numbers.get(word)
         if value is not None:
-            # Of "courses below 100 euros", the number is no count.
+            # Of "courses below 100 euros", the number is not a count.
             count = int(value) if not found and int(value) <= _MOST_SUBJECTS else count
             continue
         stem = root(token)
@@ -258,7 +260,7 @@ def _noun(text: str, names: set[str]) -> tuple[str, str, int | None]:
 
 
 def _attribute(part: str, apart: set[str]) -> Attribute | None:
-    """Returns an attribute from a part of a list ("the boiling time"), None if it is something else."""
+    """Returns an attribute from a part of a list ("the boiling time"); None if the part is not one."""
     cues = known().asking | known().choice | frozenset().union(*known().goals.values())
     kept = [
         word

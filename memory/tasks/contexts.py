@@ -1,4 +1,4 @@
-"""What steps are given and return: exact texts within the limit of a worker's context, and their JSON."""
+"""The input and output of steps: exact texts within the limit of a worker's context, and their JSON."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
@@ -17,7 +17,7 @@ _TOOLS = {
     Team.RATING: "compare quotations with their sources letter by letter; look for parts without an answer",
 }
 _MARGIN = 200
-"""Tokens that are kept free for what is counted apart."""
+"""Tokens kept free for parts that are counted separately."""
 
 
 def estimated(texts: Sequence[str]) -> list[int]:
@@ -26,7 +26,7 @@ def estimated(texts: Sequence[str]) -> list[int]:
 
 
 def passage_text(one: Evidence) -> str:
-    """Returns a passage as a step reads it: its number, where it stands, and its text on one line."""
+    """Returns a passage as a step reads it: its number, its place, and its text on one line."""
     where = f", page {one.page}" if one.page is not None else ""
     text = " ".join(f"{one.header} {one.text}".split())
     return f"[{one.marker}] {one.kind.value} {one.title}{where}: {text}".replace("  ", " ")
@@ -37,7 +37,7 @@ async def worker_context(
 ) -> tuple[str, int, list[Evidence]]:
     """Returns a step's context, its tokens, and the passages in it: those that fit into `MOST_CONTEXT`.
 
-    It has the task, what the user said since, at most five memories, the tools at hand, the brief of the
+    It has the task, the user's later instructions, at most five memories, the tools at hand, the brief of the
     step, and the format of its return.
     """
     head = [f"Task: {task.brief}"]
@@ -61,7 +61,7 @@ async def worker_context(
 
 
 def supervisor_context(task: Task, summary: str, prior: Sequence[str], actions: Sequence[str]) -> str:
-    """Returns what a model is shown that decides for the supervisor."""
+    """Returns the context for a model that decides for the supervisor."""
     status = [f"{step.number}. {step.team.value}: {step.returned or step.state.value}" for step in task.steps]
     return "\n".join(
         [
@@ -81,7 +81,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Query(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What to look for; `subject` is whom it is about, if known. `own`: also in what the user said."""
+    """What to look for; `subject` is whom it is about, if known. `own`: also in the user's own messages."""
 
     text: str
     subject: str = ""
@@ -89,8 +89,9 @@ class Query(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ResearchBrief(msgspec.Struct, frozen=True):
-    """Look for these; in `documents` only, if it is given. `whole`: read documents that
-    were found in full, unless they are long."""
+    """The queries of a research step; in `documents` only, if given. `whole`: read documents that were found
+    in full, unless they are long.
+    """
 
     queries: tuple[Query, ...]
     documents: tuple[str, ...] | None = None
@@ -107,7 +108,7 @@ class ResearchReturn(msgspec.Struct, frozen=True):
 
 
 class AnalysisBrief(msgspec.Struct, frozen=True):
-    """Find out what the passages with these numbers state."""
+    """What an analysis step has to find out from the passages with these numbers."""
 
     goal: str
     subjects: tuple[str, ...]
@@ -125,8 +126,9 @@ class StatedFact(msgspec.Struct, frozen=True):
 
 
 class AnalysisReturn(msgspec.Struct, frozen=True):
-    """What the passages state: values, who keeps to the limits, totals, how many contradictions; and what
-    they do not."""
+    """What the passages state: values, who keeps to the limits, totals, the number of contradictions; and
+    what is missing.
+    """
 
     facts: tuple[StatedFact, ...] = ()
     chosen: tuple[str, ...] = ()
@@ -136,7 +138,7 @@ class AnalysisReturn(msgspec.Struct, frozen=True):
 
 
 class WritingBrief(msgspec.Struct, frozen=True):
-    """Write a report with these sections; the model may write at most so many tokens of its opening."""
+    """The sections for a writing step; a model may write at most `most_tokens` of the opening."""
 
     sections: tuple[str, ...]
     most_tokens: int
@@ -144,7 +146,8 @@ class WritingBrief(msgspec.Struct, frozen=True):
 
 class WritingReturn(msgspec.Struct, frozen=True):
     """How long the report is, how many sentences of a model it has, how many were left out because they state
-    figures or names that no source has; `model` is why there are none."""
+    figures or names that no source has; `model` is the reason if there are none.
+    """
 
     characters: int
     by_model: int = 0
@@ -153,13 +156,13 @@ class WritingReturn(msgspec.Struct, frozen=True):
 
 
 class RatingBrief(msgspec.Struct, frozen=True):
-    """Check these."""
+    """The checks that a rating step has to make."""
 
     checks: tuple[str, ...] = ("citations", "coverage", "sentences", "format")
 
 
 class RatingReturn(msgspec.Struct, frozen=True):
-    """How many citations are true letter by letter, of all; which parts of the brief nothing was found for;
+    """How many of all citations are true letter by letter; for which parts of the brief nothing was found;
     how many sentences have no support; whether the format is kept. `judgement` is a model's, if it was asked.
     """
 

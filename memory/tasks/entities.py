@@ -1,4 +1,4 @@
-"""The values of tasks: a brief, its steps, what they found, and what came out."""
+"""The values of tasks: a brief, its steps, their evidence, and the report."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +12,7 @@ ROUNDS = 1
 
 
 class TaskState(StrEnum):
-    """planned: not begun; waiting: it has asked the user something; failed: it cannot go on."""
+    """planned: not begun; waiting: it has asked the user something; failed: it cannot continue."""
 
     PLANNED = "planned"
     RUNNING = "running"
@@ -36,14 +36,14 @@ class Team(StrEnum):
 
 
 class StepState(StrEnum):
-    """What became of a step; a step that runs when the program ends is done again."""
+    """The state of a step; a step that is running when the program ends is done again."""
 
     RUNNING = "running"
     DONE = "done"
 
 
 class EvidenceKind(StrEnum):
-    """What a passage was taken from."""
+    """The kind of source of a passage."""
 
     DOCUMENT = "document"
     NOTE = "note"
@@ -52,7 +52,7 @@ class EvidenceKind(StrEnum):
 
 
 class EventKind(StrEnum):
-    """What happens to a task. The values are those of `--jsonl`."""
+    """The kinds of events of a task. The values are those of `--jsonl`."""
 
     PLAN = "plan"
     ASSIGNED = "assigned"
@@ -74,7 +74,7 @@ class Asked(StrEnum):
 class NewTask:
     """A task before it is stored. `documents` are the only documents that it may read, None for all.
 
-    `session` is the conversation that it was given in.
+    `session` is the conversation in which it was started.
     """
 
     brief: str = field(repr=False)
@@ -92,7 +92,7 @@ class Evidence:
     """A passage that a step found, by the number under which a report cites it.
 
     `source` is the id of the document, note, memory or message; `text` is its text from `begin` to `end`.
-    `session` is the conversation of a message. `sha256` tells whether a document is still the one that was
+    `session` is the conversation of a message. `sha256` shows whether a document is still the one that was
     read. `subject` is what the passage was looked up for, "" for the whole brief.
     """
 
@@ -116,7 +116,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class TaskCitation:
-    """What a part of a report rests on. `begin` and `end` are the quotation's range in its source."""
+    """The source of a part of a report. `begin` and `end` are the quotation's range in its source."""
 
     marker: int
     kind: EvidenceKind
@@ -132,7 +132,7 @@ class TaskCitation:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a task came to. `unsupported` are ranges of the text that no source supports."""
+    """The result of a task. `unsupported` are ranges of the text that no source supports."""
 
     text: str = field(repr=False)
     citations: tuple[TaskCitation, ...] = ()
@@ -192,7 +192,7 @@ class Guidance:
 class Task:
     """A task with its steps. `round` counts revisions so far, `rounds` how many it may do by itself.
 
-    `asked` is why it waits, `missing` the parts of the brief that nothing was found for.
+    `asked` is why it waits, `missing` the parts of the brief for which nothing was found.
     """
 
     id: str
@@ -227,7 +227,9 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class TaskEvent:
-    """One event of a task. `code` says what happened, with `count` things; `detail` are words of it."""
+    """One event of a task. `code` is the kind of event, `count` the number of things involved, `detail` its
+    text.
+    """
 
     kind: EventKind
     task: str

@@ -1,4 +1,4 @@
-"""What passages state: their sentences, of whom each speaks, and the values and words in them."""
+"""The content of passages: their sentences, the subject of each, and the values and words in them."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -96,7 +96,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a sentence says of a subject: the value as it is written, with the sentence that says it."""
+    """A statement about a subject: the value as it is written, with its sentence."""
 
     subject: str
     attribute: str
@@ -135,7 +135,7 @@ def _columns(header: str) -> list[str]:
 
 
 def subjects_of(brief: Brief, evidence: Sequence[Evidence]) -> list[str]:
-    """Returns what a brief is about, by name: what it names itself, or else what is called by its noun.
+    """Returns the subjects of a brief, by name: those that it names itself, or else those called by its noun.
 
     "Alpine stove" in a title and "the Alpine stove" in a sentence are one. Those found most often and in most
     sources come first, at most as many as the brief counts; in the order in which they were found.
@@ -197,10 +197,10 @@ def _next_to(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
 
 
 def speaks_of(items: Sequence[Sentence], subjects: Sequence[str]) -> list[str]:
-    """Returns of which subject each sentence speaks, "" for none.
+    """Returns the subject of each sentence, "" for none.
 
-    A sentence that names none goes on about the one before it in its passage; the first, about what the title
-    or the headings name.
+    A sentence that names none has the subject of the one before it in its passage; the first, that of the
+    title or the headings.
     """
     keys = {name: _key(name, subjects) for name in subjects}
     found: list[str] = []
@@ -221,7 +221,7 @@ def speaks_of(items: Sequence[Sentence], subjects: Sequence[str]) -> list[str]:
 
 
 def _key(name: str, subjects: Sequence[str]) -> frozenset[str]:
-    """Returns the stems that tell a subject from the others."""
+    """Returns the stems that distinguish a subject from the others."""
     own = frozenset(map(root, words(name)))
     others = [frozenset(map(root, words(other))) for other in subjects if other != name]
     shared = frozenset.intersection(own, *others) if others else frozenset[str]()
@@ -237,7 +237,7 @@ def _named(stems: Collection[str], keys: dict[str, frozenset[str]]) -> str:
 
 
 def facts_about(subject: str, attribute: Attribute, items: Sequence[Sentence]) -> list[Fact]:
-    """Returns what these sentences, which all speak of the subject, say of an attribute, best first."""
+    """Returns what these sentences, all about the subject, state about an attribute, best first."""
     found = [fact for item in items for fact in _facts(subject, attribute, item)]
     if found and attribute.kind is not None and (special := attribute.special):
         exact = [one for one in found if special & (one.sentence.stems)]
@@ -270,7 +270,7 @@ def _facts(subject: str, attribute: Attribute, item: Sentence) -> Iterator[Fact]
 
 
 def _distance(item: Sentence, value: Value, attribute: Attribute) -> float:
-    """Returns how far a value stands from the nearest word for the attribute, in characters, at most 100."""
+    """Returns how far a value is from the nearest word for the attribute, in characters, at most 100."""
     places = [
         min(abs(match.start() - value.begin), abs(value.end - match.end()))
         for match in _NAME.finditer(item.text)
@@ -286,7 +286,7 @@ def _short(text: str) -> str:
 
 
 def disagreeing(facts: Sequence[Fact]) -> Fact | None:
-    """Returns a fact that says something else than the first, about as clearly; None if there is none."""
+    """Returns a fact that contradicts the first and is about as clear; None if there is none."""
     if not facts or facts[0].value is None:
         return None
     first = facts[0]

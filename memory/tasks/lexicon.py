@@ -27,7 +27,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What is compared: the stems by which it is spoken of, and what its values are."""
+    """A kind of value that can be compared: the stems of the words that refer to it, and its values."""
 
     name: str
     stems: frozenset[str]
@@ -98,13 +98,13 @@ def words(text: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def means_something(word: str) -> bool:
-    """Whether a word says what a text is about."""
+    """Whether a word shows what a text is about."""
     folded = fold(word)
     return len(folded) > 1 and folded not in lexicon().common
 
 
 def content(text: str) -> list[str]:
-    """Returns the stems of the words that say what a text is about, in order."""
+    """Returns the stems of the words that show what a text is about, in order."""
     return [root(word) for word in words(text) if means_something(word)]
 
 
@@ -146,7 +146,7 @@ class Value:
 
     @property
     def order(self) -> tuple[int, int, int]:
-        """The date as numbers to sort by; unsaid parts come first."""
+        """The date as numbers to sort by; missing parts come first."""
         day = self.day or Day(None, None, None)
         return day.year or 0, day.month or 0, day.day or 0
 
@@ -204,7 +204,7 @@ def _amount(text: str, begin: int, end: int, written: str) -> Value | None:
 
 
 def _decimal(written: str) -> Decimal | None:
-    """Returns the value of a number. Of 1,250 both readings are possible: in thousands is the likelier."""
+    """Returns the value of a number. 1,250 can be read in two ways; thousands are more likely."""
     found = sorted(readings(written), key=lambda one: ("." in one and len(one.rpartition(".")[2]) == 3, one))
     try:
         return Decimal(found[0])
@@ -223,7 +223,7 @@ _LIMIT_WITHIN = 40
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A value that may not be exceeded, or with `least` not be undercut."""
+    """An upper limit, or with `least` a lower limit."""
 
     value: Value
     least: bool = False

@@ -1,6 +1,6 @@
-"""What the supervisor does next: assign a step, have the report revised, ask the user, or approve.
+"""Decides what the supervisor does next: assign a step, have the report revised, ask the user, or approve.
 
-It is decided by rules from what is stored, so that a task goes on after any interruption where it was.
+Rules decide from what is stored, so that a task continues where it was after any interruption.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ _SECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """Give a team a step, in a round. `revises`: it begins another round."""
+    """Gives a team a step, in a round. `revises`: it begins another round."""
 
     team: Team
     brief: msgspec.Struct
@@ -51,14 +51,14 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """Do a step again that was interrupted."""
+    """Repeats a step that was interrupted."""
 
     step: Step
 
 
 @dataclass(frozen=True, slots=True)
 class Escalate:
-    """Ask the user, and wait."""
+    """Asks the user, and waits."""
 
     asked: Asked
     missing: tuple[str, ...] = ()
@@ -66,14 +66,14 @@ class Escalate:
 
 @dataclass(frozen=True, slots=True)
 class Approve:
-    """The report is good: it becomes a document."""
+    """Approves the report, which becomes a document."""
 
 
 Decision = Assign | Continue | Escalate | Approve
 
 
 def understood(task: Task) -> Brief:
-    """Returns the brief as it is read together with what the user said since."""
+    """Returns the brief as it is read together with the user's later instructions."""
     return read_brief("\n".join([task.brief, *(one.text for one in task.guidance)]))
 
 
@@ -85,7 +85,7 @@ def planned(task: Task) -> tuple[Team, ...]:
 def decide(task: Task, evidence: Sequence[Evidence]) -> Decision:
     """Returns what to do next. The same rows always lead to the same decision."""
     brief = understood(task)
-    # A step whose words were forgotten meanwhile is assigned anew.
+    # A step whose words have been forgotten is assigned again.
     if task.steps and task.steps[-1].state is StepState.RUNNING and task.steps[-1].brief != EMPTIED:
         return Continue(task.steps[-1])
     own = [step for step in task.steps if step.round == task.round and step.state is StepState.DONE]
@@ -109,7 +109,7 @@ def decide(task: Task, evidence: Sequence[Evidence]) -> Decision:
 
 
 def _unheard(task: Task) -> list[Guidance]:
-    """Returns what the user said after the last step began."""
+    """Returns the user's instructions since the last step began."""
     last = task.steps[-1].number if task.steps else 0
     return [one for one in task.guidance if one.after >= last and task.steps]
 
@@ -153,7 +153,7 @@ def _wanted(brief: Brief) -> str:
 
 
 def _missing(task: Task) -> tuple[str, ...]:
-    """Returns what the last rating missed."""
+    """Returns the parts that the last rating missed."""
     for step in reversed(task.steps):
         if step.team is Team.RATING and step.state is StepState.DONE and step.returned:
             return decode(step.returned, RatingReturn).missing

@@ -1,4 +1,6 @@
-"""Small files that survive a crash: written atomically, readable by their owner only, shredded on removal."""
+"""Small files that survive a crash. They are written atomically, readable only by their owner, and shredded
+on removal.
+"""
 
 import errno
 import os
@@ -41,10 +43,10 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes renames in the folder durable, as far as the file system can. Windows offers no such call.
+    """Makes renames in the folder durable, if the file system can. Windows offers no such call.
 
     Errors are ignored. The rename has already happened and every reader sees the new file, so an error would
-    report a change in force as not made. Some file systems cannot sync a folder at all.
+    report a completed change as not made. Some file systems cannot sync a folder at all.
     """
     if os.name == "nt":
         return

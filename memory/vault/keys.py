@@ -1,4 +1,4 @@
-"""Keys: of a room, from a passphrase, and the recovery key that can be written down."""
+"""Keys: the key of a room, keys derived from a passphrase, and the recovery key that can be written down."""
 
 import base64
 import hashlib
@@ -18,7 +18,7 @@ SALT_BYTES = 16
 class RoomKey:
     """32 random bytes that encrypt a room's database, and its 16-byte salt.
 
-    SQLCipher writes the salt at the start of the file. Keeping it beside the key means that a damaged file
+    SQLCipher writes the salt at the start of the file. Keeping it with the key means that a damaged file
     header does not lock anyone out.
     """
 
@@ -76,7 +76,7 @@ class KdfParams:
     lanes: int = 4
 
     def checked(self) -> Self:
-        """Returns itself. Raises `ValueError` outside the floor and caps."""
+        """Returns these parameters. Raises `ValueError` outside the floor and caps."""
         if not 64 * _MIB <= self.memory_kib <= 2048 * _MIB:
             raise ValueError("memory must be between 64 MiB and 2 GiB")
         if not 1 <= self.iterations <= 20:

@@ -1,4 +1,6 @@
-"""The keyslot file: two copies of a checksummed document with the data key, wrapped once per way in."""
+"""The keyslot file: two copies of a checksummed document with the data key, wrapped once for each way to
+unlock it.
+"""
 
 import hashlib
 import secrets
@@ -262,7 +264,7 @@ class KeyslotFile:
         document = msgspec.json.encode(_Envelope(FORMAT, hashlib.sha256(body).hexdigest(), msgspec.Raw(body)))
         first, second = self.paths
         write_durably(first, document)
-        # The first copy is in force from here on, so a failure reported now would be untrue. The second copy
+        # The first copy takes effect now, so a failure reported from here on would be untrue. The second copy
         # shows as stale until it is healed.
         with suppress(StorageFull):
             write_durably(second, document)

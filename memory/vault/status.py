@@ -1,4 +1,4 @@
-"""What can be read of a vault without a key, and the count of commits that detects an old database."""
+"""The facts about a vault that need no key, and the count of commits that detects an old database."""
 
 import hmac
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def private_missing(folder: Path) -> bool:
 
 
 def flaw(database: Path, salt: bytes) -> Flaw | None:
-    """Returns what is visibly wrong with a database; None also if it does not exist.
+    """Returns the visible fault of a database; None also if it does not exist.
 
     SQLCipher writes the salt in plain form at the beginning of the file. If other bytes are there, the file
     is not this room's, or its first page is lost. The rest can be checked only with the key.
@@ -86,7 +86,8 @@ class SlotStatus:
 @dataclass(frozen=True, slots=True)
 class VaultStatus:
     """What the keyslot file contains, read without a key. `copies` maps file names to their state; `flaw` is
-    what is visibly wrong with the database."""
+    the visible fault of the database.
+    """
 
     room: RoomKind
     vault_id: str
@@ -155,8 +156,9 @@ class _Count(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 @dataclass(frozen=True, slots=True)
 class CounterReading:
-    """What a counter says. `count` is None when there is no counter, or none made by this key; `present`
-    tells which."""
+    """The reading of a counter. `count` is None when there is no counter, or none made by this key; `present`
+    distinguishes the two.
+    """
 
     count: int | None
     present: bool

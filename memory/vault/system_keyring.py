@@ -12,7 +12,7 @@ from memory.vault.keyring_child import Answer, Request
 from models.confinement import child_environment
 
 LIMIT_S = 10.0
-# Where the user's keyring is, and which one is configured.
+# They locate the user's keyring, and name the one that is configured.
 _ENVIRONMENT = (
     "HOME", "USER", "LOGNAME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CURRENT_DESKTOP",
     "DBUS_SESSION_BUS_ADDRESS", "PYTHON_KEYRING_BACKEND", "USERPROFILE", "APPDATA", "LOCALAPPDATA",

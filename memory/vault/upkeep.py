@@ -38,8 +38,8 @@ class BackupMade:
     """A backup that was read back and found intact.
 
     `checked` are the rooms whose key was available: their copies were opened and every page was checked. The
-    others were copied as they are. `missing` are rooms that should be in it but of which a file does not
-    exist or cannot be read.
+    others were copied unchecked. `missing` are rooms that should be in it but of which a file does not exist
+    or cannot be read.
     """
 
     path: Path
@@ -60,7 +60,7 @@ class BackupMade:
 
 @dataclass(frozen=True, slots=True)
 class BackupFacts:
-    """What a backup reveals without a key. `sizes` are those in the backup, in bytes."""
+    """The facts that a backup reveals without a key. `sizes` are those in the backup, in bytes."""
 
     sequence: int
     made_at: datetime
@@ -80,7 +80,7 @@ class Unpacked:
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """What was recovered from a damaged room into a new one.
+    """The result of recovering a damaged room into a new one.
 
     `pages` counts all pages of the file, `bad_pages` the unreadable ones. `expected` is the least number of
     messages that there were. `rows` counts the recovered rows by table.
@@ -121,8 +121,9 @@ class RoomFiles(Protocol):
         ...
 
     def facts(self, file: Path) -> BackupFacts:
-        """Returns what a backup reveals without a key. Raises `NotABackup`, `BackupDamaged`,
-        `FutureBackup`."""
+        """Returns the facts that a backup reveals without a key. Raises `NotABackup`, `BackupDamaged`,
+        `FutureBackup`.
+        """
         ...
 
     def check_seals(self, file: Path, keys: RoomKeys) -> None:
@@ -151,7 +152,7 @@ class RoomRepairs(Protocol):
         ...
 
     def salvage(self, path: Path, key: RoomKey, target: Path) -> Salvaged:
-        """Makes a new room at `target` with all that can be read of a closed one. Raises `StorageFull`."""
+        """Makes a new room at `target` with everything readable in a closed one. Raises `StorageFull`."""
         ...
 
 
@@ -211,7 +212,7 @@ class AtomicRoomSwap:
     def recover(self) -> None:
         """Finishes an exchange that a killed process had begun; removes rooms that were only prepared.
 
-        Does nothing while another process is at it. Raises `StorageFull`.
+        Does nothing while another process is doing this. Raises `StorageFull`.
         """
         if not (self._note.exists() or self.next.exists()):
             return

@@ -47,7 +47,7 @@ SlotT = TypeVar("SlotT", PassphraseSlot, RecoverySlot, KeyringSlot)
 
 
 class Vault:
-    """The keyslots of one room, in `folder`, beside the room's database.
+    """The keyslots of one room, in `folder`, next to the room's database.
 
     All reading methods raise `VaultMissing`, `KeyslotsMissing` (a database without keyslots) and
     `KeyslotsDamaged`. All writing methods also raise `StorageFull`, and then nothing has changed.
@@ -62,7 +62,7 @@ class Vault:
         clock: "Clock | None" = None,
     ) -> None:
         if room is RoomKind.OFF_RECORD:
-            raise ValueError("what is off the record has no keys to keep")
+            raise ValueError("a room off the record has no keys to store")
         self._folder = folder
         self._room = room
         self._kdf = kdf.checked()
@@ -213,9 +213,9 @@ class Vault:
         return slot.backend
 
     def keyring_off(self) -> bool:
-        """Removes the keyring's slot; what is left in the keyring then opens nothing.
+        """Removes the keyring's slot; an entry left in the keyring then opens nothing.
 
-        Returns whether the keyring's entry is deleted too. Raises `KeyringOff` when there is no such slot.
+        Returns whether the keyring's entry is also deleted. Raises `KeyringOff` when there is no such slot.
         """
         keyslots, _ = self._load()
         slot = self._keyring_slot(keyslots)
@@ -464,7 +464,9 @@ class Vaults:
         return vault_keys.to_text(ways.secret), add(self.open, keys.open)
 
     def end_recovery_keys(self, salt: bytes, *, added: bool) -> None:
-        """Removes the recovery key of `add_recovery_key` if it was `added` in vain, else all others."""
+        """Removes the recovery key of `add_recovery_key` if it was `added` but is not needed, else all
+        others.
+        """
 
         def stays(slot: Slot) -> bool:
             return not isinstance(slot, RecoverySlot) or (slot.salt == salt) is not added
@@ -502,7 +504,7 @@ class Vaults:
 
 
 def _salts(slots: Iterable[Slot]) -> frozenset[tuple[str, bytes]]:
-    """Returns what slots of different rooms made together have in common."""
+    """Returns the kinds and salts of slots; slots of different rooms made together share them."""
     return frozenset(
         (slot.KIND, slot.salt) for slot in slots if isinstance(slot, PassphraseSlot | RecoverySlot)
     )

@@ -1,1 +1,1 @@
-"""Vectors: stored in a room, searched in memory."""
+"""Vectors, which are stored in a room and searched in memory."""

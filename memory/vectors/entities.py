@@ -78,8 +78,7 @@ class VectorPage:
 
 @dataclass(frozen=True, slots=True)
 class VectorChanges:
-    """What was written since the version asked for: owners whose vectors were added or removed, sessions that
-    moved.
+    """Changes since the requested version: owners whose vectors were added or removed, sessions that moved.
 
     `version` is the one to ask with next time.
     """
@@ -104,7 +103,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a search may find; None means no restriction."""
+    """The vectors that a search may find; None means no restriction."""
 
     kinds: frozenset[str] | None = None
     project: str | None = None

@@ -1,4 +1,4 @@
-"""Makes missing vectors between turns, and keeps the index in step with the room."""
+"""Makes missing vectors between turns, and keeps the index in sync with the room."""
 
 import asyncio
 import struct
@@ -95,7 +95,7 @@ class VectorSource(Protocol):
 class IndexMirror:
     """Fills the index with the vectors of one model and applies every later change.
 
-    Until the index is filled, `model` is None, and searches do without it.
+    Until the index is filled, `model` is None, and searches do not use it.
     """
 
     def __init__(self, store: VectorSource, index: VectorIndex) -> None:
@@ -117,7 +117,7 @@ class IndexMirror:
         return await _whole(self._filled(model))
 
     async def follow(self) -> None:
-        """Applies what was written since the last call. Raises the errors of storage."""
+        """Applies the changes since the last call. Raises the errors of storage."""
         await _whole(self._followed())
 
     async def of(self, owners: Collection[str]) -> list[StoredVector]:

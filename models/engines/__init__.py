@@ -1,1 +1,1 @@
-"""OpenAI-compatible servers that can answer in place of the own worker."""
+"""OpenAI-compatible servers that can answer in place of Atlas's own worker."""

@@ -30,8 +30,8 @@ _Running = tuple[Lane, Callable[[], object]]
 class EngineClient:
     """Requests to one engine, one at a time.
 
-    The server of llama-cpp-python ends a reply when the next request comes, and others only get slower. The
-    most urgent request is sent first, and interrupts background work, which is sent again.
+    The server of llama-cpp-python ends a reply when the next request arrives, and other servers only get
+    slower. The most urgent request is sent first, and interrupts background work, which is sent again.
 
     Nothing is sent through a proxy, no redirect is followed, and only plain answers are read.
     """
@@ -95,7 +95,7 @@ class EngineClient:
         return await self._asked("POST", path, body, limit_s or self.spec.timeout_s, root=root)
 
     async def offers(self, path: str, body: object = None) -> Any:
-        """Returns the JSON of an address that only some servers have; None if this one has not.
+        """Returns the JSON of an address that only some servers have; None if this one does not.
 
         Raises only `EngineUnreachable`, `EngineSilent` and `EngineKeyRefused`.
         """
@@ -118,7 +118,7 @@ class EngineClient:
     async def events(self, path: str, body: object) -> AsyncGenerator[dict[str, Any], None]:
         """Yields the events of a stream, or the one answer of a server that does not stream.
 
-        Raises `EngineError`, `PromptTooLong`; `EngineCutOff` if the stream ends without having said so.
+        Raises `EngineError`, `PromptTooLong`; `EngineCutOff` if the stream ends without its end mark.
         """
         async with self._sent("POST", path, body, self.spec.timeout_s, root=False) as response:
             if response.status_code >= 400:
@@ -139,7 +139,7 @@ class EngineClient:
                     if name == b"error" or event.get("error"):
                         raise self._refused(_status(event), data)
                     yield event
-        # Whoever reads the events knows whether the last one said that it was the last.
+        # The reader of the events knows whether the last one was marked as the last.
 
     @asynccontextmanager
     async def _sent(
@@ -210,7 +210,7 @@ class EngineClient:
         return value
 
     def _refused(self, status: int, found: bytes) -> errors.ModelsError:
-        """The exception for an answer that reports an error."""
+        """Returns the exception for an answer that reports an error."""
         code, detail, told = _reported(found)
         if status in (401, 403):
             return errors.EngineKeyRefused(self.spec.name)
@@ -223,7 +223,7 @@ class EngineClient:
 
 
 def _nothing() -> None:
-    """What is not background work is never interrupted."""
+    """The default for requests that are not background work: they are never interrupted."""
 
 
 def _status(event: Mapping[str, Any]) -> int:
@@ -250,11 +250,11 @@ def _reported(found: bytes) -> tuple[str, str, dict[str, Any]]:
 
 
 def _sizes(told: Mapping[str, Any], detail: str) -> tuple[int, int]:
-    """Returns the tokens of a prompt that was too long, and the limit; 0 for what the server does not say."""
+    """Returns the tokens of a prompt that was too long, and the limit; 0 where it is not reported."""
     tokens, limit = told.get("n_prompt_tokens"), told.get("n_ctx")
     if isinstance(tokens, int) and isinstance(limit, int):
         return tokens, limit
-    # Two numbers, in either order: what was asked for is the larger one.
+    # Two numbers, in either order: the larger one is what the prompt needs.
     numbers = [int(word) for word in _words(detail) if word.isascii() and word.isdigit() and len(word) < 10]
     return (max(numbers[:2]), min(numbers[:2])) if len(numbers) > 1 else (0, 0)
 

@@ -1,4 +1,4 @@
-"""An engine as a `ChatModel`, `TokenCounter` and `Embedder`, and what it can do."""
+"""An engine as a `ChatModel`, `TokenCounter` and `Embedder`, and tests of its capabilities."""
 
 import asyncio
 import hashlib
@@ -36,7 +36,7 @@ _USUAL_SHAPE = PromptShape(base=4, overhead=dict.fromkeys(Role, 6))
 _GO_ON = "Go on exactly where your last message stopped. Repeat nothing of it."
 _KNOWN_COUNTS = 8192
 _CHARS_PER_TOKEN = 32
-"""No reply has more: a server that ignores the limit of a reply is stopped there."""
+"""The longest reply: a server that ignores the limit of a reply is stopped there."""
 _THINK, _THOUGHT = "<think>", "</think>"
 _TEXTS_AT_ONCE = 32
 _LONGEST_TEXT = 2000
@@ -53,7 +53,7 @@ _KNOWS_GRAMMARS = frozenset({Family.LLAMA_SERVER, Family.LLAMA_CPP_PYTHON})
 class EngineModel:
     """One model of an engine. `ref` is its whole name, `NAME:MODEL`.
 
-    Its prompts are held by the server, if at all: there is nothing to prefill or to save here.
+    Its prompts are held by the server, if at all, so there is nothing to prefill or to save.
     """
 
     def __init__(self, client: EngineClient, model: str) -> None:
@@ -71,7 +71,7 @@ class EngineModel:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the model by its server and name: its weights are out of sight."""
+        """Identifies the model by its server and name, because its weights cannot be read."""
         return hashlib.sha256(f"engine\0{self.client.spec.url}\0{self.model}".encode()).hexdigest()
 
     async def close(self) -> None:
@@ -115,7 +115,7 @@ class EngineModel:
         return EngineGeneration(self, messages, params, lane)
 
     def learn_context(self, limit: int) -> None:
-        """Corrects the size of the context by what the server says when it refuses a prompt."""
+        """Corrects the size of the context by the server's answer when it refuses a prompt."""
         if self._info is not None and 0 < limit < self._info.context_length:
             self._info = replace(self._info, context_length=limit, train_context=limit)
 
@@ -175,7 +175,7 @@ class EngineModel:
         return [found[digest] for digest in digests]
 
     async def count_within(self, texts: Sequence[str]) -> list[int]:
-        """As `count`, for a request that has the engine for itself."""
+        """Like `count`, for a request that has the engine to itself."""
         info = await self.info()
         if info.estimated:
             return [estimate(text) for text in texts]
@@ -194,7 +194,7 @@ class EngineModel:
         count = answer.get("count") if isinstance(answer, dict) else None
         if not isinstance(count, int):
             raise errors.EngineBadAnswer(self.client.spec.name, "shape")
-        # It counts the token at the beginning of every text, too.
+        # It also counts the token at the beginning of every text.
         return max(count - self._start_of_text, 0)
 
     async def _find_counting(self, family: Family) -> bool:
@@ -282,7 +282,7 @@ class EngineModel:
         return Family.OTHER
 
     async def find_context(self, family: Family) -> int:
-        """Returns the size of the context in tokens, 0 where the server does not say it."""
+        """Returns the size of the context in tokens, 0 where the server does not report it."""
         if family is Family.LLAMA_SERVER:
             answer = await self.client.offers("props")
             return _number(answer, "default_generation_settings", "n_ctx")
@@ -297,9 +297,9 @@ class EngineModel:
         return _number(one, "max_model_len") or _number(one, "context_length")
 
     async def report(self) -> EngineReport:
-        """Tries what the engine can do: a word in a stream, a reply by a schema, a vector.
+        """Tests the engine's capabilities: a word in a stream, a reply by a schema, a vector.
 
-        Without a `model`, those of its models that look right are tried. Raises `EngineError` if it cannot be
+        Without a `model`, its models with suitable names are tried. Raises `EngineError` if it cannot be
         reached or lists no models.
         """
         async with self.client.turn(Lane.DOOR):
@@ -320,7 +320,7 @@ class EngineModel:
             )
 
     async def streams(self) -> bool:
-        """Whether a reply comes in events."""
+        """Whether a reply is streamed as events."""
         path, body = self.request(_trial("Say hello."), _BRIEF, stream=True)
         try:
             async with aclosing(self.client.events(path, body)) as events:
@@ -358,7 +358,7 @@ _SCHEMA = {
 class EngineGeneration:
     """A reply that an engine is making.
 
-    Background work is given as a whole: when the chat needs the engine it is interrupted, and asked again.
+    Background work is delivered as a whole: when the chat needs the engine, it is interrupted and sent again.
     """
 
     def __init__(
@@ -426,7 +426,7 @@ class EngineGeneration:
                 reading.cancel()
 
         async with self._model.client.turn(self._lane, interrupt if whole else None):
-            # Set again: the wait for the turn is no part of the reply's time.
+            # Set again: the wait for the turn is not part of the reply's time.
             self._reply = reply = _Reply(self._model, time.perf_counter())
             reading = asyncio.ensure_future(self._read_into(reply, None if whole else queue))
             try:
@@ -481,7 +481,7 @@ async def _in_time(
 
 
 class _Reply:
-    """What has come of a reply."""
+    """The part of a reply that has arrived."""
 
     def __init__(self, model: EngineModel, began: float) -> None:
         self.reason: StopReason | None = None
@@ -534,7 +534,7 @@ class _Reply:
         return [one for one in found if one]
 
     def rest(self) -> str:
-        """Returns what was held back because it might have become a thought."""
+        """Returns the text held back because it might have become a thought."""
         rest = "" if self._thinking is None else self._thinking.rest()
         self._texts += [rest] if rest else []
         return rest
@@ -601,7 +601,7 @@ class _HiddenThoughts:
         if not end:
             return ""
         if not (after := after.lstrip()):
-            # White space after the thought is left out, too.
+            # White space after the thought is also left out.
             self._held = _THINK + _THOUGHT
             return ""
         self._state, self._held = "after", ""
@@ -617,7 +617,7 @@ def _digest(text: str) -> bytes:
 
 
 def estimate(text: str) -> int:
-    """Returns about how many tokens a text has, rather too many."""
+    """Returns about how many tokens a text has; rather too many than too few."""
     return math.ceil(len(text.encode("utf-8", "surrogatepass")) / _BYTES_PER_TOKEN)
 
 
@@ -631,7 +631,7 @@ class _Usage:
 
 
 def _usage(event: Any) -> _Usage:
-    """Returns what an event or answer says about tokens: as OpenAI does, or llama-server in `timings`."""
+    """Returns the tokens that an event or answer reports: as OpenAI does, or llama-server in `timings`."""
     if not isinstance(event, dict):
         return _Usage()
     used = event.get("usage")
@@ -663,7 +663,7 @@ def _named(value: Any, key: str, name: str, wanted: str) -> Any:
 
 
 def _format(schema: Any, family: Family | None) -> dict[str, Any]:
-    """Returns how a server is told the schema of a reply."""
+    """Returns the field that gives a server the schema of a reply."""
     if family is Family.LLAMA_CPP_PYTHON:
         return {"type": "json_object", "schema": schema}
     return {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
@@ -697,7 +697,7 @@ async def _choices(events: AsyncGenerator[dict[str, Any], None]) -> AsyncIterato
 
 
 def _text_of(answer: Any) -> str:
-    """Returns the text of a reply that came as a whole."""
+    """Returns the text of a reply that was not streamed."""
     choices = answer.get("choices") if isinstance(answer, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(first, dict):
@@ -708,5 +708,5 @@ def _text_of(answer: Any) -> str:
 
 
 def _embeds(model: str) -> bool:
-    """Whether a model's name says that it makes vectors and does not chat."""
+    """Whether a model's name suggests that it makes vectors and does not chat."""
     return any(word in model.lower() for word in _EMBEDDING_NAMES)

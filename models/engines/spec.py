@@ -1,4 +1,4 @@
-"""What an engine is: its address and settings, and what it can do. Imports nothing heavy."""
+"""The address, settings and capabilities of an engine. Imports nothing heavy."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 
 class Family(StrEnum):
-    """The server programs that differ in what they offer beside the common interface."""
+    """The server programs that differ in what they offer in addition to the common interface."""
 
     LLAMA_SERVER = "llama-server"
     LLAMA_CPP_PYTHON = "llama-cpp-python"
@@ -50,7 +50,7 @@ class EngineSpec:
 
     @property
     def root(self) -> str:
-        """The address of what a server offers beside the OpenAI interface."""
+        """The address of what a server offers in addition to the OpenAI interface."""
         return self.url.removesuffix("/v1")
 
 
@@ -74,26 +74,27 @@ def is_local(url: str) -> bool:
 
 
 def full_url(given: str) -> str:
-    """Returns an address as `EngineSpec.url` needs it. Raises `ValueError` if it is not one of HTTP.
+    """Returns an address as `EngineSpec.url` needs it. Raises `ValueError` if it is not an HTTP address.
 
     An address without a path gets `/v1`, where every known server has its interface.
     """
     text = given.strip()
     parts = urlsplit(text if "://" in text else f"http://{text}")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
-        raise ValueError("not an address of HTTP")
+        raise ValueError("not an HTTP address")
     if parts.query or parts.fragment or not text.isprintable() or " " in text:
-        raise ValueError("not an address of HTTP")
+        raise ValueError("not an HTTP address")
     if parts.port == 0:  # one that is not a number raises ValueError by itself
-        raise ValueError("not an address of HTTP")
+        raise ValueError("not an HTTP address")
     path = parts.path.rstrip("/")
     return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"
 
 
 @dataclass(frozen=True, slots=True)
 class EngineReport:
-    """What an engine can do. `context` is 0 where the server does not say it; `exact_tokens` says whether it
-    counts tokens itself."""
+    """The capabilities of an engine. `context` is 0 where the server does not report it; `exact_tokens`: it
+    counts tokens itself.
+    """
 
     family: Family
     models: tuple[str, ...]

@@ -20,7 +20,7 @@ _LIKE = 0.6
 
 
 class ModelRole(StrEnum):
-    """What a model is used for: chat, or turning text into vectors."""
+    """The use of a model: chat, or turning text into vectors."""
 
     CHAT = "chat"
     EMBED = "embed"
@@ -75,9 +75,9 @@ class CatalogEntry:
     `context_length` is the trained context in tokens. `kv_bytes_per_token` is the memory for one token of
     context at f16. `active_fraction` is the share of the weights that one token reads (mixtures of experts).
     `sha256` is None where the authors never fetched the file; the hub's own checksum is then used.
-    `prefix_stable` says that the chat template only appends when a turn is added. `query_prefix` and
-    `passage_prefix` are what an embedding model expects in front of its text. `sampling` is what the model's
-    makers recommend, by the names of `GenerationParams`.
+    `prefix_stable`: the chat template only appends when a turn is added. `query_prefix` and `passage_prefix`
+    are what an embedding model expects in front of its text. `sampling` is what the model's makers recommend,
+    by the names of `GenerationParams`.
     """
 
     id: str
@@ -241,7 +241,7 @@ class Fit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Hardware, with memory in bytes. `gpu` is a name or None; `unified` means that it shares the memory.
+    """Hardware, with memory in bytes. `gpu` is a name or None; `unified`: it shares the memory.
 
     `bandwidth` is how many bytes of memory a second all cores read together; None if it was not measured.
     """
@@ -380,7 +380,7 @@ def this_machine() -> Machine:
 
 
 def measured_machine() -> Machine:
-    """As `this_machine`, with the bandwidth of its memory, measured once in a process: some 0.1 s."""
+    """Like `this_machine`, with the bandwidth of its memory, measured once in a process (about 0.1 s)."""
     machine = this_machine()
     return replace(machine, bandwidth=_bandwidth(machine.cores_physical))
 

@@ -471,7 +471,7 @@ _STEP = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class _Remote:
-    """What the hub reports about a file; `sha256` only for files in large-file storage."""
+    """The hub's report about a file; `sha256` only for files in large-file storage."""
 
     url: str
     size: int
@@ -492,7 +492,7 @@ def fetch_file(
     """Downloads a file to `cache`; returns its path and its SHA-256, verified where one is known.
 
     A broken connection is resumed where it ended, and so is an earlier attempt. `expected_sha256` is the
-    catalogue's checksum; the hub's own is compared too. Raises `DownloadFailed`, `DownloadCancelled`,
+    catalogue's checksum; the hub's own is also compared. Raises `DownloadFailed`, `DownloadCancelled`,
     `WrongChecksum`, `NotEnoughDisk`.
     """
     _settle_environment(private_folder(cache))

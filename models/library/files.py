@@ -41,7 +41,7 @@ def never() -> bool:
 
 
 CHUNK = 1 << 20
-# Bytes that must stay free besides the file itself, so that databases and logs can still be written.
+# Bytes that must stay free in addition to the file itself, so that databases and logs can still be written.
 RESERVE = 64 << 20
 _FINGERPRINT_BLOCKS = 64
 _BLOCK = 64 * 1024

@@ -86,7 +86,7 @@ class GgufWindow:
             raise self._damaged(f"{what} is not UTF-8") from error
 
 
-# ggml tensor type → (elements per block, bytes per block). A type that is missing here is accepted, because
+# ggml tensor type → (elements per block, bytes per block). A type that is not listed is accepted, because
 # llama.cpp may support it; only the ends of its tensors cannot be checked.
 BLOCKS: Final[dict[int, tuple[int, int]]] = {
     0: (1, 4),

@@ -68,7 +68,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
 
 
 class Index(msgspec.Struct, frozen=True):
-    """The contents of the index file. `damaged` says that it was invalid and is rebuilt from the folder."""
+    """The contents of the index file. `damaged`: it was invalid and is rebuilt from the folder."""
 
     models: tuple[Record, ...] = ()
     chosen: dict[ModelRole, str] = {}

@@ -44,7 +44,7 @@ _REMEMBERED = 32
 class ChatRuntime:
     """The contexts of one model for the chat, for other programs and for tasks, and their cached states.
 
-    `cache` is the limit of cached states in bytes (negative: chosen here). `new_context(length,
+    `cache` is the limit of cached states in bytes (negative: chosen by this class). `new_context(length,
     interruptible)` creates a context. With `speculation`, replies are written speculatively if the model can
     drop the end of its state.
     """
@@ -75,9 +75,9 @@ class ChatRuntime:
 
     @property
     def door(self) -> ContextRunner:
-        """What runs requests of other programs, with a context of its own from the first of them on.
+        """Runs the requests of other programs in a separate context, which is created at the first request.
 
-        What they read never replaces what the chat has read, and stays for their next request.
+        Their tokens never replace those of the chat, and stay for their next request.
         """
         if self._door is None:
             context = self._new_context(self.chat.context.length, not self.model.keeps_whole_state)
@@ -87,7 +87,7 @@ class ChatRuntime:
         return self._door
 
     def task(self, tokens: int) -> ContextRunner:
-        """What runs tasks, with a context of at least `tokens` tokens or the maximum for tasks.
+        """Runs tasks, with a context of at least `tokens` tokens or the maximum for tasks.
 
         A context that is too short is replaced by a longer one, so only one task may be in progress.
         """
@@ -119,7 +119,7 @@ class ChatRuntime:
         yield from self.task(len(prefix) + 1).prefill(request, prefix, send, cancelled)
 
     def remember_chat(self) -> None:
-        """Records what the chat's context contains now, so that it is found after more is appended."""
+        """Records the present tokens of the chat's context, so that they are found after more is appended."""
         tokens = self.chat.context.tokens
         held_hash = hash_tokens(tokens)
         self._told.pop(held_hash, None)

@@ -299,7 +299,7 @@ class ContextRunner:
     ) -> Generator[None, None, tuple[float, StopReason]]:
         first, at = 0.0, -1
         vocab, context = self.model.vocab, self.context
-        # Guessed tokens that the context has evaluated already, after everything that was said.
+        # Guessed tokens that the context has already evaluated, after the accepted ones.
         ahead: list[int] = []
         try:
             while True:

@@ -21,7 +21,7 @@ OTHERS = 0.5
 BACK = 0.15
 """By how much the use by others must fall below that before the thread is used again."""
 REST_S = 0.1
-"""Seconds without an evaluation after which the last measurement says nothing about the present."""
+"""Seconds without an evaluation after which the last measurement is outdated."""
 GLANCES = 3
 GLANCE_S = 0.002
 """Seconds between the `GLANCES` samples of running threads, so that brief wake-ups do not count."""

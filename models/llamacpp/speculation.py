@@ -2,15 +2,15 @@
 
 The model evaluates guessed tokens in one batch with the token before them, which costs less than one after
 another because the weights are read once. The reply's own sampler then chooses every token from the model's
-own logits, and a guess counts only where it chose the same. So the reply is the one that it would have been,
+own logits, and a guess counts only where it chose the same. So the reply is the same as without guesses,
 token by token, with the same seed, grammar and penalties; only the time differs.
 
 llama.cpp rounds differently in a batch than for a single token, as it does when it reads a prompt in batches
 of another size. Where two tokens are almost equally likely, a reply may therefore continue with the other.
 With flash attention on a processor, and weights stored as Q4_0, Q4_1 or Q8_0, both are equal to a bit.
 
-Guesses come from the conversation itself: when the newest tokens occurred before, what followed them then may
-follow now. That is the case where a reply quotes a document, or repeats code with changes.
+Guesses come from the conversation itself: when the newest tokens occurred before, the tokens that followed
+them may follow again. That is the case where a reply quotes a document, or repeats code with changes.
 """
 
 import statistics
@@ -65,7 +65,7 @@ class PromptLookup:
         follows = self.agreed > 0 and self._tokens[self._source] == token
         self._extend((token,))
         if follows:
-            # Whoever quotes goes on quoting the same place.
+            # A quotation usually continues at the same place.
             self._source += 1
             self.agreed += 1
         else:

@@ -1,4 +1,4 @@
-"""States of sequences: copied from a context, restored to one, and cached in memory.
+"""Copies states of sequences from a context, restores them, and caches them in memory.
 
 A state is what llama.cpp stores for one sequence of tokens: keys and values, and nothing else. The logits of
 the last token, whose buffer is as large as the batch times the vocabulary, are not part of it
@@ -124,8 +124,8 @@ def restore(context: Context, state: SequenceState) -> bool:
 class StateCache:
     """States of other prompts, at most `limit` bytes; the least recently used are dropped first.
 
-    `whole` says that the model cannot drop the end of its state: a state then only serves prompts that begin
-    with all of its tokens.
+    `whole`: the model cannot drop the end of its state: a state then only serves prompts that begin with all
+    of its tokens.
     """
 
     def __init__(self, limit: int, layout: StateLayout, *, whole: bool = False) -> None:

@@ -50,7 +50,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         if _grows(operator, left, right):
-            raise TemplateFailed("a number or a text in the template grows too large")
+            raise TemplateFailed("a value in the template became too large")
         return super().call_binop(context, operator, left, right)
 
 

@@ -1,4 +1,4 @@
-"""The application's end of the tuning process; messages are JSON, one a line."""
+"""The application's end of the tuning process; messages are JSON, one per line."""
 
 import asyncio
 import sys

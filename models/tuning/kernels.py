@@ -41,7 +41,7 @@ class Kernels(StrEnum):
 
     @property
     def weaker(self) -> "Kernels | None":
-        """What to try when this faults; None when nothing is left."""
+        """The kernels to try when these fault; None when nothing is left."""
         if self is Kernels.PLAIN:
             return None
         return Kernels.WITHOUT_AMX if self is Kernels.ALL and can_hide_amx() else Kernels.PLAIN
@@ -56,7 +56,7 @@ def can_hide_amx() -> bool:
 class KernelsNote:
     """Records the fastest kernels that run on this machine.
 
-    The note is stored beside the models. It names the processor and the build, so that it is ignored on
+    The note is stored in the models folder. It names the processor and the build, so that it is ignored on
     another machine or after an update.
     """
 
@@ -78,7 +78,7 @@ class KernelsNote:
             return Kernels.ALL
         if level in tuple(Kernels):
             return Kernels(level)
-        # A note from before there were levels says only that not everything runs.
+        # A note from before there were levels shows only that not everything runs.
         return Kernels.ALL.weaker or Kernels.PLAIN
 
     def write(self, kernels: Kernels) -> None:

@@ -69,8 +69,8 @@ class Layout(msgspec.Struct, frozen=True):
     row: int = 32
 
 
-# Layouts for which llama.cpp has fast code on the usual processors, the quickest to make first. Which is the
-# fastest here is measured.
+# Layouts for which llama.cpp has fast code on the usual processors, the quickest to make first. Measurements
+# show which is the fastest on this machine.
 LAYOUTS = (
     Layout("q4_0", 2, 4),
     Layout("q8_0", 7, 8),
@@ -118,7 +118,7 @@ class Gain(msgspec.Struct, frozen=True):
 def gain(before: Sequence[Round], after: Sequence[Round]) -> Gain:
     """Compares rounds that were measured alternately, so that a disturbance affects both sides.
 
-    `steady` says that the change was faster in two rounds of three: one lucky round is no gain. Generation
+    `steady`: the change was faster in two rounds of three, since one lucky round is not a gain. Generation
     waits for memory and is disturbed most, so it counts as slower only if it is slower in the median and at
     its best.
     """
@@ -142,8 +142,8 @@ def gain(before: Sequence[Round], after: Sequence[Round]) -> Gain:
 def undecided(before: Sequence[Round], after: Sequence[Round]) -> bool:
     """Whether another round could change the outcome.
 
-    It could where the rounds disagree. It also could where only slow generation speaks against a change:
-    another program may be using the memory, which more rounds would show.
+    It could where the rounds disagree. It also could where slow generation is the only reason against a
+    change: another program may be using the memory, which more rounds would show.
     """
     if len(before) < MIN_ROUNDS:
         return True
@@ -185,7 +185,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class TuningPlan(msgspec.Struct, frozen=True):
-    """What a search tries. `held` tokens are evaluated before `far` is measured."""
+    """The changes that a search tries. `held` tokens are evaluated before `far` is measured."""
 
     layouts: tuple[Layout, ...] = LAYOUTS
     threads: tuple[int, ...] = ()
@@ -256,8 +256,8 @@ class Tuned(msgspec.Struct, frozen=True):
     """The result for one model on one machine.
 
     `file` is the name of the re-quantised file, empty where there is none. `fingerprint` is that of the file
-    as downloaded. Ratios are after/before. `kept` says that the result is used, `thorough` that more than
-    layouts was tried.
+    as downloaded. Ratios are after/before. `kept`: the result is used; `thorough`: more than layouts was
+    tried.
     """
 
     machine: str

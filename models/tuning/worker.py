@@ -39,7 +39,7 @@ class TuningWorker:
             os._exit(0)
 
     def next_answer(self) -> bench.Answer:
-        """Waits for a request and answers it; errors become answers too."""
+        """Waits for a request and answers it; errors also become answers."""
         request = self._requests.get()
         part = bench.part_of(request)
         self._unfinished = [part] if part is not None else []
@@ -73,7 +73,7 @@ def main() -> int:
     begin_child()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, sink = private_pipes()
-    import models.llamacpp.tuning  # noqa: F401 - later imports could not be read any more
+    import models.llamacpp.tuning  # noqa: F401 - later imports could no longer be read
 
     readable, *writable = map(Path, sys.argv[1:])
     settle_in([readable], writable=writable)

@@ -56,7 +56,7 @@ class Connection:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env=environment(),
-            # Ctrl-C in the terminal is meant for the application, which then cancels what it wants to.
+            # Ctrl-C in the terminal is meant for the application, which then cancels what it chooses.
             start_new_session=True,
             limit=1024 * 1024,
         )
@@ -166,13 +166,13 @@ def environment() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class HostSpec:
-    """What to run. `threads=0` uses the tuned number or all physical cores.
+    """The configuration of a worker. `threads=0` uses the tuned number or all physical cores.
 
     `context_length=0` uses the model's own, at most 8192. `check` is called before a model is loaded and may
     refuse it (too little memory, a damaged file). `kernels` are the fastest that this machine is known to run
     (see `Supervisor.load`); `need_kernels` is called when only weaker ones run. `tuned` returns the fastest
     settings found for a file. `state_cache` is the limit in bytes for states of other prompts; -1 lets the
-    worker choose. `speculation` says whether replies are written speculatively.
+    worker choose. `speculation`: replies are written speculatively.
     """
 
     chat: Callable[[], tuple[str, Path]]
@@ -236,7 +236,7 @@ class Supervisor:
         return await asyncio.shield(self._arriving)
 
     async def _arrived(self) -> None:
-        """Waits for a worker that is being started, whoever asked for it.
+        """Waits for a worker that is being started, whichever caller started it.
 
         asyncio never finishes the start of a process that is cancelled half-way, and the program would hang
         at exit.
@@ -254,7 +254,7 @@ class Supervisor:
         return connection
 
     def _files(self) -> list[Path]:
-        """Files of the models in use, as far as they can be found."""
+        """Files of the models in use that can be found."""
         found = []
         for find in (self._spec.chat, self._spec.embed):
             if find is not None:

@@ -1,6 +1,6 @@
 """The process that runs llama.cpp: reads requests on stdin and answers on stdout.
 
-It is given paths and text, never a key. It may read the files that its arguments name and nothing else
+It is given paths and text, never a key. It may read only the files that its arguments name
 (`models.confinement`). It ends when its input ends, and on Linux the kernel kills it with the application, so
 it never outlives the application.
 """
@@ -230,8 +230,9 @@ def settle_in(readable: Sequence[Path], *, writable: Sequence[Path] = ()) -> Non
 def bound_memory(files: Sequence[Path]) -> None:
     """Sets a limit on address space (RLIMIT_AS) that no sound model reaches.
 
-    The limit is all memory and swap of the computer, the files mapped and copied once, and what libraries and
-    threads only reserve. Drivers of graphics cards map far more than there is, so no limit is set with them.
+    The limit is the sum of all memory and swap of the computer, the files mapped and copied once, and the
+    space that libraries and threads only reserve. Drivers of graphics cards map far more than there is, so no
+    limit is set with them.
     """
     if sys.platform != "linux":
         return
@@ -275,8 +276,8 @@ def main() -> int:
         except ProtocolError:
             os._exit(EXIT_PROTOCOL)
         finally:
-            # The application has ended or closed the pipe, or memory ran out while reading. Nothing here
-            # needs saving.
+            # The application has ended or closed the pipe, or memory ran out while reading. There is nothing
+            # to save.
             os._exit(0)
 
     threading.Thread(target=listen, name="listen", daemon=True).start()

@@ -57,11 +57,11 @@ class Request(msgspec.Struct, frozen=True, tag=True, array_like=True):
 class Load(Request, frozen=True):
     """Loads a model for a role, `chat` or `embed`; with `vocab_only` the file is only tested.
 
-    `kernels` says which processor units llama.cpp may use (`models.tuning.kernels.Kernels`). `batch` is the
-    number of tokens evaluated at once, `flash` says whether flash attention is used, and `kv_type` how keys
-    and values are stored (`f16`, `q8_0`); 0, None and an empty text let the worker choose. `state_cache` is
-    the limit in bytes for states of other prompts; -1 lets the worker choose. `speculation` says whether
-    replies are written speculatively where the model allows it.
+    `kernels` names the processor units that llama.cpp may use (`models.tuning.kernels.Kernels`). `batch` is
+    the number of tokens evaluated at once, `flash` turns flash attention on, and `kv_type` is how keys and
+    values are stored (`f16`, `q8_0`); 0, None and an empty text let the worker choose. `state_cache` is the
+    limit in bytes for states of other prompts; -1 lets the worker choose. `speculation`: replies are written
+    speculatively where the model allows it.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Summaries with their sources, prompt epochs, and what each turn's prompt consisted of.
+"""Summaries with their sources, prompt epochs, and the parts of each turn's prompt.
 
 `messages.preface` is the text sent before the user's message (the time, what was recalled). With it, the
 epoch and the replies' tokens, the exact prompt of every turn can be rebuilt.

@@ -1,4 +1,4 @@
-"""Vectors of texts, stored beside them and searched in memory, and an index for scripts without spaces."""
+"""Vectors of texts, stored with them and searched in memory, and an index for scripts without spaces."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 from memory.storage.connection import Connection

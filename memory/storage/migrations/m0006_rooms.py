@@ -6,7 +6,7 @@ VERSION = 6
 NAME = "rooms"
 
 _STATEMENTS = (
-    # A session that has left for another room: no other table of this room refers to it any more. Its sealed
+    # A session that has left for another room: no other table of this room still refers to it. Its sealed
     # parcel stays here until it has arrived.
     """
     CREATE TABLE moves (

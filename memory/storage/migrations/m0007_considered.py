@@ -1,4 +1,4 @@
-"""What was considered for a reply's prompt: ids and parts of scores, never text.
+"""The items considered for a reply's prompt: ids and parts of scores, never text.
 
 A row is deleted with its reply and with the item that it names.
 """

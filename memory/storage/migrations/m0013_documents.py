@@ -104,7 +104,7 @@ _TABLES = (
         created_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID
     """,
-    # What was made of each part of a text on the way to its summary, by a digest of that part.
+    # The summaries of the parts of a text, from which its own is made, by a digest of the part.
     """
     CREATE TABLE document_summary_parts (
         document_id TEXT NOT NULL REFERENCES documents (id) ON DELETE CASCADE,
@@ -126,7 +126,7 @@ _TABLES = (
     """,
     "CREATE INDEX session_documents_by_document ON session_documents (document_id)",
     # The passages that prompts of a session contain, by the number under which a reply can cite them.
-    # `sha256` tells whether the document is still the one that was read.
+    # `sha256` shows whether the document is still the one that was read.
     """
     CREATE TABLE passages (
         session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,

@@ -1,11 +1,11 @@
-"""Notes: documents that are written here, with their links, names, tags and earlier versions.
+"""Notes: documents written in this program, with their links, names, tags and earlier versions.
 
 A note is a document of kind `note`: its text, chunks and vectors are those of the document. `external_id` is
-its path below the folder that it was imported from; `disk_path` and `disk_sha256` tell where its file was
-when it was last read or written, and what it contained. `edited`: the text has been changed since, so that
-`content`, the bytes of the file, is no longer what is exported. `learned` is the version that memories were
-last learned from. A link's `to_id` is the id of what it leads
-to, NULL if that is unknown; `target` is as written, `name` what it is looked up by.
+its path below the folder that it was imported from; `disk_path` and `disk_sha256` are the place of its file
+when it was last read or written, and the digest of its content then. `edited`: the text has been changed
+since, so that `content`, the bytes of the file, is no longer what is exported. `learned` is the version that
+memories were last learned from. A link's `to_id` is the id of what it leads to, NULL if that is unknown;
+`target` is as written, `name` the key by which it is looked up.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
@@ -63,7 +63,7 @@ _STATEMENTS = (
     """,
     "CREATE INDEX notes_by_folder ON notes (note_folder_id, external_id)",
     "CREATE INDEX notes_by_external_id ON notes (external_id) WHERE external_id <> ''",
-    # Under what a link finds a note: its title, its aliases, and its path, folded.
+    # The names by which a link finds a note: its title, its aliases, and its path, folded.
     """
     CREATE TABLE note_names (
         document_id TEXT NOT NULL REFERENCES notes (document_id) ON DELETE CASCADE,

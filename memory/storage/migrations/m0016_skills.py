@@ -1,7 +1,7 @@
 """Skills: procedures with their versions, what these were drafted from, and the replies that used them.
 
-`current` is the version in effect, or, of a draft, the one that waits; `pending` waits for approval. A use
-names the skill as it was, so that it stays readable where the session has moved to.
+`current` is the version in effect or, for a draft, the waiting one; `pending` waits for approval. A use names
+the skill as it was, so that it stays readable where the session has moved to.
 """
 
 from memory.storage.connection import Connection
@@ -64,7 +64,7 @@ _STATEMENTS = (
     ) STRICT, WITHOUT ROWID
     """,
     # The replies that used a skill. `message_id` is the message that was answered, `tokens` what the skill
-    # takes in its preface; `counted`: the reply is there.
+    # takes in its preface; `counted`: the reply is complete.
     """
     CREATE TABLE skill_uses (
         reply_id TEXT NOT NULL,

@@ -1,4 +1,4 @@
-"""What a project adds to its sessions: instructions, defaults for new ones, and isolation.
+"""The settings that a project gives its sessions: instructions, defaults for new ones, and isolation.
 
 `persona_id`, `model` and `memory_mode` are NULL without a default of their own. `isolated`: nothing of the
 project is recalled elsewhere, and nothing from elsewhere in it.

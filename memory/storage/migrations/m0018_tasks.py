@@ -1,4 +1,4 @@
-"""Tasks: their steps with the exact contexts, what was found, what the user added, and what came of it.
+"""Tasks: their steps with the exact contexts, what was found, what the user added, and the results.
 
 All of it stays in its room. `brief` and `returned` of a step are JSON. `text` of evidence is the source's
 text from `begin` to `end`; `source_id` is a document, note, memory or message. `document_id` of a task is its
@@ -113,7 +113,7 @@ _STATEMENTS = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX task_citations_by_document ON task_citations (document_id) WHERE document_id IS NOT NULL",
-    # What the user told the supervisor: `after` is the number of the last step before it.
+    # The user's instructions to the supervisor: `after` is the number of the last step before it.
     """
     CREATE TABLE task_guidance (
         task_id TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,

@@ -1,7 +1,7 @@
-"""Programs that may ask this room for something: digests of their tokens, and a log of what kinds they asked.
+"""Programs that may use this room: digests of their tokens, and a log of their requests.
 
-The log holds kinds and numbers, never content. `memories.proposed_by` is the client that proposed a memory,
-which is not in use until the user accepts it.
+The log contains kinds and numbers, never content. `memories.proposed_by` is the client that proposed a
+memory, which is not in use until the user accepts it.
 """
 
 from memory.storage.connection import Connection
@@ -26,14 +26,14 @@ _STATEMENTS = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE UNIQUE INDEX clients_by_name ON clients (name) WHERE revoked_at IS NULL",
-    # The sessions that a client began: it may go on with these and no others.
+    # The sessions that a client began: it may continue these and no others.
     """
     CREATE TABLE client_sessions (
         session_id TEXT PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
         client_id TEXT NOT NULL REFERENCES clients (id) ON DELETE CASCADE
     ) STRICT, WITHOUT ROWID
     """,
-    # One row for a client, a kind, an outcome and a minute.
+    # One row for each client, kind, outcome and minute.
     """
     CREATE TABLE client_accesses (
         client_id TEXT NOT NULL REFERENCES clients (id) ON DELETE CASCADE,

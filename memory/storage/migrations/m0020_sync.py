@@ -1,11 +1,11 @@
 """Sync: the device's own state, stamps of rows and columns, other devices, and what waits for other rows.
 
-A stamp says when a row was written (`field` is empty), removed (`-`), forgotten (`!`), or a column changed,
-as a hybrid logical clock, and by which device. `sent` is the number of this device's file that carries it:
-NULL before, 0 if it came from another device. No
-stamp holds a word of the user: words in keys are digests. A file of `sync_files` is stale when it contains
-what was forgotten; it is then written again without that. `sync_waiting` keeps what arrived before the rows
-that it refers to. `sync_merged`: a project that became another one of the same name.
+A stamp records when a row was written (`field` is empty), removed (`-`), forgotten (`!`), or a column
+changed, as a hybrid logical clock, and by which device. `sent` is the number of this device's file that
+carries it: NULL before, 0 if it came from another device. No stamp contains the user's words: words in keys
+are digests. A file of `sync_files` is stale when it contains what was forgotten; it is then written again
+without it. `sync_waiting` keeps what arrived before the rows that it refers to. `sync_merged`: a project that
+became another one of the same name.
 """
 
 from memory.storage.connection import Connection

@@ -1,4 +1,4 @@
-"""Receipts of forgetting: when, how it was chosen, how much of each kind; nothing of what it was.
+"""Receipts of forgetting: when, how it was chosen, how much of each kind; none of the content.
 
 `counts`, `cleared`: JSON objects of this program's own names and numbers. `rewritten`: summaries that were
 made again. `verified`: nothing was found afterwards.

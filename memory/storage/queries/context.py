@@ -1,4 +1,4 @@
-"""What prompts are made of, as rows: epochs, summaries, attached texts, what was considered for a turn."""
+"""The parts of prompts as rows: epochs, summaries, attached texts, what was considered for a turn."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -340,7 +340,7 @@ def record_turn(conn: Connection, record: TurnRecord) -> None:
 
 
 def put_turn(conn: Connection, record: TurnRecord) -> None:
-    """Stores what a reply's prompt consisted of. An epoch that has ended meanwhile is left out."""
+    """Stores the parts of a reply's prompt. An epoch that has ended meanwhile is left out."""
     conn.execute(
         f"""
         INSERT INTO turns ({TURN_COLUMNS})
@@ -558,7 +558,7 @@ def insert_attachment(conn: Connection, session_id: str, new: NewAttachment, now
 
 
 def arrive(conn: Connection, session_id: str, given: Iterable[TravellingAttachment]) -> None:
-    """Attaches those that are not there yet, with the times that they state."""
+    """Attaches those that do not exist yet, with their own times."""
     for one in given:
         insert_attachment(
             conn, session_id, NewAttachment(one.name, one.media_type, one.size, one.text), one.added_at

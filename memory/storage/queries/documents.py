@@ -257,7 +257,7 @@ def chunks_of(conn: Connection, document_id: str) -> list[Chunk]:
 
 
 def hits(conn: Connection, seqs: Sequence[int]) -> dict[int, LoadedChunk]:
-    """Returns chunks with what a hit says of their documents, by `seq`."""
+    """Returns chunks with what a hit contains about their documents, by `seq`."""
     names = ", ".join(f"c.{name.strip()}" for name in _CHUNK.split(","))
     rows = conn.execute(
         f"""
@@ -295,7 +295,7 @@ def same_content(conn: Connection, sha256: str) -> list[KnownFile]:
 
 
 def context_of(title: str, chunk: NewChunk) -> str:
-    """Returns what is indexed and embedded with a chunk: title, headings, header of its table."""
+    """Returns the text that is indexed and embedded with a chunk: title, headings, header of its table."""
     parts = [title, " > ".join(chunk.heading), chunk.header]
     return "\n".join(dict.fromkeys(part for part in parts if part))
 
@@ -305,14 +305,14 @@ def _key(context: str, text: str) -> bytes:
 
 
 def _at(conn: Connection, location: str) -> str | None:
-    """Returns the document that has this place: there is one at most."""
+    """Returns the document at this place: there is at most one."""
     row = conn.execute("SELECT id FROM documents WHERE location = ?", (storable(location),)).fetchone()
     return None if row is None else str(row[0])
 
 
 def put(conn: Connection, new: NewDocument, now: datetime) -> str:
-    """Stores what was read from a file; returns the document's id. A file at a known place replaces what was
-    read there.
+    """Stores the content read from a file; returns the document's id. A file at a known place replaces the
+    earlier content.
 
     Chunks whose text and headings are unchanged keep their id and their vectors.
     """
@@ -352,7 +352,7 @@ def put(conn: Connection, new: NewDocument, now: datetime) -> str:
     known = new.document or _at(conn, facts.path)
     document_id = known or new_id()
     if new.folder is None and facts.path:
-        # Added by hand: the user wants it here, whatever room it is in besides.
+        # Added by hand: the user wants it in this room, even if another room has it.
         readmit(conn, facts.path, new.sha256)
     if known is None:
         names = ["id", *row, "added_at"]
@@ -412,7 +412,7 @@ def _put_chunks(
 
 
 def place(conn: Connection, document_id: str, path: str, facts: FileFacts, folder_id: str | None) -> None:
-    """Records where the file of a document is now; its text is unchanged. A missing one is there again."""
+    """Records the place of a document's file; the text is unchanged. A missing file counts as found."""
     conn.execute(
         """
         UPDATE documents SET path = ?, location = ?, bytes = ?, modified_ns = ?, device = ?, inode = ?,
@@ -435,7 +435,7 @@ def place(conn: Connection, document_id: str, path: str, facts: FileFacts, folde
 
 
 def free_locations(conn: Connection, document_ids: Collection[str]) -> None:
-    """Lets documents have no place for a moment, so that several can exchange theirs."""
+    """Briefly removes the places of documents, so that several can exchange theirs."""
     conn.execute(
         f"UPDATE documents SET location = 'moving:' || id WHERE id IN {_LISTED}",
         (json.dumps(list(document_ids)),),
@@ -523,11 +523,11 @@ def excluded(conn: Connection, names: Collection[str]) -> frozenset[str]:
 
 
 def erase(conn: Connection, document_ids: Collection[str], *, for_good: bool = False) -> ErasedDocuments:
-    """Deletes documents and all that was made from them, then checks that nothing of them is left.
+    """Deletes documents and everything made from them, then checks that nothing of them is left.
 
     Prefaces of prompts that contain passages of them are emptied, and the epochs that follow end. Messages
-    stay, also those that quote a document. Ids of no document are ignored. `for_good`: scans of watched
-    folders do not add the files again.
+    stay, including those that quote a document. Unknown ids are ignored. `for_good`: scans of watched folders
+    do not add the files again.
     """
     listed = json.dumps(sorted(set(document_ids)))
     found = conn.execute(
@@ -632,7 +632,7 @@ def used_in(conn: Connection, session_ids: Collection[str]) -> int:
 
 
 def bind(conn: Connection, session_id: str, document_ids: Sequence[str], now: datetime) -> None:
-    """Makes a session be about these documents."""
+    """Binds these documents to a session."""
     conn.executemany(
         "INSERT OR IGNORE INTO session_documents (session_id, document_id, added_at) VALUES (?, ?, ?)",
         [(session_id, document_id, micros(now)) for document_id in document_ids],
@@ -735,7 +735,7 @@ def put_citations(
     citations: Sequence[StoredCitation],
     unsupported: Sequence[tuple[int, int]],
 ) -> None:
-    """Stores what a reply cites, and the ranges of its text without support; replaces earlier ones."""
+    """Stores the citations of a reply, and the ranges of its text without support; replaces earlier ones."""
     for table in ("citations", "unsupported"):
         conn.execute(f"DELETE FROM {table} WHERE reply_id = ?", (reply_id,))
     conn.executemany(
@@ -769,7 +769,7 @@ def put_citations(
 
 
 def cited(conn: Connection, reply_id: str) -> CitedReply:
-    """Returns what a reply cites."""
+    """Returns the citations of a reply."""
     rows = conn.execute(
         """
         SELECT c.marker, c.document_id, d.title, c.page, c.first_line, c.last_line, c.begin, c."end", c.quote,

@@ -61,7 +61,7 @@ _RESTING = """
 def resting_on(conn: Connection, message_ids: Collection[str]) -> Resting:
     """Divides the memories that have one of these messages, which must still exist, as a source.
 
-    What the user wrote outside any session stays, and so does what other sources say too.
+    What the user wrote outside any session stays, and so does what other sources also state.
     """
     ids = json.dumps(list(message_ids))
     gone, left = _words(conn, ids, gone=True), _words(conn, ids, gone=False)
@@ -156,7 +156,7 @@ def with_parts(conn: Connection, memory_ids: Collection[str]) -> tuple[str, ...]
 
 
 def with_merged(conn: Connection, memory_ids: Collection[str]) -> tuple[str, ...]:
-    """Returns the memories and those merged from them that say something that only they said."""
+    """Returns the memories, and those merged from them that state something that only they stated."""
     going = list(dict.fromkeys(memory_ids))
     while more := [one for one in _merged_from(conn, going) if one not in going]:
         going += more
@@ -183,8 +183,8 @@ def _merged_from(conn: Connection, going: Collection[str]) -> list[str]:
 def erase(conn: Connection, memory_ids: Collection[str]) -> Gone:
     """Erases memories with their versions, uses, vectors, full text and part in the change log.
 
-    What they replaced or were merged from returns to the inbox. Prompts are not searched. Ids of no memory
-    are ignored.
+    What they replaced or were merged from returns to the inbox. Prompts are not searched. Unknown ids are
+    ignored.
     """
     rows = conn.execute(
         "SELECT seq, id, subject, text, state FROM memories WHERE id IN (SELECT value FROM json_each(?))",
@@ -290,7 +290,7 @@ def _resting(
 _LISTED = "(SELECT value FROM json_each(?))"
 _LEAST = " ".join(f"WHEN '{role.value}' THEN {least}" for role, least in LEAST.items())
 # Equal texts have equally many words, and the word count of a row is in a small table of the full-text index:
-# nine in ten messages need not be read to see that they differ.
+# for nine in ten messages it shows that they differ without reading them.
 _EQUAL = f"""
     WITH gone AS MATERIALIZED (
         SELECT m.seq, m.content, d.sz FROM messages AS m JOIN messages_fts_docsize AS d ON d.id = m.seq
@@ -362,14 +362,14 @@ def erase_session(conn: Connection, session_id: str) -> Erased:
 
 
 def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
-    """Deletes sessions and all that belongs to them, then checks that nothing of them is left.
+    """Deletes sessions and everything that belongs to them, then checks that nothing of them is left.
 
     Raises `SessionNotFound`.
     """
     own = list(dict.fromkeys(session_ids))
     for one in own:
         sessions.require(conn, one)
-    # Titles and tags of the sessions merged into these reveal what was said.
+    # Titles and tags of the sessions merged into these reveal their content.
     own += merging.merged_into(conn, own)
     merging.drop_note(conn, own)
     projects.drop(conn)
@@ -417,7 +417,7 @@ def forget_message(conn: Connection, message_id: str) -> list[Summary]:
 
 
 def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
-    """Empties messages and deletes all that was made from them, then checks that nothing of it is left.
+    """Empties messages and deletes everything made from them, then checks that nothing of it is left.
 
     Raises `MessageNotFound`.
     """
@@ -485,7 +485,7 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
 def forget_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
     """Erases memories, then checks that nothing of them is left.
 
-    Includes what they were merged from and what was merged from them. Ids of no memory are ignored.
+    Includes what they were merged from and what was merged from them. Unknown ids are ignored.
     """
     return take_memories(conn, with_parts(conn, memory_ids))
 
@@ -514,7 +514,7 @@ def take_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
 
 
 def undo_change(conn: Connection, ref: str, now: datetime) -> MemoryChange:
-    """Undoes a change of memories; removes memories that it had added from prompts, too.
+    """Undoes a change of memories; also removes from prompts the memories that it had added.
 
     Raises `ChangeNotFound`, `CannotUndo`.
     """

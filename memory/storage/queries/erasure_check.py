@@ -18,7 +18,7 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A text that was in the full-text indexes of its table; `kept` means that its row still exists."""
+    """A text that was in the full-text indexes of its table; `kept`: its row still exists."""
 
     owner: str
     row: int
@@ -28,7 +28,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What was erased.
+    """The ids and texts of what was erased.
 
     `ids` are of messages, summaries and sessions, `memories` of memories. `entries` are the texts that were
     indexed. `sessions` were erased as wholes.

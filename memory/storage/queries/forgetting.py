@@ -62,7 +62,7 @@ def choose(conn: Connection, target: Target) -> Chosen:
         said += _fitting_messages(conn, target)
         known += _fitting_memories(conn, target)
         read += _fitting_documents(conn, target)
-    # What repeats a match is forgotten with it, however the match was found.
+    # Text that repeats a match is forgotten with it, however the match was found.
     said = with_repeats(conn, said, known)
     if target.by_criteria:
         whole += _emptied(conn, said)
@@ -133,8 +133,8 @@ def _message(conn: Connection, ref: str) -> str:
 def with_repeats(conn: Connection, message_ids: Collection[str], memory_ids: Collection[str]) -> list[str]:
     """Returns the messages and what repeats them.
 
-    That is the other variants of each, the answers that say something that only they say, and later replies
-    that repeat a name or a number that only they contain.
+    These are the other variants of each, the answers that state something that only they state, and later
+    replies that repeat a name or a number that only they contain.
     """
     kin = conn.execute(
         f"""
@@ -425,14 +425,15 @@ def _without_documents(conn: Connection, document_ids: Collection[str]) -> Erase
 
 
 def _without_tasks(conn: Connection, task_ids: Collection[str]) -> Erased:
-    """Erases tasks with all that they wrote, and their reports."""
+    """Erases tasks with everything they wrote, and their reports."""
     touched = tasks.erase(conn, task_ids)
     return replace(NOTHING, places=("task",) * len(task_ids), recalled_in=touched)
 
 
 def _drop_project(conn: Connection, target: Target) -> None:
-    """Deletes a project that nothing belongs to any more. A project that is forgotten as a whole watches no
-    folder either."""
+    """Deletes a project that has become empty. A project that is forgotten as a whole does not watch a folder
+    either.
+    """
     if not (target.about.strip() or target.since or target.before):
         tasks.erase(conn, tasks.of_project(conn, target.project or ""))
         conn.execute(

@@ -12,7 +12,7 @@ _TRIGGERS = ("messages_added_to_index", "messages_added_to_pieces")
 
 @contextmanager
 def many(conn: Connection) -> Iterator["Many"]:
-    """Indexes all messages that are stored meanwhile at the end, instead of one by one by trigger.
+    """Indexes all messages stored inside it at the end, instead of one by one by trigger.
 
     To be used within a transaction. `Many.added` must be called for each of these messages.
     """
@@ -67,16 +67,16 @@ class Many:
 
 
 MANY = 25
-"""Texts. Fewer are deleted from an index word by word sooner than the whole index is rewritten."""
+"""Number of texts below which deleting word by word is faster than rewriting the whole index."""
 
 
 @contextmanager
 def purged(conn: Connection, owner: str, texts: int) -> Iterator[None]:
     """Makes it fast to delete `texts` texts from the indexes of `owner` (messages, memories) while inside.
 
-    At the end nothing of them is in these. FTS5's own secure deletion looks up every word of every row in the
-    index. For many rows it is some twenty times faster to mark them as deleted and then merge the whole
-    index, which leaves the marked ones out.
+    At the end the indexes contain nothing of them. FTS5's own secure deletion looks up every word of every
+    row in the index. For many rows it is some twenty times faster to mark them as deleted and then merge the
+    whole index, which leaves the marked ones out.
     """
     if texts < MANY:
         yield

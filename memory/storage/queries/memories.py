@@ -161,7 +161,7 @@ def require(conn: Connection, memory_id: str) -> None:
 
 
 def get_many(conn: Connection, ids: Sequence[str]) -> list[Memory]:
-    """Returns memories in the order asked for; deleted ones are left out."""
+    """Returns memories in the requested order; deleted ones are left out."""
     found = {
         one.id: one for one in _where(conn, "m.id IN (SELECT value FROM json_each(?))", json.dumps(list(ids)))
     }
@@ -214,7 +214,7 @@ def learned_from(conn: Connection, message_ids: Collection[str]) -> list[Memory]
 
 
 def parts(conn: Connection, memory_id: str) -> list[Memory]:
-    """Returns what a merged memory was made from, oldest first. Raises `MemoryNotFound`."""
+    """Returns the memories that a merged one was made from, oldest first. Raises `MemoryNotFound`."""
     require(conn, memory_id)
     where = "m.id IN (SELECT part_id FROM memory_parts WHERE memory_id = ?) ORDER BY m.seq"
     return _where(conn, where, memory_id)
@@ -319,7 +319,7 @@ def add_sources(conn: Connection, memory_id: str, sources: Sequence[MemorySource
 
 
 def _add_note(conn: Connection, memory_id: str, source: MemorySource) -> int:
-    """Adds a note as a source; one that is gone meanwhile is left out."""
+    """Adds a note as a source; one that no longer exists is left out."""
     return int(
         conn.execute(
             """

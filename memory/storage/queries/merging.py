@@ -1,4 +1,4 @@
-"""Merges sessions, takes them apart again, and begins new ones with a copy of a branch."""
+"""Merges sessions, separates them again, and begins new ones with a copy of a branch."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ from memory.storage.queries import context, sessions
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is stored for the prompts of one session, each list in the order of storing."""
+    """The rows stored for the prompts of one session, each list in the order of storing."""
 
     summaries: Sequence[Summary]
     epochs: Sequence[Epoch]
@@ -35,7 +35,7 @@ def copied(
     """Returns copies for the session `target`, under new ids; texts and times stay.
 
     `messages` maps the ids of the branch to those of its copies; `outside` are the source's other messages. A
-    summary is copied if all that it covers is. An epoch is copied if it begins in the branch and its head
+    summary is copied if everything it covers is. An epoch is copied if it begins in the branch and its head
     contains nothing of the source that is not copied, so that the copy continues with exactly the prompt that
     a model has read. A turn is copied with its reply.
     """
@@ -89,7 +89,7 @@ def _parts(parts: Sequence[TierUse], ids: Mapping[str, str]) -> tuple[TierUse, .
 
 
 def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now: datetime) -> str:
-    """Creates the fork and returns its id; without a title it has that of the other session.
+    """Creates the fork and returns its id; by default with the title of the other session.
 
     Raises `SessionNotFound`, `MessageNotFound`.
     """
@@ -103,7 +103,7 @@ def fork(conn: Connection, session_id: str, leaf_id: str, title: str | None, now
     for message in branch:
         _copy_message(conn, message, target, ids)
     sessions.set_columns(conn, target, {"head_id": ids[leaf_id]})
-    # Only the originals are learned from. The copies are sources too, in case an original is forgotten.
+    # Only the originals are learned from. The copies are also sources, in case an original is forgotten.
     sessions.count_as_learned(conn, target)
     _copy_sources(conn, target, ids)
 
@@ -221,7 +221,7 @@ def _copy_sources(conn: Connection, target: str, ids: Mapping[str, str]) -> None
 
 
 class Lineage(StrEnum):
-    """What the rows of a table move with.
+    """The rows with which the rows of a table move.
 
     session: the session that they name; memory: the memory that they name; document: the document that they
     name; project: the sessions of the project, by its name; room: nothing, they stay.
@@ -269,7 +269,7 @@ _NAMED = {
     "task_guidance": Lineage.ROOM,
     "task_events": Lineage.ROOM,
     "templates": Lineage.ROOM,
-    # A client is one of this room alone: what moves to another is out of its reach.
+    # A client belongs to this room alone: it cannot reach what moves to another.
     "clients": Lineage.ROOM,
     "client_sessions": Lineage.ROOM,
     "client_accesses": Lineage.ROOM,
@@ -284,7 +284,7 @@ _NAMED = {
     "sync_settings": Lineage.ROOM,
     # A change is undone where it was made: it names memories and projects that stay.
     "memory_changes": Lineage.ROOM,
-    # They say what was forgotten in this room.
+    # They record what was forgotten in this room.
     "receipts": Lineage.ROOM,
     "memory_change_ids": Lineage.ROOM,
 }
@@ -292,7 +292,9 @@ _NAMED = {
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """A foreign key. If `optional`, a row stays without the row that it refers to, and refers to none."""
+    """A foreign key. If `optional`, a row stays when the row that it refers to is missing, and then refers to
+    none.
+    """
 
     columns: tuple[str, ...]
     parent: str
@@ -424,7 +426,7 @@ def now_in(conn: Connection, session_id: str) -> str:
 
 
 def own_messages(conn: Connection, session_id: str, holder: str) -> Callable[[str], bool]:
-    """Returns a function that tells whether a message of `holder` was the session's own.
+    """Returns a function that checks whether a message of `holder` was the session's own.
 
     `holder` is the session that now contains the session's messages.
     """
@@ -470,7 +472,7 @@ def take_apart(conn: Connection, session_id: str) -> None:
     """Moves the messages of a merged session back to it; does nothing to a session that was not merged.
 
     Messages since the merge stay where they were written. Summaries that cover messages of both sides are
-    deleted, and made again from what each side has.
+    deleted, and made again from the messages of each side.
     """
     note = take_note(conn, session_id)
     if note is None:
@@ -556,7 +558,7 @@ def _made_from_messages(conn: Connection) -> list[tuple[str, str]]:
 
 
 def _part_summaries(conn: Connection, session_id: str, source: str, ids: str) -> None:
-    """Moves the summaries of these messages alone, and permanently deletes those that cover others too."""
+    """Moves the summaries of these messages alone, and permanently deletes those that also cover others."""
     mixed = """
         SELECT summary_id FROM summary_messages WHERE session_id = ?1
         GROUP BY summary_id
@@ -729,7 +731,7 @@ def _ends(conn: Connection, target: str, other: str) -> tuple[str | None, list[s
 
 
 def _documents(conn: Connection, target: str, other: str) -> list[str]:
-    """Makes the receiving session be about the documents of the other one, too; returns the new ones."""
+    """Also binds the documents of the other session to the receiving one; returns the new ones."""
     found = conn.execute(
         """
         SELECT document_id FROM session_documents WHERE session_id = ?1
@@ -785,9 +787,9 @@ def _renumber(
 
 
 def _learned(conn: Connection, target: str, other: str, said: Sequence[str]) -> None:
-    """Sets up to where the target counts as learned from, so that nothing unlearned is skipped.
+    """Sets the point up to which the target counts as learned from, so that nothing unlearned is skipped.
 
-    Some messages may therefore be read again; what they say is already known.
+    Some messages may therefore be read again; their content is already known.
     """
     up_to = {
         one: (conn.execute("SELECT seq FROM learned WHERE session_id = ?", (one,)).fetchone() or (-1,))[0]

@@ -1,4 +1,4 @@
-"""Moves sessions and documents between rooms as parcels: packed, stored until they have arrived, unpacked."""
+"""Moves sessions and documents between rooms in parcels, which are stored until they have arrived."""
 # ruff: noqa: S608  # the names put into SQL come from the schema
 
 import json
@@ -97,7 +97,7 @@ def decode(data: bytes) -> Parcel:
 
 
 def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
-    """Takes the session with all that belongs to it out of the room. Raises `SessionNotFound`.
+    """Takes the session with everything that belongs to it out of the room. Raises `SessionNotFound`.
 
     Includes the memories that are erased with it (those without another source), and those that were stored
     in it.
@@ -124,7 +124,7 @@ def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
 
 
 def pack_document(conn: Connection, document_id: str) -> tuple[Parcel, ErasedDocuments]:
-    """Takes a document with all that was made from it out of the room. Raises `DocumentNotFound`.
+    """Takes a document with everything made from it out of the room. Raises `DocumentNotFound`.
 
     Sessions stay, and lose its passages and citations. A document of a watched folder leaves the folder; no
     scan will add the file again.
@@ -237,9 +237,9 @@ def _projects(conn: Connection, *groups: dict[str, list[Row]]) -> list[Row]:
 
 
 def _taken_along(conn: Connection, known: dict[str, Table], projects: Iterable[Row]) -> list[Row]:
-    """Deletes those of the projects that nothing belongs to any more: the name would reveal the session.
+    """Deletes those of the projects that have become empty: the name would reveal the session.
 
-    Returns what the parcel contains of each: of a project that stays, its instructions stay, too.
+    Returns what the parcel contains of each; the instructions of a project that stays are not included.
     """
     users = [
         (table.name, key.columns[0])
@@ -266,7 +266,7 @@ def _taken_along(conn: Connection, known: dict[str, Table], projects: Iterable[R
 def _keep_own_words(rows: dict[str, list[Row]]) -> None:
     """Removes from prompts all content of anything that stays.
 
-    In the other room it would be out of reach of forgetting, or in reach of users who must not see it.
+    In the other room, forgetting could not reach it, or users could see it who must not.
     """
     owners = ("sessions", "messages", "summaries", "memories", "attachments")
     own = {row["id"] for name in owners for row in rows.get(name, [])}
@@ -324,12 +324,12 @@ def _select(conn: Connection, table: Table, where: str, value: str) -> list[Row]
     return [dict(zip(table.columns, row, strict=True)) for row in rows]
 
 
-# Jobs are added again where they are wanted, and another session may have led to the same results already.
+# Jobs are added again where they are needed, and another session may already have led to the same results.
 _EITHER = ("jobs", "job_results")
 
 
 def unpack(conn: Connection, parcel: Parcel) -> bool:
-    """Stores a parcel. Returns False, and stores nothing, if the session or document is already here."""
+    """Stores a parcel. Returns False and stores nothing if the room already has the session or document."""
     if conn.execute(f"SELECT 1 FROM {parcel.kind}s WHERE id = ?", (parcel.item_id,)).fetchone() is not None:
         return False
     known = tables(conn)
@@ -383,8 +383,8 @@ def _placed(conn: Connection, row: Row) -> Row:
 def _project(conn: Connection, table: Table, row: Row) -> str:
     """Returns the id in this room of the project of that name, ignoring case; made if there is none.
 
-    A project that came before and has been renamed here is the same. One without instructions gets those of
-    the project that arrives, whose room does not have it any more.
+    A project that arrived before and was renamed in this room is the same. One without instructions gets
+    those of the project that arrives, whose room no longer has it.
     """
     found = project_names.project_id(conn, row["name"])
     if found is None and conn.execute("SELECT 1 FROM projects WHERE id = ?", (row["id"],)).fetchone():

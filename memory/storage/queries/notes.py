@@ -1,4 +1,4 @@
-"""Notes as rows: their texts are documents; their names, links, tags and versions are kept beside these."""
+"""Notes as rows: their texts are documents; names, links, tags and versions have tables of their own."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import hashlib
@@ -31,7 +31,7 @@ from memory.storage.queries import documents, projects
 MEDIA_TYPE = "text/markdown"
 PARSER = "note 1"
 VERSIONS = 50
-"""Earlier texts that are kept of a note."""
+"""How many earlier texts of a note are kept."""
 _LISTED = "(SELECT value FROM json_each(?))"
 _BEGINNING = 300
 
@@ -39,8 +39,9 @@ _BEGINNING = 300
 
 
 def put(conn: Connection, new: Sequence[NewNote], now: datetime) -> list[str]:
-    """Stores notes and finds out what their links lead to, also those of other notes that named them before
-    they existed. Returns the ids. Raises `NoteNotFound`."""
+    """Stores notes and resolves their links, and those of other notes that named them before they existed.
+    Returns the ids. Raises `NoteNotFound`.
+    """
     ids = [_put(conn, one, now) for one in new]
     by_id = dict(zip(ids, new, strict=True))
     _resolve_links(conn, by_id)
@@ -160,8 +161,7 @@ def _put_names(conn: Connection, note_id: str, new: NewNote, title: str) -> None
 
 
 def _resolve_links(conn: Connection, new: Mapping[str, NewNote]) -> None:
-    """Stores the links of notes. A link that was there before leads to where it led, however that is called
-    now."""
+    """Stores the links of notes. A link that existed before keeps its target, whatever that is called now."""
     wanted: set[str] = set()
     lookups: dict[str, list[str]] = {}
     for note_id, one in new.items():
@@ -207,7 +207,7 @@ def _resolve_links(conn: Connection, new: Mapping[str, NewNote]) -> None:
 
 
 def _lookup(link: WrittenLink, external_id: str) -> str:
-    """Returns what a link is looked up by."""
+    """Returns the key by which a link is looked up."""
     if link.kind is not None:
         return f"{link.kind}:{link.target}"
     if not link.target:
@@ -225,7 +225,7 @@ def _led_to(
     note: NewNote,
     targets: Mapping[str, Sequence["_Named"]],
 ) -> tuple[str | None, str]:
-    """Returns the id and the kind of what a link leads to."""
+    """Returns the id and the kind of a link's target."""
     if link.kind is not None:
         return _by_id(conn, link.kind, link.target), link.kind.value
     if not name:
@@ -249,7 +249,7 @@ def _led_to(
 
 
 class _Named:
-    """Something with a name that a link can use. `order`: paths before titles before aliases."""
+    """An item with a name that a link can use. `order`: paths before titles before aliases."""
 
     __slots__ = ("folder", "id", "kind", "order", "path")
 
@@ -265,8 +265,9 @@ _ORDER = {"path": 0, "title": 1, "alias": 2}
 
 
 def _targets(conn: Connection, names: Collection[str]) -> dict[str, list[_Named]]:
-    """Returns what has each of these names. Sessions and other documents are looked up where no note has
-    the name."""
+    """Returns the items with each of these names. Sessions and other documents are looked up if no note has
+    the name.
+    """
     found: dict[str, list[_Named]] = {}
     rows = conn.execute(
         f"""
@@ -301,7 +302,7 @@ _TABLES = {
 
 
 def _by_id(conn: Connection, kind: LinkKind, ref: str) -> str | None:
-    """Returns the id of that kind that `ref` is, or of which it is a unique prefix."""
+    """Returns the id of that kind that equals `ref`, or the only one that begins with it."""
     span = id_range(ref)
     if span is None:
         return None
@@ -312,7 +313,7 @@ def _by_id(conn: Connection, kind: LinkKind, ref: str) -> str | None:
 
 
 def _resolve_others(conn: Connection, ids: Sequence[str]) -> None:
-    """Lets links that led nowhere lead to new notes, or to those that have a new name."""
+    """Resolves links that led nowhere to new notes, or to notes with a new name."""
     listed = json.dumps(list(ids))
     waiting = conn.execute(
         f"""
@@ -376,7 +377,7 @@ def resolve(conn: Connection, ref: str) -> str:
 def unlearned(conn: Connection, limit: int) -> list[tuple[str, int]]:
     """Returns notes, by id with their version, whose own words were not learned from since they changed.
 
-    What came from a file and was not edited here may be anybody's words.
+    Text that came from a file and was not edited in this program may be anybody's.
     """
     rows = conn.execute(
         """
@@ -439,7 +440,7 @@ def get(conn: Connection, note_id: str) -> Note:
 
 
 def get_many(conn: Connection, ids: Sequence[str], *, with_backlinks: bool = True) -> list[Note]:
-    """Returns notes in the order asked for; those that do not exist are left out."""
+    """Returns notes in the requested order; those that do not exist are left out."""
     listed = json.dumps(list(ids))
     rows = conn.execute(f"{_NOTES} WHERE n.document_id IN {_LISTED}", (listed,)).fetchall()
     tags = _grouped(
@@ -594,8 +595,9 @@ def linked(conn: Connection, ids: Collection[str]) -> frozenset[str]:
 
 
 def targets(conn: Connection, words: str, *, limit: int) -> list[LinkTarget]:
-    """Returns what a link can name: notes, documents and sessions whose title or alias contains every word,
-    those that begin with the first of them first."""
+    """Returns possible targets of links: notes, documents and sessions whose title or alias contains every
+    word, those that begin with the first of them first.
+    """
     pieces = folded(words).split()
     found: list[tuple[tuple[bool, int, str], LinkTarget]] = []
 
@@ -717,7 +719,7 @@ def keep_in_step(conn: Connection, folder_id: str, *, wanted: bool) -> None:
 
 
 def imported(conn: Connection, folder_id: str) -> list[ImportedNote]:
-    """Returns what is known of the notes of an imported folder, also of those in the bin."""
+    """Returns the files of the notes of an imported folder, including those in the bin."""
     rows = conn.execute(
         """
         SELECT document_id, external_id, disk_path, disk_sha256, edited, deleted_at IS NOT NULL FROM notes
@@ -739,7 +741,7 @@ def imported(conn: Connection, folder_id: str) -> list[ImportedNote]:
 
 
 def on_disk(conn: Connection, note_id: str, path: str, sha256: str, *, edited: bool) -> None:
-    """Records where the file of a note is, and what it contains."""
+    """Records the place of a note's file, and a digest of its content."""
     conn.execute(
         "UPDATE notes SET disk_path = ?, disk_sha256 = ?, edited = ? WHERE document_id = ?",
         (storable(path), sha256, int(edited), note_id),

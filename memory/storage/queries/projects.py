@@ -141,8 +141,8 @@ def resolve(conn: Connection, ref: str) -> str:
 def follow(conn: Connection, session_id: str, target: str | None, now: datetime) -> None:
     """Moves the memories of the session's project that are based on the session alone to another project.
 
-    Removes the expiry that an archived project had given them. What an isolated project kept of facts about
-    the user belongs to no project again, and a session that enters one brings those based on it alone. The
+    Removes the expiry that an archived project had given them. Facts about the user that an isolated project
+    kept belong to no project again, and a session that enters one takes those based on it alone with it. The
     epochs of a session that enters or leaves one end: their profile is that of the other side.
     """
     known = {"target": target, "now": micros(now), "session": session_id}
@@ -243,7 +243,7 @@ def rename(conn: Connection, ref: str, name: str) -> str:
 def set_archived(conn: Connection, ref: str, at: datetime | None) -> str:
     """Archives a project, or restores it if `at` is None; returns its id.
 
-    A project that is archived already keeps its time. Raises `ProjectNotFound`, `AmbiguousId`.
+    A project that is already archived keeps its time. Raises `ProjectNotFound`, `AmbiguousId`.
     """
     own = resolve(conn, ref)
     if at is None:
@@ -277,8 +277,9 @@ def change(conn: Connection, ref: str, patch: ProjectPatch, now: datetime) -> st
 
 
 def _keep_apart(conn: Connection, own_id: str, now: datetime, *, isolated: bool) -> None:
-    """Gives a project the memories of no project that rest on its sessions alone; releases them if it is not
-    isolated any more."""
+    """Gives a project the memories without a project that are based on its sessions alone; releases them if
+    it is no longer isolated.
+    """
     known = {"project": own_id, "now": micros(now)}
     if not isolated:
         conn.execute(
@@ -327,7 +328,7 @@ def _end_epochs(conn: Connection, own_id: str) -> None:
 
 
 def isolated(conn: Connection) -> frozenset[str]:
-    """Returns the names of the projects that keep to themselves."""
+    """Returns the names of the isolated projects."""
     return frozenset(row[0] for row in conn.execute("SELECT name FROM projects WHERE isolated"))
 
 

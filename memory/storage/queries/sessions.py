@@ -227,7 +227,7 @@ def update(conn: Connection, session_id: str, patch: SessionPatch) -> None:
     if patch.memory_mode is not None:
         changes["memory_mode"] = patch.memory_mode.value
         if patch.memory_mode is MemoryMode.NORMAL:
-            # What was said while nothing was to be added to memory is not learned from later either.
+            # Messages from a time when nothing was to be added to memory are not learned from later either.
             count_as_learned(conn, session_id, but_in="normal")
     if patch.system_prompt is not None:
         changes["system_prompt"] = storable(patch.system_prompt)
@@ -448,7 +448,7 @@ def outline(conn: Connection, session_id: str, excerpt: int = 0) -> list[Node]:
             (excerpt, session_id),
         )
         return [Node(row[0], row[1], roles[row[2]], row[3]) for row in rows]
-    # Many nodes per row: between two rows, other work of the process gets its turn.
+    # Many nodes per row: between two rows, other work of the process can run.
     rows = conn.execute(
         """
         SELECT json_group_array(json_array(id, parent_id, role) ORDER BY seq)

@@ -1,4 +1,4 @@
-"""Carries out here what was forgotten on another device, with all that was made from it on this one."""
+"""Erases on this device what was forgotten on another, with everything that was made from it."""
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
@@ -13,7 +13,7 @@ _LISTED = "(SELECT value FROM json_each(?))"
 
 
 def erase_forgotten(conn: Connection, keys: Mapping[str, Collection[str]]) -> None:
-    """Erases rows by table; those that are not here are ignored."""
+    """Erases rows by table; unknown ones are ignored."""
     for table, erase in _ERASE.items():
         rows = conn.execute(
             f"SELECT id FROM {table} WHERE id IN {_LISTED}", (json.dumps(list(keys.get(table, ()))),)
@@ -45,7 +45,7 @@ def _erase_skills(conn: Connection, _table: str, ids: Collection[str]) -> None:
 
 
 def _erase_parts(conn: Connection, table: str, ids: Collection[str]) -> None:
-    """Erases what prompts contain: attachments, summaries."""
+    """Erases parts of prompts: attachments, summaries."""
     context.forget_recalled(conn, ids, gone=ids)
     conn.execute(f"DELETE FROM vectors WHERE owner_id IN {_LISTED}", (json.dumps(list(ids)),))
     _delete(conn, table, ids)
@@ -64,7 +64,7 @@ def _delete(conn: Connection, table: str, ids: Collection[str]) -> None:
 
 
 def _erase_messages(conn: Connection, _table: str, message_ids: Collection[str]) -> None:
-    """Deletes messages, and what was said after them, from sessions that stay."""
+    """Deletes messages, and those that follow them, from sessions that stay."""
     rows = conn.execute(
         f"""
         WITH RECURSIVE below (id) AS (
@@ -103,4 +103,4 @@ _ERASE: Mapping[str, Callable[[Connection, str, Collection[str]], None]] = {
     "templates": _delete,
     "saved_searches": _delete,
 }
-"""In an order in which what belongs to something goes with it."""
+"""Ordered so that dependent rows are erased together with their owners."""

@@ -91,7 +91,7 @@ _OWN = (
 
 
 def end(conn: Connection) -> None:
-    """Makes the room one that is not synced; nothing else of it changes."""
+    """Ends the sync of the room; nothing else in it changes."""
     for table in _OWN:
         conn.execute(f"DELETE FROM {table}")
 
@@ -105,7 +105,7 @@ def renew(
 ) -> Device:
     """Makes this room a new device, and the present one another device whose files are known so far.
 
-    For a room that was restored or copied: its device has gone on elsewhere.
+    For a room that was restored or copied: its device has continued elsewhere.
     """
     old = state(conn)
     if old is None:
@@ -148,7 +148,7 @@ def set_keys(conn: Connection, keys: KeySet) -> None:
 
 
 def new_device(conn: Connection, device_id: str, name: str = "") -> int:
-    """Returns the number of a device, which need not have been known."""
+    """Returns the number of a device, adding it first if it is unknown."""
     conn.execute(
         "INSERT INTO sync_devices (id, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (device_id, name)
     )
@@ -194,7 +194,7 @@ def set_device(conn: Connection, number: int, **changes: object) -> None:
 
 
 def remove_device(conn: Connection, number: int, until: int, now: datetime) -> None:
-    """Stops reading a device, and says from now on what it had said."""
+    """Stops reading a device, and sends its changes as this device's own from now on."""
     set_device(conn, number, removed_at=micros(now), until=until)
     conn.execute("UPDATE sync_stamps SET sent = NULL WHERE by = ?", (number,))
 
@@ -260,8 +260,9 @@ def outgoing(conn: Connection, limit: int) -> Outgoing:
 
 
 def _held(conn: Connection) -> dict[tuple[str, str], dict[tuple[str, int], Any]]:
-    """Returns, by row, the values of columns that are empty here until the row that they name comes; each by
-    the column and the time of its stamp."""
+    """Returns, by row, the values of columns that stay empty until the row that they name arrives; each by
+    the column and the time of its stamp.
+    """
     found: dict[tuple[str, str], dict[tuple[str, int], Any]] = {}
     for text in conn.execute("SELECT change FROM sync_waiting WHERE instr(change, '\"?')").fetchall():
         change = unpacked(text[0])
@@ -273,7 +274,7 @@ def _held(conn: Connection) -> dict[tuple[str, str], dict[tuple[str, int], Any]]
 
 
 def _fill_in(change: Change, values: Mapping[tuple[str, int], Any]) -> None:
-    """Says what was said at the time of a stamp, not that the column is empty for now."""
+    """Restores the value from the time of a stamp, because the column is empty for now."""
     for (name, at), value in values.items():
         if name in change.fields:
             if change.fields[name][0] == at:
@@ -290,7 +291,7 @@ def _weight(value: object) -> int:
 def _change(
     conn: Connection, name: str, key: str, stamps: Sequence[Any], places: dict[int, int]
 ) -> Change | None:
-    """Returns what the unsent stamps of a row say; None if the row is not there to say it of."""
+    """Returns the change that the unsent stamps of a row record; None if the row does not exist."""
 
     def time(at: int, by: int) -> tuple[int, int]:
         return at, places.setdefault(by, len(places))
@@ -308,8 +309,8 @@ def _change(
     if BORN in said:
         change.born = said[BORN]
         change.base = row
-        # Columns that were changed here since keep their own times. Those that other devices changed are in
-        # these devices' files; until one of them is read, the value here is better than none.
+        # Columns that this device has changed since keep their own times. Those that other devices changed
+        # are in these devices' files; until one of them is read, this device's value is better than none.
         said |= {field: time(at, by) for field, at, by, sent in stamps if field not in _MARKS and sent != 0}
     change.fields = {
         field: (*at, row[field]) for field, at in said.items() if field not in _MARKS and field in row
@@ -331,7 +332,7 @@ _BYTES = "bytes"
 
 
 def packed(change: Change) -> str:
-    """Returns a change as the JSON text in which it waits: so that forgetting finds the words in it."""
+    """Returns a waiting change as JSON text, so that forgetting finds the words in it."""
 
     def plain(value: Any) -> Any:
         return {_BYTES: base64.b64encode(value).decode()} if isinstance(value, bytes) else value
@@ -354,7 +355,7 @@ def unpacked(text: str) -> Change:
 
 
 def read(conn: Connection, table: SyncedTable, key: str) -> dict[str, Any] | None:
-    """Returns the columns of a row that travel, or None if there is no such row to send."""
+    """Returns the columns of a row that are synced, or None if there is no such row to send."""
     names = (*table.key, *table.columns)
     where, parameters = where_key(table, key)
     only = f" AND {table.only.format(row='t')}" if table.only else ""
@@ -372,7 +373,7 @@ def where_key(table: SyncedTable, key: str) -> tuple[str, tuple[object, ...]]:
 
 
 def sent(conn: Connection, marks: Iterable[Mark], number: int) -> None:
-    """Notes that a file of this device carries these stamps, unless they have changed since."""
+    """Records that a file of this device carries these stamps, unless they have changed since."""
     conn.executemany(
         """
         UPDATE sync_stamps SET sent = ?
@@ -408,7 +409,9 @@ def mark_stale(conn: Connection, numbers: Iterable[int]) -> None:
 
 
 def take_up_stale(conn: Connection) -> list[int]:
-    """Makes what still counts of stale files unsent, so that it is written again; returns their numbers."""
+    """Marks the current changes in stale files as unsent, so that they are written again; returns the files'
+    numbers.
+    """
     numbers = [
         row[0] for row in conn.execute("SELECT number FROM sync_files WHERE stale = 1 ORDER BY number")
     ]
@@ -421,7 +424,7 @@ def drop_files(conn: Connection, numbers: Iterable[int]) -> None:
 
 
 def keep_blobs(conn: Connection, blobs: Iterable[tuple[str, str, str, bytes, str]]) -> None:
-    """Notes the long values of rows (table, key, column), their digests, and the names of their files."""
+    """Records the long values of rows (table, key, column), their digests, and the names of their files."""
     conn.executemany(
         """
         INSERT INTO sync_blobs (tbl, key, field, digest, name) VALUES (?, ?, ?, ?, ?)
@@ -432,7 +435,7 @@ def keep_blobs(conn: Connection, blobs: Iterable[tuple[str, str, str, bytes, str
 
 
 def blob_names(conn: Connection) -> set[str]:
-    """Returns the names of the files of long values that still count, and drops the others."""
+    """Returns the names of the files of long values that are still in use, and drops the others."""
     conn.execute(
         """
         DELETE FROM sync_blobs WHERE NOT EXISTS (

@@ -1,8 +1,8 @@
-"""Merges changes of other devices into a room: what is newer is written, what is forgotten is erased.
+"""Merges changes of other devices into a room: writes what is newer, erases what was forgotten.
 
-A change whose row refers to one that is not here yet waits in `sync_waiting`. Nothing of what is written
-here is noted as this device's own, except what follows from it: two rows of the same name, memories that
-rested on what was forgotten.
+A change whose row refers to one that has not arrived yet waits in `sync_waiting`. Nothing that is written by
+a merge is recorded as this device's own change, except its consequences: two rows of the same name, memories
+that were based on what was forgotten.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in `memory.sync.tables`
 
@@ -36,9 +36,9 @@ from memory.sync.tables import (
 _LATER = "zz"
 """The table that a change needs if this program does not know its table or one of its columns."""
 _MANY = 200
-"""New messages from which they are indexed at the end."""
+"""From this many new messages on, they are indexed at the end."""
 _OPTIONAL = "?"
-"""Begins the name of a column whose value waits for the row that it names, while the row itself is here."""
+"""Prefix of the name of a column whose value waits for the row that it names, while its own row exists."""
 _OF_MESSAGES = (
     ("summary_messages", "message_id"),
     ("memory_sources", "message_id"),
@@ -58,14 +58,17 @@ _VERSIONS = {
     "note_versions": ("notes", "version", "document_id", "written_at"),
     "memory_versions": ("memories", "version", "memory_id", "created_at"),
 }
-"""Tables of earlier texts: where the number of the present one is, in which column, what names the row, and
-the time of a version."""
+"""Tables of earlier texts: the table and column of the present one's number, the column that names the row,
+and the time of a version.
+"""
 _OF_VERSIONS = {owner: name for name, (owner, *_) in _VERSIONS.items()}
 
 
 @dataclass(slots=True)
 class Applied:
-    """What a merge did: the number of changes that counted, of things forgotten, and the latest time seen."""
+    """The result of a merge: the number of changes that took effect, of things forgotten, and the latest time
+    seen.
+    """
 
     changes: int = 0
     forgotten: int = 0
@@ -74,7 +77,7 @@ class Applied:
 
 
 def apply(conn: Connection, changes: Sequence[Change], devices: Sequence[int]) -> Applied:
-    """Merges changes; `devices` are the numbers here of the devices that the stamps name by place."""
+    """Merges changes; `devices` are the room's numbers of the devices that the stamps name by index."""
     return _Merge(conn, devices).run(changes)
 
 
@@ -83,8 +86,9 @@ def _key_of(table: str) -> str:
 
 
 def retry(conn: Connection) -> Applied:
-    """Merges what waits for rows that have come otherwise than by sync (moved back from another room), or
-    for a table or column that an older version of this program did not know."""
+    """Merges changes that wait for rows that did not arrive by sync (moved back from another room), or for a
+    table or column that an older version of this program did not know.
+    """
     rows = conn.execute(
         "SELECT number, needs_tbl, needs_key, change FROM sync_waiting ORDER BY number"
     ).fetchall()
@@ -111,7 +115,7 @@ def _readable(change: Change) -> bool:
 
 
 class _Merge:
-    """One run. `devices` translates the places of stamps to numbers; None if they are numbers already."""
+    """One run. `devices` translates the indices in stamps to numbers; None if they are numbers already."""
 
     def __init__(self, conn: Connection, devices: Sequence[int] | None) -> None:
         self._conn = conn
@@ -126,7 +130,7 @@ class _Merge:
         }
         self._done = Applied()
         self._many: full_text.Many | None = None
-        # Of most new rows it is known from the rows before them that what they refer to is here.
+        # For most new rows, the rows before them have shown that the rows they refer to exist.
         self._here: set[tuple[str, str]] = set()
         self._new: set[tuple[str, str]] = set()
         self._session_of: dict[str, str] = {}
@@ -145,7 +149,7 @@ class _Merge:
             # Heads and parents refer in both directions.
             self._conn.execute("PRAGMA defer_foreign_keys = ON")
             rest = [change for change in local if change.forgotten is None]
-            # What is removed goes before what it belonged to.
+            # Removed rows go before the rows that they belonged to.
             gone = [one for one in rest if one.gone is not None and one.born is None]
             gone.sort(key=lambda one: -PLACES.get(one.table, len(ALL)))
             rest = [one for one in rest if one.gone is None or one.born is not None]
@@ -161,8 +165,9 @@ class _Merge:
         return self._done
 
     def _look_ahead(self, changes: Sequence[Change]) -> None:
-        """Notes which messages have no stamp yet: looking for each by itself would take as long as storing
-        it."""
+        """Records which messages have no stamp yet: looking up each by itself would take as long as storing
+        it.
+        """
         asked = {one.key for one in changes if one.table == "messages"}
         known = self._conn.execute(
             """
@@ -177,7 +182,7 @@ class _Merge:
     def _indexed_at_the_end(self, changes: Sequence[Change]) -> Iterator[None]:
         """Adds many new messages to the full-text indexes at once, which takes a third of the time."""
         new = sum(one.table == "messages" and one.born is not None for one in changes)
-        # A message that is written twice meanwhile would be removed from an index that it is not in yet.
+        # A message that is written twice in between would be removed from an index that it is not in yet.
         if new < _MANY or self._needed:
             yield
             return
@@ -227,7 +232,7 @@ class _Merge:
     def _keep(self, table: str, key: str, name: str, stamp: Stamp) -> None:
         by = self._numbers[stamp.by]
         self._new.discard((table, key))
-        # What this device itself has said may not have been sent before it had to wait.
+        # This device's own changes may not have been sent before they had to wait.
         self._conn.execute(
             """
             INSERT INTO sync_stamps (tbl, key, field, at, by, sent) VALUES (?, ?, ?, ?, ?, ?)
@@ -239,7 +244,7 @@ class _Merge:
     # --- forgetting --------------------------------------------------------------------------------
 
     def _forget(self, changes: Sequence[Change]) -> None:
-        """Notes what was forgotten, then erases it with all that was made from it here."""
+        """Records what was forgotten, then erases it with everything that was made from it on this device."""
         new: dict[str, list[str]] = {}
         for change in changes:
             marks = self._marks(change.table, change.key)
@@ -300,11 +305,11 @@ class _Merge:
             if self._merge(one) and (one.table, one.key) in self._needed:
                 todo += self._woken(one.table, one.key)
             if one.table in ("projects", "sync_merged") and one.key in self._merged_projects:
-                # What names a project that became another one does not wait for it.
+                # A row that names a project that became another one does not wait for it.
                 todo += self._woken("projects", one.key, own=False)
 
     def _woken(self, table: str, key: str, *, own: bool = True) -> list[Change]:
-        """Takes out what waits for a row; without changes of the row itself unless `own`."""
+        """Takes out the changes that wait for a row; without changes of the row itself unless `own`."""
         if own:
             self._needed.discard((table, key))
         rows = self._conn.execute(
@@ -410,10 +415,9 @@ class _Merge:
             self._wait(Change(table.name, key, fields=waiting), table.name, key)
 
     def _set_aside(self, table: SyncedTable, key: str) -> None:
-        """Has rows wait that belong to one that is removed, and of which the device that removed it did not
-        know.
+        """Makes rows wait that belong to a removed one and that the device that removed it did not know.
 
-        They come back with it; what that device did know of, it has removed or takes along itself.
+        They come back with it; the rows that it knew, that device has removed or moved itself.
         """
         for child in ALL:
             for one in child.refers:
@@ -447,7 +451,7 @@ class _Merge:
             self._update(table, key, {one.column: None})
 
     def _whole(self, table: SyncedTable, key: str) -> Change | None:
-        """Returns all that is known of a row."""
+        """Returns everything known about a row."""
         row = sync_log.read(self._conn, table, key)
         marks = self._marks(table.name, key)
         if row is None or marks.born is None:
@@ -465,12 +469,12 @@ class _Merge:
         )
 
     def _delete(self, table: SyncedTable, key: str) -> None:
-        """Deletes a row that has moved to another room elsewhere, or that was removed there."""
+        """Deletes a row that was moved to another room, or removed, on another device."""
         where, parameters = sync_log.where_key(table, key)
         self._here.clear()
         self._session_of.clear()
         if table.name == "sessions":
-            # Without its note, what was merged into it is not erased with it: each session is removed by
+            # Without its note, the sessions merged into it are not erased with it: each session is removed by
             # itself.
             self._conn.execute("UPDATE sync_state SET capturing = 1")
             merging.drop_note(self._conn, [key, *merging.merged_into(self._conn, [key])])
@@ -506,7 +510,7 @@ class _Merge:
         self._follow_message(table, values, row)
         name = table.unique if table.unique in values else None
         if name is not None and not self._free_name(table, change.key, values):
-            # It has become one with another project, and is removed on every device.
+            # It was joined with another project, and is removed on every device.
             if not there:
                 self._keep_marks(table.name, change.key, known, Marks(merged.marks.born))
                 self._stamp_as_own(table.name, change.key, GONE)
@@ -518,7 +522,7 @@ class _Merge:
             self._wait(change, _LATER, table.name)
             return False
         self._keep_marks(table.name, change.key, known, merged.marks)
-        # What was decided here is a change of this device, so that every device comes to the same.
+        # The decision of this device is recorded as its change, so that every device reaches the same result.
         if name is not None and values[name] != merged.values[name]:
             self._stamp_as_own(table.name, change.key, name)
         if mapped and values["project_id"] is not None:
@@ -537,8 +541,9 @@ class _Merge:
         *,
         there: bool,
     ) -> list[tuple[Reference, str]] | None:
-        """Looks for the rows that a row refers to. Returns the optional ones that are to be filled in later,
-        which are empty now; None, and has the change wait, if another one is missing."""
+        """Looks for the rows that a row refers to. Returns the optional columns that stay empty until they
+        are filled in later. If any other row is missing, makes the change wait and returns None.
+        """
         later: list[tuple[Reference, str]] = []
         for one in table.refers:
             value = row.get(one.column)
@@ -561,7 +566,7 @@ class _Merge:
         return json.dumps([row[one.within], row[one.column]], separators=(",", ":"))
 
     def _refers(self, table: SyncedTable, one: Reference, row: Mapping[str, Any]) -> bool:
-        """Whether the row that a column names is here; of a head, whether it is in its session."""
+        """Whether the row that a column names exists; for a head, whether it is in its session."""
         parent = BY_NAME[one.table]
         if table.name == "sessions" and one.column == "head_id":
             found = self._conn.execute(
@@ -573,14 +578,14 @@ class _Merge:
     def _wait_for_optional(
         self, table: SyncedTable, key: str, one: Reference, needs: str, value: object, marks: Marks
     ) -> None:
-        """Has the value of a column wait for the row that it names, for as long as its stamp stays."""
+        """Makes the value of a column wait for the row that it names, for as long as its stamp stays."""
         stamp = marks.of(one.column)
         if stamp is not None:
             field = {f"{_OPTIONAL}{one.column}": (stamp.at, self._numbers[stamp.by], value)}
             self._wait(Change(table.name, key, fields=field), one.table, needs)
 
     def _arrived(self, table: SyncedTable, change: Change) -> bool:
-        """Fills in columns whose rows have come. Returns whether the change was one of these."""
+        """Fills in columns whose rows have arrived. Returns whether the change was one of these."""
         ((name, (at, by, value)),) = change.fields.items()
         column = name.removeprefix(_OPTIONAL)
         marks = self._marks(table.name, change.key)
@@ -616,7 +621,9 @@ class _Merge:
         return True
 
     def _follow_message(self, table: SyncedTable, values: dict[str, Any], row: Mapping[str, Any]) -> None:
-        """What belongs to a message is in its session, also when it has moved to another one here."""
+        """Everything that belongs to a message is in its session, even if it has moved to another one on this
+        device.
+        """
         if "session_id" not in table.columns or table.name == "messages":
             return
         for one in table.refers:
@@ -630,7 +637,7 @@ class _Merge:
     # --- messages ----------------------------------------------------------------------------------
 
     def _place_message(self, key: str, values: dict[str, Any], row: dict[str, Any]) -> None:
-        """A message is in the session of its parent; of a forgotten one, only its place is left."""
+        """Puts a message into the session of its parent; of a forgotten one, only its place is left."""
         if row.get("parent_id") is not None:
             session_id = self._session_of_message(row["parent_id"])
             if session_id is not None and session_id != row["session_id"]:
@@ -678,7 +685,7 @@ class _Merge:
             self._count_as_learned(session_id)
 
     def _resettle(self, message_id: str, session_id: str) -> None:
-        """Puts a message into its parent's session and behind its parent, with all that belongs to it."""
+        """Puts a message, with everything that belongs to it, into its parent's session, after the parent."""
         own, seq, status, parent = self._conn.execute(
             "SELECT session_id, seq, status, parent_id FROM messages WHERE id = ?", (message_id,)
         ).fetchone()
@@ -736,7 +743,7 @@ class _Merge:
             self._texts[(name, key)] = (row[0], row[1])
 
     def _settle_versions(self) -> None:
-        """Keeps replaced texts, and sees that the present text has a higher number than all earlier ones."""
+        """Keeps replaced texts, and gives the present text a higher number than all earlier ones."""
         for (name, key), (title, text) in self._texts.items():
             owner, _, column, at = _VERSIONS[name]
             there = self._conn.execute(
@@ -772,9 +779,9 @@ class _Merge:
     # --- names -------------------------------------------------------------------------------------
 
     def _free_name(self, table: SyncedTable, key: str, values: dict[str, Any]) -> bool:
-        """Makes sure that no other row has the name. Returns False if the row became one with another.
+        """Makes sure that no other row has the name. Returns False if the row was joined with another.
 
-        Every device comes to the same result: of two projects the older one stays, with what belongs to both;
+        Every device reaches the same result: of two projects the older one stays, with what belongs to both;
         of other things the younger one gets another name.
         """
         column = str(table.unique)
@@ -883,7 +890,7 @@ class _Merge:
         *,
         there: bool,
     ) -> None:
-        """What follows from a row that was written."""
+        """Applies what follows from a row that was written."""
         self._here.add((table.name, key))
         if table.name in _VERSIONS:
             self._versioned.add((table.name, str(row[table.key[0]])))

@@ -161,7 +161,7 @@ def _steps(conn: Connection, task_id: str) -> list[Step]:
 
 
 def evidence(conn: Connection, task_id: str) -> list[Evidence]:
-    """Returns what a task found, in the order of its numbers."""
+    """Returns the evidence of a task, in the order of its numbers."""
     rows = conn.execute(
         """
         SELECT id, step_id, marker, kind, source_id, title, begin, "end", text, page, first_line, last_line,
@@ -219,7 +219,7 @@ def _citations(conn: Connection, task_id: str) -> list[TaskCitation]:
 
 
 def events(conn: Connection, task_id: str) -> list[TaskEvent]:
-    """Returns what happened to a task, in order."""
+    """Returns the events of a task, in order."""
     rows = conn.execute(
         "SELECT kind, step_id, team, code, count FROM task_events WHERE task_id = ? ORDER BY number",
         (task_id,),
@@ -231,7 +231,7 @@ def events(conn: Connection, task_id: str) -> list[TaskEvent]:
 
 
 def reports(conn: Connection) -> frozenset[str]:
-    """Returns the documents that are reports of tasks: no evidence for other tasks."""
+    """Returns the documents that are reports of tasks, which are not evidence for other tasks."""
     rows = conn.execute("SELECT document_id FROM tasks WHERE document_id IS NOT NULL")
     return frozenset(row[0] for row in rows)
 
@@ -343,7 +343,7 @@ def begin_again(conn: Connection, step_id: str) -> None:
 
 
 def end_step(conn: Connection, step: Step, found: Sequence[Evidence], now: datetime) -> None:
-    """Stores what a step returned, with the evidence that it found."""
+    """Stores the result of a step, with the evidence that it found."""
     conn.execute(
         """
         UPDATE task_steps SET state = 'done', returned = ?, context = ?, context_tokens = ?, tokens = ?,
@@ -461,7 +461,7 @@ def put_baseline(conn: Connection, task_id: str, baseline: Baseline) -> None:
 
 
 def guide(conn: Connection, task_id: str, text: str, *, revises: bool) -> None:
-    """Stores what the user told the supervisor."""
+    """Stores the user's instruction to the supervisor."""
     conn.execute(
         """
         INSERT INTO task_guidance (task_id, number, text, after, revises)
@@ -495,7 +495,7 @@ def note(conn: Connection, event: TaskEvent, now: datetime) -> None:
 
 
 def erase(conn: Connection, task_ids: Collection[str]) -> tuple[str, ...]:
-    """Deletes tasks with all that they wrote, their reports in the library and their jobs.
+    """Deletes tasks with everything they wrote, their reports in the library and their jobs.
 
     Returns the sessions whose prompts had passages of a report.
     """
@@ -521,8 +521,9 @@ def erase(conn: Connection, task_ids: Collection[str]) -> tuple[str, ...]:
 
 
 def resting_on(conn: Connection, source_ids: Collection[str]) -> list[str]:
-    """Returns the tasks that read one of these messages and memories, or were given in one of these
-    sessions."""
+    """Returns the tasks that read one of these messages or memories, or were started in one of these
+    sessions.
+    """
     ids = json.dumps(list(source_ids))
     rows = conn.execute(
         f"""
@@ -535,8 +536,9 @@ def resting_on(conn: Connection, source_ids: Collection[str]) -> list[str]:
 
 
 def forget_sources(conn: Connection, source_ids: Collection[str]) -> tuple[str, ...]:
-    """Deletes the tasks that rest on these messages, memories and sessions, with their reports: each quotes
-    what it read. Returns the sessions whose prompts had passages of a report."""
+    """Deletes the tasks based on these messages, memories and sessions, with their reports: each quotes what
+    it read. Returns the sessions whose prompts had passages of a report.
+    """
     found = resting_on(conn, source_ids)
     return erase(conn, found) if found else ()
 
@@ -550,7 +552,7 @@ def of_project(conn: Connection, project: str) -> list[str]:
 
 
 def forget_documents(conn: Connection, document_ids: Collection[str]) -> None:
-    """Empties what tasks wrote from documents that are erased; reports stay, as replies do."""
+    """Empties the texts that tasks wrote from erased documents; reports stay, as replies do."""
     ids = json.dumps(list(document_ids))
     conn.execute(
         f"""

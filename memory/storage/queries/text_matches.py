@@ -101,7 +101,7 @@ def _parted(text: str) -> tuple[str, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What else mentioned the subject.
+    """Other places that mentioned the subject.
 
     These are sessions now without a title, emptied summaries, the number of earlier versions of memories, and
     sessions whose prompts contained the words.
@@ -115,15 +115,15 @@ class Cleared:
     """Where else the words were, one name for each place: tag, persona, project …"""
 
 
-# Other places with text of the user or of a model: (name, query that is searched, change that is made). A
-# place without a name is part of one that has a name.
+# Other places with text of the user or of a model: (name, query to search, change to make). A place without a
+# name is part of one that has a name.
 _PLACES: Sequence[tuple[str, str, str]] = (
     (
         "instructions",
         "SELECT id, system_prompt FROM sessions WHERE system_prompt IS NOT NULL",
         f"UPDATE sessions SET system_prompt = NULL WHERE id IN {_LISTED}",
     ),
-    # What an import stored as an id may be the name of a file.
+    # An id stored by an import may be the name of a file.
     (
         "",
         "SELECT id, external_id FROM sessions WHERE external_id IS NOT NULL",
@@ -158,7 +158,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     (
         "category",
         "SELECT DISTINCT category, category FROM sessions WHERE category <> ''",
-        # Marked as decided, so that no category is looked for again.
+        # Marked as decided, so that the program does not search for a category again.
         f"UPDATE sessions SET category = '', category_source = 'model' WHERE category IN {_LISTED}",
     ),
     (
@@ -169,7 +169,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
     (
         "project",
         "SELECT id, name FROM projects",
-        # Part of its id tells it apart from other projects without a name.
+        # Part of its id distinguishes it from other projects without a name.
         f"UPDATE projects SET name = 'Project ' || substr(id, -12) WHERE id IN {_LISTED}",
     ),
     (
@@ -182,7 +182,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "SELECT id, name, text FROM attachments",
         f"DELETE FROM attachments WHERE id IN {_LISTED}",
     ),
-    # Documents with the words are erased before; what is left was made of earlier versions of others.
+    # Documents with the words are erased before; the rest was made from earlier versions of others.
     (
         "",
         "SELECT id, context, heading, header, text FROM chunks",
@@ -286,7 +286,7 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "SELECT DISTINCT name, name FROM skill_uses",
         f"DELETE FROM skill_uses WHERE name IN {_LISTED}",
     ),
-    # A task with the words in its brief or its report goes with all that it wrote. Of others, single steps,
+    # A task with the words in its brief or its report goes with everything it wrote. Of others, single steps,
     # passages and quotations may have the words.
     (
         "task",
@@ -313,11 +313,11 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "SELECT task_id || ' ' || number, text FROM task_guidance",
         f"DELETE FROM task_guidance WHERE task_id || ' ' || number IN {_LISTED}",
     ),
-    # What came from other devices and waits for other rows.
+    # Changes from other devices that wait for other rows.
     ("", "SELECT number, change FROM sync_waiting", f"DELETE FROM sync_waiting WHERE number IN {_LISTED}"),
     ("", "SELECT name, value FROM sync_settings", f"DELETE FROM sync_settings WHERE name IN {_LISTED}"),
     ("draft", "SELECT place, text FROM drafts", f"DELETE FROM drafts WHERE place IN {_LISTED}"),
-    # The log may mention it where the memories no longer do. An emptied change cannot be undone.
+    # The log may mention it when the memories no longer do. An emptied change cannot be undone.
     (
         "",
         "SELECT id, before, after FROM memory_changes",
@@ -618,7 +618,8 @@ def clear(conn: Connection, text: str) -> Cleared:
 
 
 def told_in(conn: Connection, text: str) -> tuple[str, ...]:
-    """Empties the prefaces that contain the words, and ends the epochs that contain them or follow on those.
+    """Empties the prefaces that contain the words, and ends the epochs that contain them or follow such
+    prefaces.
 
     Returns the sessions.
     """

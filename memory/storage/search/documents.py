@@ -51,13 +51,15 @@ EXAMINED = 3_000
 RANKED = 300
 """Of these, chunks whose texts are compared."""
 _LEAST_PREFIX = 2
-"""Letters of the beginning of a word; a single one is searched for as a word: it would be in every chunk."""
+"""Letters of the beginning of a word; a single letter is searched for as a word, because it would be in every
+chunk.
+"""
 _LISTED = "(SELECT value FROM json_each(?))"
 _SEARCHED = ", ".join(f"'{state}'" for state in documents.SEARCHED)
 _SHOWN = (
     f"d.state IN ({_SEARCHED}) AND d.id NOT IN (SELECT document_id FROM notes WHERE deleted_at IS NOT NULL)"
 )
-"""What is found: no document whose file is archived, no note in the bin."""
+"""The documents that are found: none whose file is archived, no note in the bin."""
 _DATED = "coalesce(d.modified_ns / 1000, d.added_at)"
 
 
@@ -80,9 +82,9 @@ def find(
     limit: int,
     order: Order,
 ) -> Page[DocumentMatch]:
-    """Returns the best or the latest documents, or notes. What is excluded must be nowhere in them.
+    """Returns the best or the latest documents, or notes. Excluded words must be nowhere in them.
 
-    If the query looks for no words, the documents have no chunk.
+    If the query has no words, the documents have no chunk.
     """
     where = query.where
     wanted = list(wanted_words(where))

@@ -1,4 +1,6 @@
-"""Plans a query: conditions as SQL, what the full-text index answers, what is checked message by message."""
+"""Plans a query: which conditions become SQL, which the full-text index answers, and which are checked
+message by message.
+"""
 
 import json
 import math
@@ -79,7 +81,7 @@ def expression(part: Condition) -> str:
             wholes = "".join(f' OR "{whole}"' for whole in _completed(storable(text)))
             return f"({term}*{wholes})"
         case Not():
-            raise TypeError("what is excluded stands beside an expression, not in it")
+            raise TypeError("an exclusion must accompany an FTS5 expression, not be part of it")
     raise TypeError(f"{type(part).__name__} is not about words")
 
 
@@ -135,7 +137,7 @@ def of_sessions(part: Condition) -> bool:
 class Compiler:
     """Compiles conditions for one room.
 
-    With `whole`, sessions are matched as wholes: what is excluded must be nowhere in them.
+    With `whole`, sessions are matched as wholes: excluded words must be nowhere in them.
     """
 
     def __init__(self, room: RoomKind, *, whole: bool) -> None:
@@ -340,7 +342,7 @@ def _like(text: str) -> str:
 
 
 _BEGIN, _END = "\ufdd0", "\ufdd1"
-# Both are Unicode noncharacters, which may occur in a text all the same.
+# Both are Unicode noncharacters, which may nevertheless occur in a text.
 _HARMLESS = str.maketrans({_BEGIN: " ", _END: " ", "\x00": " "})
 
 
@@ -528,7 +530,7 @@ def surface(words: Sequence[str], *, prefix: bool, unspaced: bool = False) -> Su
 class Typed:
     """Consecutive words as typed.
 
-    The index finds every ASCII text that contains them in this form; it finds other forms too.
+    The index finds every ASCII text that contains them in this form; it also finds other forms.
     """
 
     words: tuple[str, ...]
@@ -661,7 +663,7 @@ def _group(conn: Connection, part: Condition, *, whole: bool) -> str:
 
 
 def is_frequent(conn: Connection, words: Condition) -> bool:
-    """Whether so many messages contain the words that building the set of their sessions takes long."""
+    """Whether enough messages contain the words to make building the set of their sessions slow."""
     if any(isinstance(one, Words) and one.prefix and _is_common(conn, one) for one in conditions(words)):
         return True
     (held,) = conn.execute(
@@ -672,7 +674,7 @@ def is_frequent(conn: Connection, words: Condition) -> bool:
 
 
 def _is_common(conn: Connection, beginning: Words) -> bool:
-    """Whether so many messages contain the prefix that the index is slow; judged by the newest ones."""
+    """Whether enough messages contain the prefix to make the index slow; judged by the newest ones."""
     (newest,) = conn.execute("SELECT coalesce(max(seq), 0) FROM messages").fetchone()
     if newest <= _CHEAP:
         return False
@@ -739,8 +741,9 @@ _FROM_TEXTS = """
 
 
 def _is_rare(conn: Connection, letters: str) -> bool:
-    """Whether one or two letters are in so few places that the index is fast. Where they are in many, reading
-    the texts soon finds some."""
+    """Whether one or two letters are in so few places that the index is fast. If they are in many, reading
+    the texts soon finds some.
+    """
     (places,) = conn.execute(
         f"SELECT count(*) FROM (SELECT 1 FROM {_PIECES} LIMIT {_CHEAP + 1})", (letters,)
     ).fetchone()

@@ -96,7 +96,7 @@ class Candidates:
             if not complete:
                 most = end + 1
         if self._parts.absent:
-            # Sessions are searched one by one here, so no more of them than are shown.
+            # Sessions are searched one by one, so no more of them than are shown.
             looked_into = list(islice(source, _MOST_LOOKED_INTO + 1))
             complete = complete and len(looked_into) <= _MOST_LOOKED_INTO
             source, most = filter(self._lacks, looked_into[:_MOST_LOOKED_INTO]), end + 1
@@ -146,7 +146,7 @@ class Candidates:
         return int(found)
 
     def _filter(self) -> Sql:
-        """Returns the condition for everything asked of sessions and messages except words."""
+        """Returns the condition for all requirements on sessions and messages except words."""
         where = self._allowed
         if others := self._parts.others:
             titled, said = self._titled(), conjunction(self._compiler, others)
@@ -244,8 +244,8 @@ class Candidates:
     def scattered(self, known: Collection[str], most: int) -> tuple[list[Found], bool]:
         """Returns at most `most` sessions that have each of the words, but in different messages or a title.
 
-        They are none of the `known` ones; the latest used comes first. Also returns whether these are all.
-        Only a query of several words has such sessions; frequent words are looked for in a few sessions only.
+        The `known` ones are left out; the latest used comes first. Also returns whether these are all. Only a
+        query of several words has such sessions; frequent words are searched for in only a few sessions.
         """
         parts = self._parts
         words = [one for one in (*parts.indexed, *parts.close, *parts.unspaced) if isinstance(one, Words)]
@@ -254,7 +254,7 @@ class Candidates:
         frequent = [one for one in words if is_frequent(self._conn, one)]
         rare = [one for one in words if one not in frequent]
         if not rare:
-            # So common words are together in some messages, and these are enough.
+            # Words this common occur together in some messages, and these are enough.
             return [], True
         where = self._allowed
         for one in rare:
@@ -296,7 +296,7 @@ class Candidates:
     # --- parts ------------------------------------------------------------------------------------
 
     def _titled(self) -> Sql:
-        """Returns a condition that is true if a session's title matches what is asked of messages."""
+        """Returns a condition that is true if a session's title meets the requirements on messages."""
         given = self._parts.of_messages
         if not given:
             return FALSE
@@ -393,7 +393,7 @@ class SessionSearch:
                 hits.append(SessionHit(session, title, matches=len(one.rows)))
                 continue
             value, row = chosen
-            # Beside those of another room, too, it stands below all that have the words together.
+            # Next to those of another room, it also ranks below all that have the words together.
             value = 0.0 if one.apart else value
             hits.append(SessionHit(session, title, value, said[row.seq], next(pieces), len(one.rows)))
         return hits

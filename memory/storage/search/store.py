@@ -95,8 +95,8 @@ class FindStore:
     ) -> Page[SessionHit]:
         """Returns the sessions of which a message or the title matches.
 
-        What is excluded must be in none of their messages. Archived sessions are left out only if the query
-        has no condition; pinned ones come first then. Without `snippets` the hits have no messages, which is
+        Excluded words must be in none of their messages. Archived sessions are left out only if the query has
+        no condition; pinned ones come first then. Without `snippets` the hits have no messages, which is
         faster. `exhaustive` is for callers that act on all matches: none is left out, the latest used come
         first, and the hits have no messages. `scattered`: those that have each of several words, but in
         different messages, follow at the end.
@@ -152,8 +152,9 @@ class FindStore:
         order: Order = Order.RECENT,
     ) -> Page[DocumentMatch]:
         """Returns the documents (or the notes, by `kind`) of which a chunk matches, its title and headings
-        included; all that may be found, if the query has no condition. What is excluded must be in none of
-        their chunks."""
+        included; all that may be found, if the query has no condition. Excluded words must be in none of
+        their chunks.
+        """
         read = of_kind(query, kind)
         if read is None:
             return Page((), 0)
