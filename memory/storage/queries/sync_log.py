@@ -3,7 +3,7 @@
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -442,6 +442,19 @@ def blob_names(conn: Connection) -> set[str]:
         """
     )
     return {row[0] for row in conn.execute("SELECT name FROM sync_blobs")}
+
+
+def files_with_blobs(conn: Connection, names: Collection[str]) -> list[int]:
+    """Returns the numbers of this device's files whose long values are in the files of these names."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT s.sent FROM sync_blobs AS b
+        JOIN sync_stamps AS s ON s.tbl = b.tbl AND s.key = b.key AND s.field IN ('', b.field)
+        WHERE s.sent > 0 AND b.name IN (SELECT value FROM json_each(?))
+        """,
+        (json.dumps(list(names)),),
+    )
+    return [int(row[0]) for row in rows]
 
 
 def unheard_forgettings(conn: Connection, number: int) -> int:
