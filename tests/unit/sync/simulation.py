@@ -214,7 +214,7 @@ class Simulation:
             to = target.path / file.relative_to(source.path)
             to.parent.mkdir(exist_ok=True)
             data = file.read_bytes()
-            cut = self.faults and self.rnd.random() < 0.05
+            cut = self.faults and self.rnd.random() < 0.05 and data
             to.write_bytes(data[: self.rnd.randrange(len(data))] if cut else data)
 
     def damage(self, device: Device) -> None:
