@@ -179,7 +179,8 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
     """Dismissed with the text of each field by its name, or None. Enter moves to the next field.
 
     `hidden` names the fields whose text is not shown while it is typed. `ticks` are boxes below the fields,
-    not ticked at first; the text of one is `TICKED` or empty. `placeholders` are shown in empty fields.
+    not ticked at first, each with what it means; the text of one is `TICKED` or empty. `placeholders` are
+    shown in empty fields.
     """
 
     DEFAULT_CSS = """
@@ -194,7 +195,8 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
         }
         .name { height: 1; padding-left: 1; color: $foreground; }
         .hint { color: $quiet; height: auto; margin-bottom: 1; padding-left: 1; }
-        Tick { height: 1; background: transparent; border: none; padding: 0 0 0 1; }
+        Tick { height: 1; background: transparent; border: none; padding: 0; margin: 1 0 0 1; }
+        .meaning { color: $quiet; height: auto; padding-left: 5; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Cancel"))]
@@ -206,7 +208,7 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
         *,
         hint: str = "",
         hidden: Collection[str] = (),
-        ticks: Sequence[str] = (),
+        ticks: Mapping[str, str] | None = None,
         placeholders: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
@@ -214,7 +216,7 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
         self._names = list(names)
         self._hint = hint
         self._hidden = hidden
-        self._ticks = list(ticks)
+        self._ticks = ticks or {}
         self._placeholders = placeholders or {}
 
     def compose(self) -> ComposeResult:
@@ -234,8 +236,9 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
                     password=name in self._hidden,
                     placeholder=self._placeholders.get(name, ""),
                 )
-            for name in self._ticks:
+            for name, meaning in self._ticks.items():
                 yield _EnterConfirms(clean_line(name), compact=True)
+                yield Static(Content(meaning), classes="meaning", markup=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         fields = list(self.query(Input))

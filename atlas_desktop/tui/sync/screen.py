@@ -14,7 +14,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import N_, _, number
-from atlas_desktop.phrases import device_text, report_text, when_text
+from atlas_desktop.phrases import device_state, report_text, when_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.forms import TICKED, FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
@@ -36,7 +36,7 @@ def picture(code: str) -> str:
         [not dark for dark in row] for row in segno.make(code, error="l", micro=False).matrix_iter(border=2)
     ]
     if len(rows) % 2:
-        rows.append([False] * len(rows[0]))
+        rows.append([True] * len(rows[0]))
     return "\n".join(
         "".join(_HALVES[pair] for pair in zip(upper, lower, strict=True))
         for upper, lower in zip(rows[::2], rows[1::2], strict=True)
@@ -181,7 +181,9 @@ class SyncScreen(Covering, ModalScreen[None]):
         """Shows how far a sync has come."""
         if (done := self._keeper.progress) is not None:
             text = _("Reading file {done} of {of} …", done=number(done[0]), of=number(done[1]))
-            self.query_one("#last", Static).update(Content(text))
+            last = self.query_one("#last", Static)
+            last.display = True
+            last.update(Content(text))
 
     def _show(self) -> None:
         status = self._status
@@ -195,16 +197,20 @@ class SyncScreen(Covering, ModalScreen[None]):
             keys = _("n sets it up · j joins another device · Esc closes")
         else:
             facts = f"{_facts(status)}\n{self._private_facts()}"
-            keys = _("s syncs · i invites · p pauses · d removes a device · l leaves · Esc closes")
-            devices.add_options(
-                [Option(Content(clean_line(device_text(one, status)))) for one in self._listed]
-            )
+            keys = _("s syncs · i invites · p pauses · d removes · l leaves · Esc closes")
+            devices.add_options([Option(self._device(one, status)) for one in self._listed])
             devices.highlighted = 0
             devices.focus()
         box.border_subtitle = keys
         self.query_one("#facts", Static).update(Content(clean(facts)))
         self._show_last()
         self.refresh_bindings()
+
+    def _device(self, device: "Device", status: "SyncStatus") -> Content:
+        name = clean_line(device.name)
+        if sum(one.name == device.name for one in self._listed) > 1:
+            name = f"{name} ({device.id[:8]})"
+        return Content.assemble((name, "bold"), "  ", (device_state(device, status), "$quiet"))
 
     def _private_facts(self) -> str:
         if not self._private_is_open:
@@ -219,7 +225,9 @@ class SyncScreen(Covering, ModalScreen[None]):
     def _show_last(self) -> None:
         report = self._keeper.last
         lines = [] if report is None or self._status is None else [report_text(report)]
-        self.query_one("#last", Static).update(Content(clean("\n".join(lines[:_SHOWN]))))
+        last = self.query_one("#last", Static)
+        last.display = bool(lines)
+        last.update(Content(clean("\n".join(lines[:_SHOWN]))))
 
     def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
         if action in ("begin", "join"):
@@ -275,7 +283,7 @@ class SyncScreen(Covering, ModalScreen[None]):
         """Returns what was entered; None if it was cancelled, without a folder, or the private room was to be
         opened for it and was not."""
         given = await self.app.push_screen_wait(
-            FieldsScreen(title, names, hint=_(_OF_PRIVATE), ticks=[private], placeholders=placeholders)
+            FieldsScreen(title, names, ticks={private: _(_OF_PRIVATE)}, placeholders=placeholders)
         )
         if given is None or not given[names[0]].strip():
             return None

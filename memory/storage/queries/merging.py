@@ -524,7 +524,7 @@ def _take_out(conn: Connection, session_id: str, source: str, note: MergeNote) -
     )
     # With merges on several devices, a message may continue one that belongs to neither side.
     conn.execute(
-        f"""
+        """
         UPDATE messages SET session_id = ?1,
             parent_id = CASE WHEN id IN (SELECT value FROM json_each(?2)) THEN NULL
                 WHEN parent_id IN (SELECT value FROM json_each(?4)) THEN parent_id END
