@@ -568,10 +568,13 @@ ERRORS = {
     ),
     "invitation_without_private": ErrorText(
         N_("The private room is not in this invitation"),
-        what=N_("The other device does not sync its private room. No changes were made."),
+        what=N_(
+            "The other device does not sync its private room, or it was closed when the code was made. No "
+            "changes were made."
+        ),
         next_step=N_(
-            "Join without --include-private, or run `atlas sync init FOLDER --include-private` on the other "
-            "device first."
+            "Join without the private room, or open it on the other device, sync it there (v in /sync, or "
+            "`atlas sync init FOLDER --include-private`), and make a new code."
         ),
     ),
     "sync_device_not_found": ErrorText(

@@ -857,20 +857,25 @@ def status_text(status: "SyncStatus") -> str:
 
 
 def device_text(device: "Device", status: "SyncStatus") -> str:
+    return f"{device.id}  {device.name}  {device_state(device, status)}"
+
+
+def device_state(device: "Device", status: "SyncStatus") -> str:
+    """Whether it is this device, when another one was seen, and whether it has forgotten all it should."""
     if device.id == status.device.id:
-        return f"{device.id}  {device.name}  {_('this device')}"
+        return _("this device")
     if device.removed_at is not None:
-        return f"{device.id}  {device.name}  {_('removed')}"
+        return _("removed")
     seen = _("last seen {when}", when=when_text(device.seen_at))
     left = status.not_forgotten.get(device.id, 0)
     if not left:
-        return f"{device.id}  {device.name}  {seen}"
+        return seen
     told = ngettext(
         "has not heard yet that 1 thing was forgotten",
         "has not heard yet that {count} things were forgotten",
         left,
     )
-    return f"{device.id}  {device.name}  {seen}, {told}"
+    return f"{seen}, {told}"
 
 
 def forgotten_text(status: "SyncStatus") -> str:

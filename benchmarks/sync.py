@@ -4,17 +4,24 @@ import argparse
 import asyncio
 import tempfile
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+
+import msgspec
 
 from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession, RoomKind, SessionPatch
+from memory.storage.connection import Connection
+from memory.storage.queries import full_text
 from memory.storage.room import open_room
 from memory.storage.store import Store
 from memory.sync import folder as sync_folder
-from memory.sync.entities import KeySet, SyncReport
-from memory.sync.exchange import Exchange
+from memory.sync.entities import Change, KeySet, Segment, SyncReport
+from memory.sync.exchange import SLICE, Exchange
 from memory.sync.folder import SyncFolder
+from memory.sync.tables import ALL
 from memory.transfer import TravellingMessage, TravellingSession
 from memory.vault.keys import RoomKey
 from models.messages import Role
@@ -91,11 +98,19 @@ async def measure(base: Path, count: int) -> None:
     await _begin(two, folder, stream, "two")
     took, report = await _sync(two, folder)
     print(f"joining                                 {took:7.2f} s  {report.received_changes:,} changes")
+    bare = await _bare(base, folder, stream)
+    print(f"the same rows, decrypted and stored     {bare:7.2f} s")
+    print(f"joining takes                           {took / bare:7.1f} times as long as that")
     (talk, *_) = await one.list_sessions(limit=1)
     for name, store in (("idle", one), ("idle, the other", two)):
         await _sync(store, folder)
         took, report = await _sync(store, folder)
         print(f"{name:<39} {took * 1000:6.1f} ms  {report.sent_bytes:,} bytes")
+    await one.append_message(talk.id, NewMessage(Role.USER, "One more message"))
+    took, report = await _sync(one, folder)
+    print(f"one new message, sent                   {took * 1000:6.1f} ms  {report.sent_bytes:,} bytes")
+    took, report = await _sync(two, folder)
+    print(f"one new message, received               {took * 1000:6.1f} ms  {report.received_bytes:,} bytes")
     await one.update_session(talk.id, SessionPatch(title="Another title"))
     took, report = await _sync(one, folder)
     print(f"one new title, sent                     {took * 1000:6.1f} ms  {report.sent_bytes:,} bytes")
@@ -110,6 +125,38 @@ async def measure(base: Path, count: int) -> None:
     print(f"folder {_size(folder) / 1e6:.1f} MB, rooms {(base / 'one.db').stat().st_size / 1e6:.1f} MB each")
     for store in rooms:
         await store.close()
+
+
+async def _bare(base: Path, folder: SyncFolder, stream: KeySet) -> float:
+    """Returns the seconds that it takes to decrypt all changes and store their rows in a new room, indexed,
+    without a check or a stamp: no merge can be faster."""
+    store = await open_room(base / "bare.db", RoomKey.generate(), RoomKind.OPEN, SystemClock(), create=True)
+    await store._database.prepare(lambda conn: conn.execute("PRAGMA foreign_keys = OFF"))
+    begun = time.perf_counter()
+    for place, files in folder.look().places.items():
+        for name in files:
+            opened = sync_folder.read(folder.read(place, name) or b"", stream.keys)
+            if isinstance(opened, sync_folder.Opened) and opened.kind == sync_folder.Kind.SEGMENT:
+                changes = msgspec.msgpack.decode(opened.content, type=Segment).changes
+                for at in range(0, len(changes), SLICE):
+                    part = changes[at : at + SLICE]
+                    await store._database.write(partial(_store_rows, changes=part))
+    took = time.perf_counter() - begun
+    await store.close()
+    return took
+
+
+def _store_rows(conn: Connection, changes: Sequence[Change]) -> None:
+    with full_text.many(conn):
+        for table in ALL:
+            rows = [one.base for one in changes if one.table == table.name]
+            for row in rows[:1]:
+                names = ", ".join(f'"{name}"' for name in row)
+                marks = ", ".join("?" for _ in row)
+                conn.executemany(
+                    f"INSERT INTO {table.name} ({names}) VALUES ({marks})",
+                    [tuple(one.values()) for one in rows],
+                )
 
 
 async def _writing(base: Path, folder: SyncFolder) -> None:

@@ -94,37 +94,44 @@ class SyncService:
         """
         folder = self._folder(path)
         async with self._running:
-            state = await self._open.store.sync.state()
+            room = self._private() if private else None
+            state = await self._open_state()
             if state is not None and Path(state.folder) != folder.path:
                 raise AlreadySynced
-            device = state.own.id if state is not None else sync_folder.new_device_id()
+            device, called = _identity(state, name)
             if state is None:
-                await self._begin(self._open, folder, sync_folder.new_keys(), name, device)
-            room = self._private(needed=private)
-            if private and room is not None and await room.store.sync.state() is None:
-                await self._begin(room, folder, sync_folder.new_keys(), name, device)
+                await self._begin(self._open, folder, sync_folder.new_keys(), called, device)
+            if room is not None and await room.store.sync.state() is None:
+                await self._begin(room, folder, sync_folder.new_keys(), called, device)
             return Begun(device, await self._invite())
 
     async def join(self, path: Path, code: str, *, name: str = "", private: bool = False) -> str:
         """Joins the devices of a folder with a code from one of them; returns the id of this device.
 
-        Raises `SyncCodeMistyped`, `InvitationNotFound`, `InvitationExpired`, `InvitationWithoutPrivate`, and
-        what `init` raises.
+        If the open room is synced with the folder already, only the private one joins. Raises
+        `SyncCodeMistyped`, `InvitationNotFound`, `InvitationExpired`, `InvitationWithoutPrivate`, and the
+        errors of `init`.
         """
         folder = self._folder(path)
         secret = sync_folder.secret_of(code)
         async with self._running:
-            if await self._open.store.sync.state() is not None:
-                raise AlreadySynced
+            room = self._private() if private else None
+            state = await self._open_state()
+            if state is not None:
+                joined = room is None or await room.store.sync.state() is not None
+                if joined or Path(state.folder) != folder.path:
+                    raise AlreadySynced
             invitation = await asyncio.to_thread(self._find_invitation, folder, secret)
             streams = invitation.streams
-            room = self._private(needed=private)
-            if private and RoomKind.PRIVATE not in streams:
+            if state is not None and streams[RoomKind.OPEN].naming != state.keys.naming:
+                raise InvitationNotFound
+            if room is not None and RoomKind.PRIVATE not in streams:
                 raise InvitationWithoutPrivate
-            device = sync_folder.new_device_id()
-            await self._begin(self._open, folder, streams[RoomKind.OPEN], name, device)
-            if private and room is not None:
-                await self._begin(room, folder, streams[RoomKind.PRIVATE], name, device)
+            device, called = _identity(state, name)
+            if state is None:
+                await self._begin(self._open, folder, streams[RoomKind.OPEN], called, device)
+            if room is not None:
+                await self._begin(room, folder, streams[RoomKind.PRIVATE], called, device)
         return device
 
     async def invite(self) -> str:
@@ -197,9 +204,15 @@ class SyncService:
         report = SyncReport()
         async with self._running:
             for room, state in await self._synced():
-                if state.paused and not asked:
-                    raise SyncPaused
-                report.add(await self._sync(room, state, progress))
+                if room.store.room is not RoomKind.PRIVATE:
+                    if state.paused and not asked:
+                        raise SyncPaused
+                    report.add(await self._sync(room, state, progress))
+                    continue
+                # The private room closes by itself; what is left is synced when it is open again.
+                with suppress(RoomClosed):
+                    await self._remove_removed(room, state)
+                    report.add(await self._sync(room, state, progress))
         return report
 
     async def _sync(self, room: "RoomServices", state: SyncState, progress: Progress | None) -> SyncReport:
@@ -247,6 +260,10 @@ class SyncService:
         """Returns the open room's sync state. Raises `NotSynced`."""
         return await self._open.store.sync.status()
 
+    async def private_status(self) -> SyncStatus:
+        """Returns the private room's sync state. Raises `RoomClosed`, `NotSynced`."""
+        return await self._private().store.sync.status()
+
     # --- devices ---------------------------------------------------------------------------------
 
     async def remove_device(self, ref: str) -> Device:
@@ -275,6 +292,14 @@ class SyncService:
         if not found:
             raise SyncDeviceNotFound(ref)
         return found[0]
+
+    async def _remove_removed(self, room: "RoomServices", state: SyncState) -> None:
+        """Removes devices from the private room that were removed while it was closed."""
+        removed = {one.id for one in (await self.status()).devices if one.removed_at is not None}
+        for device in await room.store.sync.devices():
+            if device.id in removed and device.removed_at is None:
+                await self._remove(room, state, device.id)
+                state = await room.store.sync.state() or state
 
     async def _remove(self, room: "RoomServices", state: SyncState, device_id: str) -> None:
         store = room.store.sync
@@ -309,22 +334,36 @@ class SyncService:
             raise RoomClosed
         return found
 
-    def _private(self, *, needed: bool) -> "RoomServices | None":
+    def _private(self) -> "RoomServices":
         found = next((room for room in self._rooms() if room.store.room is RoomKind.PRIVATE), None)
-        if needed and found is None:
+        if found is None:
             raise RoomClosed
         return found
+
+    async def _open_state(self) -> SyncState | None:
+        """Returns the state of the open room; ends sync of a private room that was closed when this device
+        left the folder."""
+        state = await self._open.store.sync.state()
+        with suppress(RoomClosed):
+            room = self._private()
+            private = await room.store.sync.state()
+            if private is not None and (state is None or state.folder != private.folder):
+                await room.store.sync.end()
+        return state
 
     def _kept(self) -> "list[RoomServices]":
         return [room for room in self._rooms() if room.store.room is not RoomKind.OFF_RECORD]
 
     async def _synced(self) -> "list[tuple[RoomServices, SyncState]]":
         """Returns the open rooms that are synced, with their states. Raises `NotSynced`."""
+        await self._open_state()
         found = []
         for room in self._kept():
-            state = await room.store.sync.state()
-            if state is not None:
-                found.append((room, state))
+            # The private room may close at any time.
+            with suppress(RoomClosed):
+                state = await room.store.sync.state()
+                if state is not None:
+                    found.append((room, state))
         if not found:
             raise NotSynced
         return found
@@ -337,6 +376,11 @@ class SyncService:
         if real == home or real.is_relative_to(home) or home.is_relative_to(real):
             raise SyncFolderInHome
         return folder
+
+
+def _identity(state: SyncState | None, name: str) -> tuple[str, str]:
+    """Returns the id and the name of this device: those of the open room, if it is synced already."""
+    return (sync_folder.new_device_id(), name) if state is None else (state.own.id, name or state.own.name)
 
 
 def _invitation_name(key: bytes) -> str:

@@ -145,7 +145,13 @@ def _check_library(conn: Connection) -> None:
 
 def _keyed(target: str, key: RoomKey | None, form: tuple[str, ...] = ()) -> Connection:
     conn: Connection = sqlcipher.connect(
-        target, isolation_level=None, check_same_thread=False, uri=target.startswith("file:")
+        target,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=target.startswith("file:"),
+        # When its cache is full, this library keeps old statements and compiles each new one every time. A
+        # synced room alone uses more than its usual 128: merging a row took 2.2 times as long.
+        cached_statements=500,
     )
     if key is not None:
         conn.execute(f"PRAGMA key = \"x'{key.sqlcipher_hex()}'\"")

@@ -167,6 +167,11 @@ class SyncStore:
         """Returns the names of this device's files of long values that are still in use."""
         return await self._database.write(sync_log.blob_names)
 
+    async def files_with_blobs(self, names: Collection[str]) -> list[int]:
+        """Returns the numbers of this device's files whose long values are in these files."""
+        found = list(names)
+        return await self._database.read(lambda conn: sync_log.files_with_blobs(conn, found))
+
     # --- receiving -------------------------------------------------------------------------------
 
     async def apply(

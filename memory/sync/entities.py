@@ -282,8 +282,9 @@ class SyncReport:
         self.received_changes += other.received_changes
         self.received_bytes += other.received_bytes
         self.forgotten += other.forgotten
-        self.problems += other.problems
-        self.joined += other.joined
+        # Two rooms that sync through one folder meet the same devices and foreign files.
+        self.problems += [one for one in other.problems if one not in self.problems]
+        self.joined += [one for one in other.joined if one not in self.joined]
         self.new_identity = self.new_identity or other.new_identity
 
 

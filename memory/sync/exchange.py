@@ -191,10 +191,21 @@ class Exchange:
                 if data is None or sync_folder.digest(data) != one.digest:
                     missing.append(one.number)
         blobs = await self._store.blob_names()
-        if blobs - mine.keys():
-            missing += [one.number for one in files]
+        lost = blobs - mine.keys()
+        if not wanted.isdisjoint(one.number for one in files):
+            # What another device cannot read may be a long value of the file.
+            for name in sorted(blobs - lost):
+                if await asyncio.to_thread(self._is_damaged, state, name):
+                    await asyncio.to_thread(self._folder.remove, state.own.place, name)
+                    lost.add(name)
+        if lost:
+            missing += await self._store.files_with_blobs(lost)
         if missing:
             await self._store.mark_stale(missing)
+
+    def _is_damaged(self, state: SyncState, name: str) -> bool:
+        data = self._folder.read(state.own.place, name)
+        return data is None or not isinstance(sync_folder.read(data, state.keys.keys), Opened)
 
     # --- receiving ---------------------------------------------------------------------------------
 

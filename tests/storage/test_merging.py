@@ -128,6 +128,22 @@ async def test_what_comes_back_from_the_bin_takes_its_own_along(store: Store) ->
     assert await sound(store)
 
 
+async def test_a_message_that_continues_another_session_begins_a_branch_when_both_come_apart(
+    store: Store,
+) -> None:
+    other, target = await told(store, "quokka"), await told(store, "heron")
+    await store.organising.merge(target.session, [other.session])
+    # As it is after merges that two devices have made of the same sessions.
+    moved_to, message = target.messages[3], other.messages[3]
+    await database_of(store).write(
+        lambda conn: conn.execute("UPDATE messages SET parent_id = ? WHERE id = ?", (moved_to, message))
+    )
+    assert (await store.restore_session(other.session)).message_count == 4
+    assert await sound(store)
+    assert [m.id for m in await store.branch(other.session)] == [message]
+    assert [m.id for m in await store.branch(target.session)] == [target.messages[n] for n in (0, 2, 3)]
+
+
 async def test_one_that_took_others_in_can_itself_be_merged(store: Store) -> None:
     first, second, third = [await told(store, word) for word in ("quokka", "heron", "ibis")]
     await store.organising.merge(second.session, [first.session])

@@ -1,4 +1,4 @@
-"""How nine screens look in German at 80×24; `test_german.py` runs this in a program of its own, because the
+"""How ten screens look in German at 80×24; `test_german.py` runs this in a program of its own, because the
 language is chosen before the screens are loaded. After a wanted change:
 `ATLAS_TEST_LANGUAGE=de_DE python -m pytest tests/tui/screens_in_german.py --snapshot-update`.
 """
@@ -17,8 +17,10 @@ from tests.tui.memories.test_screen import remembered
 from tests.tui.shelves import library
 from tests.tui.test_project_snapshots import opened as opened_page
 from tests.tui.test_snapshots import Snap, furnished, still, taken, unwritten
+from tests.tui.test_sync_snapshots import opened as opened_sync
+from tests.tui.test_sync_snapshots import paired, same_ids, shared
 
-__all__ = ["still", "unwritten"]
+__all__ = ["same_ids", "shared", "still", "unwritten"]
 HOME = Path("/home/ada/.local/share/atlas-desktop")
 SIZE = (80, 24)
 
@@ -102,3 +104,11 @@ def test_no_notes(snap_compare: Snap) -> None:
         await assert_until(pilot, lambda: "Noch keine Notizen" in shown(place))
 
     assert taken(snap_compare, stage(HOME, clock=FakeClock(NOW)), SIZE, steps)
+
+
+def test_sync(snap_compare: Snap, shared: Path) -> None:
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await paired(place, shared)
+        await opened_sync(pilot, place)
+
+    assert taken(snap_compare, stage(HOME, clock=FakeClock(NOW)), SIZE, steps, alone=True)

@@ -1,7 +1,7 @@
 """Windows that ask for text, and the list of named texts with keys to add, edit and remove."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual import events
@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.widgets import CleanInput, Covering
+from atlas_desktop.tui.widgets import CleanInput, Covering, Tick
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -163,10 +163,24 @@ class NamedLineScreen(Covering, ModalScreen[tuple[str, str] | None]):
         self.dismiss(None)
 
 
+TICKED = "x"
+
+
+class _EnterConfirms(Tick, inherit_bindings=False):
+    """A tick box in which Enter confirms the window, as in the fields beside it; Space ticks it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "toggle_button", show=False),
+        Binding("enter", "screen.confirm", show=False),
+    ]
+
+
 class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
     """Dismissed with the text of each field by its name, or None. Enter moves to the next field.
 
-    `hidden` names the fields whose text is not shown while it is typed.
+    `hidden` names the fields whose text is not shown while it is typed. `ticks` are boxes below the fields,
+    not ticked at first, each with what it means; the text of one is `TICKED` or empty. `placeholders` are
+    shown in empty fields.
     """
 
     DEFAULT_CSS = """
@@ -181,28 +195,50 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
         }
         .name { height: 1; padding-left: 1; color: $foreground; }
         .hint { color: $quiet; height: auto; margin-bottom: 1; padding-left: 1; }
+        Tick { height: 1; background: transparent; border: none; padding: 0; margin: 1 0 0 1; }
+        .meaning { color: $quiet; height: auto; padding-left: 5; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Cancel"))]
 
     def __init__(
-        self, title: str, names: Sequence[str], *, hint: str = "", hidden: Collection[str] = ()
+        self,
+        title: str,
+        names: Sequence[str],
+        *,
+        hint: str = "",
+        hidden: Collection[str] = (),
+        ticks: Mapping[str, str] | None = None,
+        placeholders: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
         self._heading = title
         self._names = list(names)
         self._hint = hint
         self._hidden = hidden
+        self._ticks = ticks or {}
+        self._placeholders = placeholders or {}
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="box", can_focus=False) as box:
             box.border_title = clean_line(self._heading)
-            box.border_subtitle = _("Enter confirms · Esc cancels")
+            box.border_subtitle = (
+                _("Space ticks · Enter confirms · Esc cancels")
+                if self._ticks
+                else _("Enter confirms · Esc cancels")
+            )
             if self._hint:
                 yield Static(Content(self._hint), classes="hint", markup=False)
             for number, name in enumerate(self._names):
                 yield Static(Content(clean_line(name)), classes="name", markup=False)
-                yield CleanInput(id=f"field-{number}", password=name in self._hidden)
+                yield CleanInput(
+                    id=f"field-{number}",
+                    password=name in self._hidden,
+                    placeholder=self._placeholders.get(name, ""),
+                )
+            for name, meaning in self._ticks.items():
+                yield _EnterConfirms(clean_line(name), compact=True)
+                yield Static(Content(meaning), classes="meaning", markup=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         fields = list(self.query(Input))
@@ -210,7 +246,12 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
         if at + 1 < len(fields):
             fields[at + 1].focus()
         else:
-            self.dismiss({name: field.value for name, field in zip(self._names, fields, strict=True)})
+            self.action_confirm()
+
+    def action_confirm(self) -> None:
+        given = [field.value for field in self.query(Input)]
+        given += [TICKED if box.value else "" for box in self.query(Tick)]
+        self.dismiss(dict(zip([*self._names, *self._ticks], given, strict=True)))
 
     def action_cancel(self) -> None:
         self.dismiss(None)

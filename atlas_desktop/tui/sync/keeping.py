@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import _
 from memory.errors import (
+    MemoryFault,
     NotSynced,
     RoomClosed,
     SyncDeviceRemoved,
@@ -62,16 +63,23 @@ class SyncKeeper:
         return await self._sync(asked=True)
 
     async def _run(self) -> None:
+        told: type[Exception] | None = None
         while True:
-            with suppress(SyncPaused, SyncFolderMissing, SyncFolderUnusable):
-                try:
+            try:
+                with suppress(SyncPaused, SyncFolderMissing, SyncFolderUnusable):
                     await self._sync(asked=False)
-                except (NotSynced, RoomClosed):
-                    return
-                except SyncDeviceRemoved as error:
+                    await self._watch_folder()
+                told = None
+            except (NotSynced, RoomClosed):
+                return
+            except SyncDeviceRemoved as error:
+                self._app.background_failed(error)
+                return
+            except (MemoryFault, OSError) as error:
+                # Such as a full disk: it is said once, and tried again.
+                if told is not type(error):
                     self._app.background_failed(error)
-                    return
-                await self._watch_folder()
+                told = type(error)
             await self._wait()
 
     async def _wait(self) -> None:

@@ -14,12 +14,12 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import N_, _, number
-from atlas_desktop.phrases import device_text, report_text, when_text
+from atlas_desktop.phrases import device_state, report_text, when_text
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.tui.dialogs.forms import FieldsScreen, PathScreen
+from atlas_desktop.tui.dialogs.forms import TICKED, FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.widgets import Covering
-from memory.errors import NotSynced
+from memory.errors import NotSynced, RoomClosed
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -36,7 +36,7 @@ def picture(code: str) -> str:
         [not dark for dark in row] for row in segno.make(code, error="l", micro=False).matrix_iter(border=2)
     ]
     if len(rows) % 2:
-        rows.append([False] * len(rows[0]))
+        rows.append([True] * len(rows[0]))
     return "\n".join(
         "".join(_HALVES[pair] for pair in zip(upper, lower, strict=True))
         for upper, lower in zip(rows[::2], rows[1::2], strict=True)
@@ -93,6 +93,10 @@ _ABOUT = N_(
     "Keep the same memory on several computers, without a server: through a folder that Syncthing, a USB "
     "stick or a cloud folder carries from one to the other. All files in it are encrypted."
 )
+_OF_PRIVATE = N_(
+    "The private room stays out of the folder unless you tick it. Then it is synced, too, while it is open, "
+    "with keys of its own. Each device opens it with its own private passphrase."
+)
 
 
 class SyncScreen(Covering, ModalScreen[None]):
@@ -123,6 +127,7 @@ class SyncScreen(Covering, ModalScreen[None]):
         Binding("n", "begin", _("Set up")),
         Binding("j", "join", _("Join")),
         Binding("i", "invite", _("Invite")),
+        Binding("v", "private", _("Private room")),
         Binding("p", "pause", _("Pause")),
         Binding("delete,d", "remove", _("Remove device")),
         Binding("l", "leave", _("Leave")),
@@ -133,6 +138,8 @@ class SyncScreen(Covering, ModalScreen[None]):
         self.atlas = app
         self._keeper = keeper
         self._status: SyncStatus | None = None
+        self._private: SyncStatus | None = None
+        self._private_is_open = False
         self._listed: list[Device] = []
 
     def compose(self) -> ComposeResult:
@@ -156,14 +163,27 @@ class SyncScreen(Covering, ModalScreen[None]):
             self._status = await self.atlas.desk.sync.status()
         except NotSynced:
             self._status = None
+        self._private, self._private_is_open = None, True
+        try:
+            self._private = await self.atlas.desk.sync.private_status()
+        except RoomClosed:
+            self._private_is_open = False
+        except NotSynced:
+            self._private = None
         if self.is_running:
             self._show()
+
+    def forget_private(self) -> bool:
+        self._do(self.read())
+        return True
 
     def progressed(self) -> None:
         """Shows how far a sync has come."""
         if (done := self._keeper.progress) is not None:
             text = _("Reading file {done} of {of} …", done=number(done[0]), of=number(done[1]))
-            self.query_one("#last", Static).update(Content(text))
+            last = self.query_one("#last", Static)
+            last.display = True
+            last.update(Content(text))
 
     def _show(self) -> None:
         status = self._status
@@ -176,11 +196,9 @@ class SyncScreen(Covering, ModalScreen[None]):
             facts = _(_ABOUT)
             keys = _("n sets it up · j joins another device · Esc closes")
         else:
-            facts = _facts(status)
-            keys = _("s syncs · i invites · p pauses · d removes a device · l leaves · Esc closes")
-            devices.add_options(
-                [Option(Content(clean_line(device_text(one, status)))) for one in self._listed]
-            )
+            facts = f"{_facts(status)}\n{self._private_facts()}"
+            keys = _("s syncs · i invites · p pauses · d removes · l leaves · Esc closes")
+            devices.add_options([Option(self._device(one, status)) for one in self._listed])
             devices.highlighted = 0
             devices.focus()
         box.border_subtitle = keys
@@ -188,14 +206,34 @@ class SyncScreen(Covering, ModalScreen[None]):
         self._show_last()
         self.refresh_bindings()
 
+    def _device(self, device: "Device", status: "SyncStatus") -> Content:
+        name = clean_line(device.name)
+        if sum(one.name == device.name for one in self._listed) > 1:
+            name = f"{name} ({device.id[:8]})"
+        return Content.assemble((name, "bold"), "  ", (device_state(device, status), "$quiet"))
+
+    def _private_facts(self) -> str:
+        if not self._private_is_open:
+            return _("Private room: closed, and not synced while it is closed. v opens it.")
+        if self._private is None:
+            return _("Private room: not synced. v syncs it, too.")
+        names = [clean_line(one.name) for one in self._private.devices if one.removed_at is None]
+        if not names:
+            return _("Private room: synced while it is open; no other device has it yet.")
+        return _("Private room: synced while it is open, also on {names}.", names=", ".join(names))
+
     def _show_last(self) -> None:
         report = self._keeper.last
         lines = [] if report is None or self._status is None else [report_text(report)]
-        self.query_one("#last", Static).update(Content(clean("\n".join(lines[:_SHOWN]))))
+        last = self.query_one("#last", Static)
+        last.display = bool(lines)
+        last.update(Content(clean("\n".join(lines[:_SHOWN]))))
 
     def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
         if action in ("begin", "join"):
             return self._status is None
+        if action == "private":
+            return self._status is not None and self._private is None
         if action in ("sync", "invite", "pause", "remove", "leave"):
             return self._status is not None
         return True
@@ -215,16 +253,14 @@ class SyncScreen(Covering, ModalScreen[None]):
         self._do(self._begin())
 
     async def _begin(self) -> None:
-        given = await self.app.push_screen_wait(
-            PathScreen(
-                _("Folder for sync"),
-                placeholder=_("A folder that Syncthing or another tool copies"),
-                hint=_("Enter sets it up · Esc cancels"),
-            )
+        folder, private = _("Folder for sync"), _("Sync the private room, too")
+        given = await self._asked(
+            _("Set up sync"), [folder], {folder: _("A folder that Syncthing or another tool copies")}, private
         )
         if given is None:
             return
-        begun = await self.atlas.desk.sync.init(Path(given))
+        with_private = given[private] == TICKED
+        begun = await self.atlas.desk.sync.init(_path(given[folder]), private=with_private)
         await self._started()
         await self.app.push_screen_wait(CodeScreen(begun.code))
 
@@ -233,11 +269,61 @@ class SyncScreen(Covering, ModalScreen[None]):
 
     async def _join(self) -> None:
         folder, code = _("Folder, as it is on this computer"), _("Code from the other device")
-        given = await self.app.push_screen_wait(FieldsScreen(_("Join"), [folder, code]))
-        if given is None or not given[folder].strip():
+        private = _("Sync the private room, too")
+        given = await self._asked(_("Join"), [folder, code], {}, private)
+        if given is None:
             return
-        await self.atlas.desk.sync.join(Path(given[folder].strip()), given[code])
+        with_private = given[private] == TICKED
+        await self.atlas.desk.sync.join(_path(given[folder]), given[code], private=with_private)
         await self._started()
+
+    async def _asked(
+        self, title: str, names: list[str], placeholders: dict[str, str], private: str
+    ) -> dict[str, str] | None:
+        """Returns what was entered; None if it was cancelled, without a folder, or the private room was to be
+        opened for it and was not."""
+        given = await self.app.push_screen_wait(
+            FieldsScreen(title, names, ticks={private: _(_OF_PRIVATE)}, placeholders=placeholders)
+        )
+        if given is None or not given[names[0]].strip():
+            return None
+        if given[private] == TICKED and not await self._private_opened():
+            return None
+        return given
+
+    async def _private_opened(self) -> bool:
+        chat = self.atlas.chat
+        return chat is not None and await chat.open_private(_("It is synced only while it is open."))
+
+    def action_private(self) -> None:
+        self._do(self._sync_private())
+
+    async def _sync_private(self) -> None:
+        """Opens the private room if it is closed. Otherwise adds it: as the first device that has it, or with
+        a code of one that has."""
+        if not self._private_is_open:
+            await self._private_opened()
+            await self.read()
+            return
+        if self._status is None or self._private is not None:
+            return
+        code = _("Code from that device")
+        hint = _(
+            "Its conversations go into the folder, encrypted with keys of their own, whenever it is open. If "
+            "another device syncs its private room already, make a code there (i) while it is open, and "
+            "enter it here. Otherwise leave the field empty."
+        )
+        given = await self.app.push_screen_wait(FieldsScreen(_("Sync the private room"), [code], hint=hint))
+        if given is None:
+            return
+        folder = Path(self._status.folder)
+        if given[code].strip():
+            await self.atlas.desk.sync.join(folder, given[code], private=True)
+            await self._sync()
+        else:
+            begun = await self.atlas.desk.sync.init(folder, private=True)
+            await self._sync()
+            await self.app.push_screen_wait(CodeScreen(begun.code))
 
     async def _started(self) -> None:
         await self._keeper.start()
@@ -294,6 +380,11 @@ class SyncScreen(Covering, ModalScreen[None]):
 
     def action_close(self) -> None:
         self.dismiss(None)
+
+
+def _path(given: str) -> Path:
+    """Returns a typed path, without the quotes that terminals put around it."""
+    return Path(given.strip().strip("'\""))
 
 
 def _facts(status: "SyncStatus") -> str:

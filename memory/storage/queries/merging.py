@@ -500,6 +500,8 @@ def _take_out(conn: Connection, session_id: str, source: str, note: MergeNote) -
         f"SELECT parent_id FROM messages WHERE session_id = ? AND id IN {_LISTED} ORDER BY seq LIMIT 1",
         (source, roots),
     ).fetchone() or (None,)
+    if before in own:
+        before = None
     _part_summaries(conn, session_id, source, ids)
     for name, column in _made_from_messages(conn):
         conn.execute(
@@ -521,10 +523,13 @@ def _take_out(conn: Connection, session_id: str, source: str, note: MergeNote) -
         """,
         (before, source, ids, ids),
     )
+    # With merges on several devices, a message may continue one that belongs to neither side.
     conn.execute(
-        f"""
-        UPDATE messages SET session_id = ?, parent_id = CASE WHEN id IN {_LISTED} THEN NULL ELSE parent_id END
-        WHERE session_id = ? AND id IN {_LISTED}
+        """
+        UPDATE messages SET session_id = ?1,
+            parent_id = CASE WHEN id IN (SELECT value FROM json_each(?2)) THEN NULL
+                WHEN parent_id IN (SELECT value FROM json_each(?4)) THEN parent_id END
+        WHERE session_id = ?3 AND id IN (SELECT value FROM json_each(?4))
         """,
         (session_id, roots, source, ids),
     )

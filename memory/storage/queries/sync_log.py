@@ -3,7 +3,7 @@
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,13 +13,15 @@ from memory.clock import micros, moment
 from memory.storage.changes import BORN, FORGOTTEN, GONE, key_of
 from memory.storage.connection import Connection
 from memory.sync.entities import LONG_VALUE, Change, Device, KeySet, Mark, Outgoing, OwnFile, SyncState
-from memory.sync.tables import ALL, BY_NAME, SyncedTable
+from memory.sync.tables import ALL, BY_NAME, EMPTIED, SyncedTable
 
 _DEVICE = (
     "number, id, name, place, signing, sealing, position, digest, revision, missing, wanted, heard, seen_at,"
     " removed_at, until"
 )
 _MARKS = (BORN, GONE, FORGOTTEN)
+_TEXT_OF_DOCUMENT = frozenset({"chunks", "document_summaries"})
+"""Tables whose rows contain the text of a document, which is forgotten as a whole."""
 
 
 def state(conn: Connection) -> SyncState | None:
@@ -354,6 +356,49 @@ def unpacked(text: str) -> Change:
     return change
 
 
+def forget_waiting(conn: Connection, numbers: Collection[int]) -> None:
+    """Forgets changes that wait for other rows, on all devices: dropped here only, they would stay there."""
+    rows = conn.execute(
+        "SELECT number, tbl, key, change FROM sync_waiting WHERE number IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(numbers)),),
+    ).fetchall()
+    for number, name, key, text in rows:
+        try:
+            change = unpacked(text)
+        except msgspec.MsgspecError:
+            # Not a change: there is nothing to tell other devices.
+            change = Change(name, key)
+        if name == "messages":
+            # Its place in the conversation stays, as that of every message that is forgotten.
+            for column, empty in (("content", ""), ("meta", "{}")):
+                if column in change.base:
+                    change.base[column] = empty
+                if column in change.fields:
+                    change.fields[column] = (*change.fields[column][:2], empty)
+            conn.execute("UPDATE sync_waiting SET change = ? WHERE number = ?", (packed(change), number))
+            _stamp_own(conn, EMPTIED, key, FORGOTTEN)
+            continue
+        conn.execute("DELETE FROM sync_waiting WHERE number = ?", (number,))
+        if name in _TEXT_OF_DOCUMENT and "document_id" in change.base:
+            name, key = "documents", str(change.base["document_id"])
+        if change.born is not None and name in BY_NAME and not BY_NAME[name].lasting:
+            _stamp_own(conn, name, key, GONE, change.born[0] + 1)
+        elif name in BY_NAME and BY_NAME[name].lasting and name != "sessions":
+            conn.execute("DELETE FROM sync_waiting WHERE tbl = ? AND key = ?", (name, key))
+            _stamp_own(conn, name, key, FORGOTTEN)
+
+
+def _stamp_own(conn: Connection, table: str, key: str, mark: str, least: int = 0) -> None:
+    conn.execute(
+        """
+        INSERT INTO sync_stamps (tbl, key, field, at, by, sent)
+        SELECT ?, ?, ?, max(sync_at(), ?), own, NULL FROM sync_state WHERE 1
+        ON CONFLICT (tbl, key, field) DO NOTHING
+        """,
+        (table, key, mark, least),
+    )
+
+
 def read(conn: Connection, table: SyncedTable, key: str) -> dict[str, Any] | None:
     """Returns the columns of a row that are synced, or None if there is no such row to send."""
     names = (*table.key, *table.columns)
@@ -445,6 +490,19 @@ def blob_names(conn: Connection) -> set[str]:
         """
     )
     return {row[0] for row in conn.execute("SELECT name FROM sync_blobs")}
+
+
+def files_with_blobs(conn: Connection, names: Collection[str]) -> list[int]:
+    """Returns the numbers of this device's files whose long values are in the files of these names."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT s.sent FROM sync_blobs AS b
+        JOIN sync_stamps AS s ON s.tbl = b.tbl AND s.key = b.key AND s.field IN ('', b.field)
+        WHERE s.sent > 0 AND b.name IN (SELECT value FROM json_each(?))
+        """,
+        (json.dumps(list(names)),),
+    )
+    return [int(row[0]) for row in rows]
 
 
 def unheard_forgettings(conn: Connection, number: int) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from memory.errors import BadQuery
 from memory.storage.connection import Connection, fold
+from memory.storage.queries import sync_log
 from memory.storage.words import Term, is_unspaced, terms
 
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -313,8 +314,6 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         "SELECT task_id || ' ' || number, text FROM task_guidance",
         f"DELETE FROM task_guidance WHERE task_id || ' ' || number IN {_LISTED}",
     ),
-    # Changes from other devices that wait for other rows.
-    ("", "SELECT number, change FROM sync_waiting", f"DELETE FROM sync_waiting WHERE number IN {_LISTED}"),
     ("", "SELECT name, value FROM sync_settings", f"DELETE FROM sync_settings WHERE name IN {_LISTED}"),
     ("draft", "SELECT place, text FROM drafts", f"DELETE FROM drafts WHERE place IN {_LISTED}"),
     # The log may mention it when the memories no longer do. An emptied change cannot be undone.
@@ -598,6 +597,8 @@ def clear(conn: Connection, text: str) -> Cleared:
         held = found(query)
         conn.execute(change, (json.dumps(held),))
         places += [name] * len(held) if name else []
+    # What came from other devices and waits for other rows.
+    sync_log.forget_waiting(conn, [int(one) for one in found("SELECT number, change FROM sync_waiting")])
     untitled = found("SELECT id, title FROM sessions WHERE title <> ''")
     conn.execute(
         f"UPDATE sessions SET title = '', title_source = 'first_words' WHERE id IN {_LISTED}",

@@ -4,8 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
 
+from atlas_desktop.tui.dialogs.forms import FieldsScreen
+from atlas_desktop.tui.setup.unlock import PassphraseScreen
 from atlas_desktop.tui.sync.screen import CodeScreen, SyncScreen, picture
 from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession
@@ -14,8 +17,8 @@ from memory.sync.exchange import Exchange
 from memory.sync.folder import SyncFolder
 from models.messages import Role
 from tests.stores import InMemoryStore
-from tests.tui.desk import Stage
-from tests.tui.driving import assert_until, on, settle, shown, type_text
+from tests.tui.desk import Stage, stage
+from tests.tui.driving import assert_until, on, open_private, settle, shown, type_text
 
 Make = Callable[..., Stage]
 
@@ -45,6 +48,98 @@ async def test_it_is_set_up_shows_a_code_and_then_the_devices(make: Make, shared
         await assert_until(pilot, lambda: place.app.sync_text == "synced")
         await pilot.press("p")
         await assert_until(pilot, lambda: "Paused: p continues." in shown(place))
+
+
+async def _sync_window(pilot: Pilot[None], place: Stage) -> None:
+    await settle(pilot)
+    place.app.action_show_sync()
+    await assert_until(pilot, lambda: on(place.app, SyncScreen))
+    await settle(pilot)
+
+
+async def _enter(pilot: Pilot[None], place: Stage, text: str, *, private: bool) -> None:
+    """Enters the folder for sync, and ticks the private room or not."""
+    await assert_until(pilot, lambda: on(place.app, FieldsScreen))
+    place.app.screen.query_one(Input).value = text
+    if private:
+        await pilot.press("tab", "space")
+    await pilot.press("enter")
+
+
+async def test_the_private_room_stays_out_unless_it_is_ticked(make: Make, shared: Path) -> None:
+    place = make(theme="none")
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await _sync_window(pilot, place)
+        await pilot.press("n")
+        await assert_until(pilot, lambda: "stays out of the folder unless you tick it" in shown(place))
+        await _enter(pilot, place, str(shared), private=False)
+        await assert_until(pilot, lambda: on(place.app, CodeScreen))
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: "Private room: closed" in shown(place))
+        assert len(_places(shared)) == 1
+
+
+async def test_the_private_room_is_set_up_with_its_passphrase(make: Make, shared: Path) -> None:
+    place = make(theme="none")
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await _sync_window(pilot, place)
+        await pilot.press("n")
+        await _enter(pilot, place, str(shared), private=True)
+        await open_private(pilot, place)
+        await assert_until(pilot, lambda: on(place.app, CodeScreen))
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: "synced while it is open; no other device has it" in shown(place))
+        assert len(_places(shared)) == 2
+        await place.desk.rooms.leave_private()
+        await assert_until(pilot, lambda: "Private room: closed" in shown(place))
+
+
+async def test_without_the_private_passphrase_nothing_is_set_up(make: Make, shared: Path) -> None:
+    place = make(theme="none")
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await _sync_window(pilot, place)
+        await pilot.press("n")
+        await _enter(pilot, place, str(shared), private=True)
+        await assert_until(pilot, lambda: on(place.app, PassphraseScreen))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "without a server" in shown(place)
+        assert _places(shared) == []
+
+
+async def test_the_private_room_is_added_later_and_another_device_joins_it(
+    make: Make, shared: Path, tmp_path: Path
+) -> None:
+    place = make(theme="none")
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        await place.desk.sync.init(shared)
+        await _sync_window(pilot, place)
+        await pilot.press("v")
+        await open_private(pilot, place)
+        await assert_until(pilot, lambda: "not synced. v syncs it, too" in shown(place))
+        await settle(pilot)
+        await pilot.press("v")
+        await assert_until(pilot, lambda: "Otherwise leave the field empty" in shown(place))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, CodeScreen))
+        code = place.app.screen.query_one(".text", Static).content
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: "no other device has it" in shown(place))
+    other = stage(tmp_path / "other", theme="none")
+    async with other.app.run_test(size=(100, 40)) as pilot:
+        await _sync_window(pilot, other)
+        await pilot.press("j")
+        await assert_until(pilot, lambda: on(other.app, FieldsScreen))
+        folder, written = other.app.screen.query(Input)
+        folder.value, written.value = str(shared), str(code)
+        await pilot.press("tab", "tab", "space", "enter")
+        await open_private(pilot, other)
+        await assert_until(pilot, lambda: "synced while it is open, also on" in shown(other))
+
+
+def _places(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
 
 
 async def test_a_folder_that_is_not_there_is_explained(make: Make, shared: Path) -> None:

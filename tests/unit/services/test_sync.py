@@ -27,6 +27,8 @@ from memory.errors import (
     SyncPaused,
 )
 from memory.sync import folder as sync_folder
+from memory.sync.exchange import Exchange
+from memory.sync.folder import SyncFolder
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
@@ -234,6 +236,8 @@ async def test_a_title_made_anew_after_forgetting_stays_on_every_device(folder: 
         await computer.sync.now()
     await one.store.forget(Target(about="Quellisa"))
     await ForgettingService(one.store, *[cast("Any", None)] * 4).title_again()
+    # Device two empties the title when it hears of it: later than device one has made a new one.
+    two.clock.advance(timedelta(minutes=1))
     for computer in (one, two, one):
         await computer.sync.now()
     for computer in (one, two):
@@ -254,6 +258,85 @@ async def test_the_private_room_is_synced_only_if_asked(folder: Path) -> None:
     await two.sync.now()
     assert await two.titles(two.private) == {"Secret"}
     assert await two.titles() == set()
+
+
+async def _both_rooms(folder: Path) -> tuple[Computer, Computer]:
+    """Two devices that sync both rooms."""
+    one = Computer(folder.parent / "one", private=InMemoryStore(room=RoomKind.PRIVATE))
+    two = Computer(folder.parent / "two", private=InMemoryStore(room=RoomKind.PRIVATE))
+    code = (await one.sync.init(folder, name="one", private=True)).code
+    await one.sync.now()
+    await two.sync.join(folder, code, name="two", private=True)
+    for computer in (two, one, two):
+        await computer.sync.now()
+    return one, two
+
+
+async def test_a_device_can_join_with_its_private_room_later(folder: Path) -> None:
+    one, two = await _pair(folder)
+    one.private, two.private = (InMemoryStore(room=RoomKind.PRIVATE) for _ in range(2))
+    await one.talk("Secret", one.private)
+    with pytest.raises(NotSynced):
+        await one.sync.private_status()
+    code = (await one.sync.init(folder, private=True)).code
+    await one.sync.now()
+    await two.sync.join(folder, code, private=True)
+    for computer in (two, one):
+        await computer.sync.now()
+    assert await two.titles(two.private) == {"Secret"}
+    assert [device.name for device in (await one.sync.private_status()).devices] == ["two"]
+    with pytest.raises(AlreadySynced):
+        await two.sync.join(folder, code, private=True)
+
+
+async def test_a_closed_private_room_is_not_set_up_and_nothing_else_either(folder: Path) -> None:
+    one = Computer(folder.parent / "one")
+    with pytest.raises(RoomClosed):
+        await one.sync.init(folder, private=True)
+    assert await one.store.sync.state() is None
+    assert one.files(folder) == set()
+
+
+async def test_a_device_that_left_while_its_private_room_was_closed_has_left_with_both(folder: Path) -> None:
+    one, two = await _both_rooms(folder)
+    closed, two.private = two.private, None
+    await two.sync.leave()
+    two.private = closed
+    await one.talk("Secret", one.private)
+    await one.sync.now()
+    with pytest.raises(NotSynced):
+        await two.sync.now()
+    assert closed is not None
+    assert await closed.sync.state() is None
+    assert await two.titles(closed) == set()
+
+
+async def test_a_device_removed_while_the_private_room_was_closed_is_removed_from_it_later(
+    folder: Path,
+) -> None:
+    one, two = await _both_rooms(folder)
+    closed, one.private = one.private, None
+    await one.sync.remove_device("two")
+    one.private = closed
+    await one.talk("Secret", closed)
+    await one.sync.now()
+    assert two.private is not None
+    with pytest.raises(SyncDeviceRemoved):
+        await Exchange(two.private.sync, SyncFolder(folder), two.clock).run()
+    assert await two.titles(two.private) == set()
+    assert [one.removed_at is not None for one in (await one.sync.private_status()).devices] == [True]
+
+
+async def test_the_private_room_may_close_while_it_is_synced(folder: Path) -> None:
+    one, two = await _both_rooms(folder)
+    await one.talk("Open")
+    await one.talk("Secret", one.private)
+    await one.sync.now()
+    assert two.private is not None
+    await two.private.close()
+    report = await two.sync.now()
+    assert report.received_changes
+    assert await two.titles() == {"Open"}
 
 
 async def test_paused_it_syncs_only_when_asked(folder: Path) -> None:

@@ -5,12 +5,18 @@ is new, and all rooms must be equal.
 """
 
 import random
+import secrets
 import shutil
-from collections.abc import Awaitable, Callable
+import uuid
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+import uuid_utils
 
 from atlas_desktop.services.notes.notebook import read_note, rewritten
 from memory.documents.entities import FileFacts, NewDocument, ParsedText
@@ -62,6 +68,30 @@ _PROJECTS = ("Boat", "House", "Garden")
 _YEARS = (0, 0, 0, 0, 3, -3)
 
 
+class _NothingThere(Exception):
+    """There is nothing of this kind to choose from."""
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Makes ids, names of folders and keys follow from the seed; later ids are greater, as ever."""
+    rnd = random.Random(f"ids {seed}")
+    last = 0x01A2_19C0_0000_0000_0000_0000_0000_0000
+
+    def later() -> uuid.UUID:
+        nonlocal last
+        last += rnd.randrange(1 << 64, 1 << 80)
+        return uuid.UUID(int=last)
+
+    with (
+        patch.object(uuid_utils, "uuid7", later),
+        patch.object(uuid, "uuid4", lambda: uuid.UUID(int=rnd.getrandbits(128))),
+        patch.object(secrets, "token_bytes", rnd.randbytes),
+        patch.object(secrets, "token_hex", lambda length: rnd.randbytes(length).hex()),
+    ):
+        yield
+
+
 @dataclass
 class Device:
     """One device. `forgotten` are the words that were in what it has forgotten."""
@@ -77,7 +107,10 @@ class Device:
         return SyncFolder(self.path)
 
     async def sync(self) -> SyncReport:
-        return await Exchange(self.store.sync, self.folder, self.clock).run()
+        try:
+            return await Exchange(self.store.sync, self.folder, self.clock).run()
+        except MemoryFault as error:
+            raise AssertionError("a sync is never refused") from error
 
 
 @dataclass
@@ -88,7 +121,7 @@ class Simulation:
     seed: int
     devices: int = 3
     faults: bool = True
-    keys: KeySet = field(default_factory=folder.new_keys)
+    keys: KeySet = field(init=False)
     rnd: random.Random = field(init=False)
     all: list[Device] = field(default_factory=list)
     marks: int = 0
@@ -100,6 +133,7 @@ class Simulation:
         self.kept = self.base / "earlier"
 
     async def begin(self) -> None:
+        self.keys = folder.new_keys()
         for number in range(self.devices):
             path = self.base / f"device{number}"
             path.mkdir()
@@ -119,6 +153,10 @@ class Simulation:
 
     async def run(self, steps: int) -> None:
         """Does random things, then lets the devices settle."""
+        with seeded(self.seed):
+            await self._run(steps)
+
+    async def _run(self, steps: int) -> None:
         await self.begin()
         for _ in range(steps):
             device = self.rnd.choice(self.all)
@@ -126,7 +164,7 @@ class Simulation:
             work = self.rnd.choices(list(_WORK), weights=list(_WORK.values()))[0]
             try:
                 await work(self, device)
-            except (MemoryFault, ValueError, AssertionError):
+            except (MemoryFault, _NothingThere):
                 # Refused here and now: something of a random choice does not go together.
                 device.errors += 1
         await self.settle()
@@ -176,7 +214,7 @@ class Simulation:
             to = target.path / file.relative_to(source.path)
             to.parent.mkdir(exist_ok=True)
             data = file.read_bytes()
-            cut = self.faults and self.rnd.random() < 0.05
+            cut = self.faults and self.rnd.random() < 0.05 and data
             to.write_bytes(data[: self.rnd.randrange(len(data))] if cut else data)
 
     def damage(self, device: Device) -> None:
@@ -221,7 +259,7 @@ class Simulation:
     def pick(self, device: Device, query: str) -> Any:
         rows = device.store._connection.execute(query).fetchall()
         if not rows:
-            raise ValueError("nothing to choose from")
+            raise _NothingThere
         return self.rnd.choice(rows)[0]
 
     def session(self, device: Device) -> str:
@@ -255,10 +293,7 @@ async def _say(of: Simulation, device: Device) -> None:
     session = of.session(device)
     parent = None
     if of.rnd.random() < 0.3:
-        rows = device.store._connection.execute(
-            "SELECT id FROM messages WHERE session_id = ? ORDER BY id", (session,)
-        ).fetchall()
-        parent = of.rnd.choice(rows)[0]
+        parent = of.pick(device, f"SELECT id FROM messages WHERE session_id = '{session}' ORDER BY id")
     said = await device.store.append_message(session, NewMessage(Role.USER, of.text()), parent_id=parent)
     await device.store.append_message(session, NewMessage(Role.ASSISTANT, of.text()), parent_id=said.id)
 

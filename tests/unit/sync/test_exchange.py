@@ -305,3 +305,46 @@ async def test_a_note_that_two_devices_edit_keeps_both_texts_and_can_be_edited_a
     await two.store.notes.put([rewritten(await two.store.notes.get(note_id), "a third text")])
     await settle(two, one)
     assert (await one.store.notes.get(note_id)).text == "a third text"
+
+
+async def test_a_long_value_found_damaged_elsewhere_is_written_again(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    await one.store.append_message(talk, NewMessage(Role.USER, "long " * 40_000))
+    await one.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    (name,) = await one.store.sync.blob_names()
+    file = folder.path / state.own.place / name
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+    assert [problem.why for problem in (await two.sync()).problems] == [Why.INCOMPLETE]
+    await settle(one, two)
+    assert (await two.store.branch(talk))[-1].content == "long " * 40_000
+
+
+async def test_words_forgotten_in_what_waits_for_other_rows_are_forgotten_everywhere(
+    folder: TestFolder,
+) -> None:
+    one, two, talk = await _pair(folder)
+    three = await folder.device("three")
+    await settle(three, one, two)
+    await one.store.append_message(talk, NewMessage(Role.USER, "Which plants?"))
+    await one.sync()
+    await two.sync()
+    said = await two.store.append_message(talk, NewMessage(Role.ASSISTANT, "Borage, says Quellisa"))
+    await two.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    late = folder.path / state.own.place / (await one.store.sync.files())[-1].name
+    kept = late.read_bytes()
+    late.unlink()
+    await three.sync()
+    # The message, and that the talk ends with it.
+    assert (await three.store.sync.status()).waiting == 2
+    forgotten = await three.store.forget(Target(about="Quellisa"))
+    assert forgotten.erased.verified
+    late.write_bytes(kept)
+    await settle(three, one, two)
+    for device in (one, two, three):
+        assert [(m.id, m.content) for m in await device.store.branch(talk)][-1] == (said.id, "")
