@@ -2381,6 +2381,27 @@ _VIEWS: tuple[Action, ...] = (
         help=_("Show every action and its key."),
     ),
     Action(
+        "view.left",
+        Where.EVERYWHERE,
+        "sideways_left",
+        "shift+left",
+        in_palette=False,
+        name=_("Scroll left"),
+        help=_("Scroll back the tables and lines of code that are wider than the screen."),
+    ),
+    Action(
+        "view.right",
+        Where.EVERYWHERE,
+        "sideways_right",
+        "shift+right",
+        in_palette=False,
+        name=_("Scroll right"),
+        help=_(
+            "Scroll tables and lines of code that are wider than the screen. In a conversation, go to a "
+            "message first."
+        ),
+    ),
+    Action(
         "app.demo",
         Where.EVERYWHERE,
         "demo",

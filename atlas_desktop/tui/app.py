@@ -112,6 +112,8 @@ def calm_the_collector() -> None:
 
 
 _SIGNS_OF_LIFE = (events.Key, events.MouseEvent, events.Paste)
+_SIDEWAYS = 20
+"""Columns that a key scrolls sideways."""
 CLEARED = "\x1b[2J"
 
 
@@ -518,6 +520,18 @@ class AtlasApp(BaseApp):
     async def _save_picture(self) -> None:
         """Saves what is shown as a picture."""
         await save_export(self, "screen", "svg", self.export_screenshot(title="Atlas", simplify=True))
+
+    def action_sideways_left(self) -> None:
+        self._scroll_sideways(-_SIDEWAYS)
+
+    def action_sideways_right(self) -> None:
+        self._scroll_sideways(_SIDEWAYS)
+
+    def _scroll_sideways(self, columns: int) -> None:
+        """Scrolls all that is wider than its place."""
+        for widget in self.screen.query("ScrollableContainer, MarkdownTable, MarkdownFence"):
+            if widget.max_scroll_x > 0:
+                widget.scroll_relative(x=columns, animate=False)
 
     def action_find(self, words: str = "") -> None:
         """Finds anything, over whatever is shown, and opens what is chosen."""

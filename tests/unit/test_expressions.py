@@ -54,7 +54,6 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.tui.chat.markdown": {
         "_MARKERS": ("[1", "[1, ", "[1,1", "[1]", "1"),
         "_NUMBERS": ("1", "1 ", "a"),
-        "_SPACE": ("A ", "\nA"),
     },
     "memory.attachments": {
         "_WORD": (" a", "\na"),
@@ -386,6 +385,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "atlas_desktop.tui.markdown_text": {
         "_EMPHASIS": ("**", " **a", "a**", "`", "~"),
+        "_SPACE": ("A ", "\nA"),
     },
     "memory.documents.chunking": {
         "_BLANK": ("\n ", "\n\n", " "),
