@@ -1767,6 +1767,16 @@ _DOCUMENTS: tuple[Action, ...] = (
         help=_("Choose a heading to go to."),
     ),
     Action(
+        "reader.preview",
+        Where.READER,
+        "reader_preview",
+        "ctrl+r",
+        in_palette=False,
+        name=_("Preview"),
+        label=_("Preview"),
+        help=_("Show Markdown as it reads, or as it is written. Search works in what is written."),
+    ),
+    Action(
         "reader.back",
         Where.READER,
         "reader_back",
