@@ -1224,7 +1224,7 @@ _INSIGHTS: tuple[Action, ...] = (
         in_palette=False,
         name=_("Export"),
         label=_("Export"),
-        help=_("Save the tab as a picture (SVG) and its numbers as a table (CSV), not encrypted."),
+        help=_("Save the tab as a picture (SVG and PNG) and its numbers as a table (CSV), not encrypted."),
     ),
     Action(
         "insights.back",
@@ -2351,7 +2351,9 @@ _VIEWS: tuple[Action, ...] = (
         priority=True,
         slash="/screenshot",
         name=_("Screenshot"),
-        help=_("Save the screen as a picture (SVG) in the folder `exports` of your data, not encrypted."),
+        help=_(
+            "Save the screen as a picture (SVG and PNG) in the folder `exports` of your data, not encrypted."
+        ),
     ),
     Action(
         "app.palette",

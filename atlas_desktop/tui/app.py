@@ -18,7 +18,7 @@ from textual.worker import Worker
 from atlas_desktop.settings.file import KEYS
 from atlas_desktop.tui.actions import Action, Where, bindings
 from atlas_desktop.tui.appearance import Appearance
-from atlas_desktop.tui.base import BaseApp, Now, local_now, save_export
+from atlas_desktop.tui.base import BaseApp, Now, local_now
 from atlas_desktop.tui.crash_recovery import CrashRecovery
 from atlas_desktop.tui.doors import Commands, DoorKeeper
 from atlas_desktop.tui.models.switcher import ModelFolderWatcher, ModelSwitcher
@@ -519,7 +519,9 @@ class AtlasApp(BaseApp):
 
     async def _save_picture(self) -> None:
         """Saves what is shown as a picture."""
-        await save_export(self, "screen", "svg", self.export_screenshot(title="Atlas", simplify=True))
+        from atlas_desktop.tui.exports import save_pictures
+
+        await save_pictures(self, "screen", "Atlas")
 
     def action_sideways_left(self) -> None:
         self._scroll_sideways(-_SIDEWAYS)

@@ -383,6 +383,11 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.tui.chat.composer": {
         "_COMMAND": ("\n", "/-"),
     },
+    "atlas_desktop.tui.exports": {
+        "_FONT_FACES": ("@font-face {", "@font-face ", "{"),
+        "_RULE": (".a {", ".a", "a", "{ "),
+        "_FILL": ("fill: #", "fill: #a", "#"),
+    },
     "atlas_desktop.tui.markdown_text": {
         "_EMPHASIS": ("**", " **a", "a**", "`", "~"),
         "_SPACE": ("A ", "\nA"),
