@@ -52,14 +52,14 @@ _BOLD = (
     "arialbd.ttf",
     "LiberationSans-Bold.ttf",
 )
-_MONO = (
+MONO = (
     "DejaVuSansMono.ttf",
     "NotoSansMono-Regular.ttf",
     "Menlo.ttc",
     "consola.ttf",
     "LiberationMono-Regular.ttf",
 )
-_FURTHER = (
+FURTHER = (
     "NotoSansSymbols2-Regular.ttf",
     "NotoSansSymbols-Regular.ttf",
     "NotoSansArabic-Regular.ttf",
@@ -121,16 +121,16 @@ class Fonts:
 @cache
 def fonts() -> Fonts:
     """Finds the fonts once; never raises, because reportlab includes some."""
-    found = _files()
-    further = [face for name in _FURTHER if (face := _embedded(found.get(name.lower()))) is not None]
+    found = font_files()
+    further = [face for name in FURTHER if (face := _embedded(found.get(name.lower()))) is not None]
     plain = _first(found, _PLAIN, "Vera.ttf")
     bold = _first(found, _BOLD, "VeraBd.ttf")
-    mono = _first(found, _MONO, None)
+    mono = _first(found, MONO, None)
     rest = [plain, *further, *_asian()]
     return Fonts(Chain(rest), Chain([bold, *rest]), Chain([mono, *rest] if mono is not plain else rest))
 
 
-def _files() -> dict[str, Path]:
+def font_files() -> dict[str, Path]:
     """Returns font files by their lower-case names."""
     found: dict[str, Path] = {}
     seen = 0

@@ -1224,7 +1224,7 @@ _INSIGHTS: tuple[Action, ...] = (
         in_palette=False,
         name=_("Export"),
         label=_("Export"),
-        help=_("Save the tab as a picture (SVG) and its numbers as a table (CSV), not encrypted."),
+        help=_("Save the tab as a picture (SVG and PNG) and its numbers as a table (CSV), not encrypted."),
     ),
     Action(
         "insights.back",
@@ -1765,6 +1765,16 @@ _DOCUMENTS: tuple[Action, ...] = (
         name=_("Outline"),
         label=_("Outline"),
         help=_("Choose a heading to go to."),
+    ),
+    Action(
+        "reader.preview",
+        Where.READER,
+        "reader_preview",
+        "ctrl+r",
+        in_palette=False,
+        name=_("Preview"),
+        label=_("Preview"),
+        help=_("Show Markdown as it reads, or as it is written. Search works in what is written."),
     ),
     Action(
         "reader.back",
@@ -2341,7 +2351,9 @@ _VIEWS: tuple[Action, ...] = (
         priority=True,
         slash="/screenshot",
         name=_("Screenshot"),
-        help=_("Save the screen as a picture (SVG) in the folder `exports` of your data, not encrypted."),
+        help=_(
+            "Save the screen as a picture (SVG and PNG) in the folder `exports` of your data, not encrypted."
+        ),
     ),
     Action(
         "app.palette",
@@ -2379,6 +2391,27 @@ _VIEWS: tuple[Action, ...] = (
         name=_("Help"),
         label=_("Help"),
         help=_("Show every action and its key."),
+    ),
+    Action(
+        "view.left",
+        Where.EVERYWHERE,
+        "sideways_left",
+        "shift+left",
+        in_palette=False,
+        name=_("Scroll left"),
+        help=_("Scroll back the tables and lines of code that are wider than the screen."),
+    ),
+    Action(
+        "view.right",
+        Where.EVERYWHERE,
+        "sideways_right",
+        "shift+right",
+        in_palette=False,
+        name=_("Scroll right"),
+        help=_(
+            "Scroll tables and lines of code that are wider than the screen. In a conversation, go to a "
+            "message first."
+        ),
     ),
     Action(
         "app.demo",

@@ -18,7 +18,7 @@ from textual.worker import Worker
 from atlas_desktop.settings.file import KEYS
 from atlas_desktop.tui.actions import Action, Where, bindings
 from atlas_desktop.tui.appearance import Appearance
-from atlas_desktop.tui.base import BaseApp, Now, local_now, save_export
+from atlas_desktop.tui.base import BaseApp, Now, local_now
 from atlas_desktop.tui.crash_recovery import CrashRecovery
 from atlas_desktop.tui.doors import Commands, DoorKeeper
 from atlas_desktop.tui.models.switcher import ModelFolderWatcher, ModelSwitcher
@@ -112,6 +112,8 @@ def calm_the_collector() -> None:
 
 
 _SIGNS_OF_LIFE = (events.Key, events.MouseEvent, events.Paste)
+_SIDEWAYS = 20
+"""Columns that a key scrolls sideways."""
 CLEARED = "\x1b[2J"
 
 
@@ -517,7 +519,21 @@ class AtlasApp(BaseApp):
 
     async def _save_picture(self) -> None:
         """Saves what is shown as a picture."""
-        await save_export(self, "screen", "svg", self.export_screenshot(title="Atlas", simplify=True))
+        from atlas_desktop.tui.exports import save_pictures
+
+        await save_pictures(self, "screen", "Atlas")
+
+    def action_sideways_left(self) -> None:
+        self._scroll_sideways(-_SIDEWAYS)
+
+    def action_sideways_right(self) -> None:
+        self._scroll_sideways(_SIDEWAYS)
+
+    def _scroll_sideways(self, columns: int) -> None:
+        """Scrolls all that is wider than its place."""
+        for widget in self.screen.query("ScrollableContainer, MarkdownTable, MarkdownFence"):
+            if widget.max_scroll_x > 0:
+                widget.scroll_relative(x=columns, animate=False)
 
     def action_find(self, words: str = "") -> None:
         """Finds anything, over whatever is shown, and opens what is chosen."""

@@ -61,15 +61,19 @@ def places(typed: str) -> list[Place]:
 
 
 class PathPicker(SearchedListScreen):
-    """Dismissed with the path of a file, or None. Tab completes; Enter opens a folder or takes a file."""
+    """Dismissed with the path of a file, or None. Tab completes; Enter opens a folder or takes a file.
+
+    With `folders`, the last row takes the folder whose files are listed.
+    """
 
     of_rooms = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", show=False, priority=True)]
 
-    def __init__(self, title: str, *, hint: str = "", begun: str = "~/") -> None:
+    def __init__(self, title: str, *, hint: str = "", begun: str = "~/", folders: bool = False) -> None:
         super().__init__(begun)
         self._heading = title
         self._hint = hint
+        self._folders = folders
         self._places: list[Place] = []
 
     def compose(self) -> ComposeResult:
@@ -90,9 +94,13 @@ class PathPicker(SearchedListScreen):
 
     async def _show(self, typed: str) -> None:
         self._places = await asyncio.to_thread(places, typed)
+        if self._folders and typed.endswith("/"):
+            self._places.append(Place(typed, _("Take this folder"), is_folder=False))
         self.fill(
             [
-                Content.styled(f"{one.name}/", "bold") if one.is_folder else Content(one.name)
+                Content.styled(f"{one.name}/", "bold")
+                if one.is_folder
+                else Content.styled(one.name, "$primary" if one.text.endswith("/") else "")
                 for one in self._places
             ]
         )

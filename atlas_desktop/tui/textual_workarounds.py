@@ -105,6 +105,8 @@ def freeing_blocks() -> "dict[str, type[MarkdownBlock]]":
     """
     from textual.widgets._markdown import MarkdownBulletList, MarkdownOrderedList, MarkdownTable
 
+    from atlas_desktop.tui.markdown_text import TableText
+
     def composed(items: "Iterable[MarkdownBlock]", made: "ComposeResult") -> "ComposeResult":
         # Composing empties `items`.
         items = [*items]
@@ -127,7 +129,8 @@ def freeing_blocks() -> "dict[str, type[MarkdownBlock]]":
 
     class Table(MarkdownTable):
         def compose(self) -> "ComposeResult":
-            yield from super().compose()
+            head, rows = self._get_headers_and_rows()
+            yield TableText([head, *rows])
             let_go_of_parts(self._blocks)
 
     return {"bullet_list_open": BulletList, "ordered_list_open": OrderedList, "table_open": Table}

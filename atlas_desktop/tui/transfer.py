@@ -76,6 +76,7 @@ class ImportDialog(Covering, ModalScreen[None]):
         .line > Input, .line > Select { width: 1fr; }
         .line > Input { height: 1; border: none; padding: 0 1; background: $panel; }
         .line > Input:focus { background: $primary 25%; }
+        .line > Button { margin-left: 1; }
         Checkbox { height: 1; background: transparent; border: none; padding: 0; }
         #found { height: auto; max-height: 6; margin-top: 1; display: none; scrollbar-size-vertical: 1; }
         #found.-on { display: block; }
@@ -89,6 +90,7 @@ class ImportDialog(Covering, ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", _("Cancel")),
         Binding("ctrl+s", "import", _("Import"), priority=True),
+        Binding("ctrl+o", "choose", _("Choose"), priority=True),
     ]
 
     def __init__(self, path: str = "") -> None:
@@ -129,7 +131,8 @@ class ImportDialog(Covering, ModalScreen[None]):
             placeholder=_("A file, an archive or a folder: ~/Downloads/export.zip"),
             select_on_focus=False,
         )
-        yield _line("where", where)
+        choose = Button(_("Choose…"), id="choose", compact=True, tooltip="Ctrl+O")
+        yield _line("where", where, choose)
         yield _line("project", CleanInput(id="project", compact=True, placeholder=_("Empty: as in the file")))
         boxes = {"memory": [(_(_MEMORY_TEXTS[mode or "given"]), mode) for mode in ("", *_MODES)]}
         rooms = [one.store.room for one in self._rooms()]
@@ -214,6 +217,8 @@ class ImportDialog(Covering, ModalScreen[None]):
                 self.action_import()
             case "look":
                 self._start(self._look())
+            case "choose":
+                self.action_choose()
             case _:
                 self.action_cancel()
 
@@ -229,6 +234,20 @@ class ImportDialog(Covering, ModalScreen[None]):
             )
         else:
             self.dismiss(None)
+
+    def action_choose(self) -> None:
+        """Shows the files and folders to choose from, then checks what was chosen."""
+        from atlas_desktop.tui.paths import PathPicker
+
+        def chosen(path: str | None) -> None:
+            if path is not None:
+                with self.prevent(Input.Changed):
+                    self.query_one("#where", Input).value = path
+                self.query_one("#found").remove_class("-on")
+                self._start(self._look())
+
+        hint = _("A file, an archive, or a folder of exports.")
+        self.app.push_screen(PathPicker(_("Import conversations"), hint=hint, folders=True), chosen)
 
     def action_import(self) -> None:
         path = self._path()
@@ -293,8 +312,8 @@ def _found_words(report: ImportReport) -> Content:
     return Content.assemble(*lines)
 
 
-def _line(name: str, field: Input) -> Horizontal:
-    return Horizontal(Label(_(_IMPORTING_TEXTS[name])), field, classes="line")
+def _line(name: str, *fields: Input | Button) -> Horizontal:
+    return Horizontal(Label(_(_IMPORTING_TEXTS[name])), *fields, classes="line")
 
 
 GROUP = "import"

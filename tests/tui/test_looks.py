@@ -2,7 +2,16 @@
 
 import re
 from collections.abc import Callable
+from io import BytesIO
 
+import pytest
+from PIL import Image
+from textual.app import App, ComposeResult
+from textual.content import Content
+from textual.widgets import Static
+
+from atlas_desktop.exporting import pdf
+from atlas_desktop.tui.exports import png_of
 from atlas_desktop.tui.memories.screen import MemoryList
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage
@@ -35,7 +44,7 @@ async def test_compact_shows_more_in_the_same_space(make: Make) -> None:
         await assert_until(pilot, lambda: max(child.region.bottom for child in messages.children) == tall)
 
 
-async def test_a_key_saves_a_picture_that_only_the_user_can_read(make: Make) -> None:
+async def test_a_key_saves_a_picture_that_only_the_user_can_read(make: Make, some_font: None) -> None:
     place = make(store=await remembered(), clock=FakeClock(NOW))
     async with place.app.run_test(size=SIZE) as pilot:
         await settle(pilot)
@@ -49,8 +58,55 @@ async def test_a_key_saves_a_picture_that_only_the_user_can_read(make: Make) -> 
         assert path.stat().st_mode & 0o777 == 0o600
         text = re.sub("&#160;", " ", path.read_text())
         assert "Likes short answers" in text
+        # Whoever looks at it fetches nothing.
+        assert set(re.findall(r"https?://[^\s\"'<]+", text)) == {
+            "http://www.w3.org/2000/svg",
+            "https://www.textualize.io",
+        }
+        await assert_until(pilot, lambda: len(list(path.parent.glob("*.png"))) == 2)
+        assert path.with_suffix(".png").stat().st_mode & 0o777 == 0o600
         told = [one.message for one in place.app._notifications]
         assert any("not encrypted" in one and str(path) in one for one in told)
+
+
+class Cells(App[None]):
+    CSS = "Screen { background: #102030; } Static { color: #ff0000; }"
+
+    def compose(self) -> ComposeResult:
+        yield Static(Content.assemble("ab 漢", (" u ", "underline"), ("X", "on #00ff00")))
+
+
+@pytest.mark.usefixtures("some_font")
+async def test_a_png_has_every_letter_in_its_cell() -> None:
+    app = Cells()
+    async with app.run_test(size=(20, 3)) as pilot:
+        await pilot.pause()
+        png = png_of(app.export_screenshot(simplify=True))
+    assert png is not None
+    image = Image.open(BytesIO(png)).convert("RGB")
+    width, height = image.width // 20, image.height // 3
+    assert image.size == (width * 20, height * 3)
+    ground, red, green = (16, 32, 48), (255, 0, 0), (0, 255, 0)
+
+    def colours(column: int, row: int = 0) -> set[tuple[int, ...]]:
+        box = column * width, row * height, (column + 1) * width, (row + 1) * height
+        return {colour for _count, colour in image.crop(box).getcolors(10_000) or ()}  # type: ignore[misc]
+
+    for column, letter in enumerate("ab "):
+        assert (red in colours(column)) == (letter != " ")
+    # The letter after one of two cells is in the sixth.
+    assert colours(5) == colours(7) == {ground, red}, "the underlined spaces"
+    assert green in colours(8)
+    assert ground not in colours(8)
+    assert colours(9) == colours(0, 1) == {ground}
+
+
+async def test_without_a_font_there_is_no_png(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "font_files", dict)
+    app = Cells()
+    async with app.run_test(size=(20, 3)) as pilot:
+        await pilot.pause()
+        assert png_of(app.export_screenshot()) is None
 
 
 def saved(place: Stage):  # type: ignore[no-untyped-def]

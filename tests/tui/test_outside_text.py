@@ -12,8 +12,9 @@ from textual.pilot import Pilot
 
 from atlas_desktop.errors import Explained
 from atlas_desktop.tui.app import AtlasApp
-from atlas_desktop.tui.chat.markdown import SafeMarkdown, parser
+from atlas_desktop.tui.chat.markdown import SafeMarkdown
 from atlas_desktop.tui.dialogs.questions import ErrorScreen
+from atlas_desktop.tui.markdown_text import parser
 from atlas_desktop.tui.models.onboarding import Offer
 from memory.entities import MessagePatch, NewMessage, NewSession, SessionPatch, TitleSource
 from models.messages import Role

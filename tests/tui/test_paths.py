@@ -4,11 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from atlas_desktop.tui.paths import PathPicker, places
 from atlas_desktop.tui.transfer import ImportDialog
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
+from tests.tui.test_importing import export
 
 Make = Callable[..., Stage]
 SIZE = (120, 40)
@@ -81,3 +83,34 @@ async def test_attach_without_a_path_opens_a_window_to_choose_one(make: Make, fo
         await assert_until(pilot, lambda: not on(place.app, PathPicker))
         await settle(pilot)
         assert [one.name for one in chat(place.app).current.attached] == ["tides.md"]
+
+
+async def test_import_has_a_window_to_choose_a_file_or_a_folder(make: Make, folder: Path) -> None:
+    export(folder / "papers" / "export.json")
+    place = make()
+
+    async def open_papers() -> None:
+        await assert_until(pilot, lambda: on(place.app, PathPicker) and "papers/" in shown(place))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "export.json" in shown(place))
+
+    async def is_looked_into(path: str) -> None:
+        await assert_until(pilot, lambda: on(place.app, ImportDialog))
+        await settle(pilot)
+        assert place.app.screen.query_one("#where", Input).value == path
+        assert "6 messages to import" in shown(place)
+
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, "/import")
+        await assert_until(pilot, lambda: on(place.app, ImportDialog))
+        await pilot.press("ctrl+o")
+        await open_papers()
+        await pilot.press("enter")
+        await is_looked_into("~/papers/export.json")
+
+        await pilot.click("#choose")
+        await open_papers()
+        assert "Take this folder" in shown(place)
+        await pilot.press("up", "enter")
+        await is_looked_into("~/papers/")

@@ -54,7 +54,6 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.tui.chat.markdown": {
         "_MARKERS": ("[1", "[1, ", "[1,1", "[1]", "1"),
         "_NUMBERS": ("1", "1 ", "a"),
-        "_SPACE": ("A ", "\nA"),
     },
     "memory.attachments": {
         "_WORD": (" a", "\na"),
@@ -384,8 +383,14 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "atlas_desktop.tui.chat.composer": {
         "_COMMAND": ("\n", "/-"),
     },
+    "atlas_desktop.tui.exports": {
+        "_FONT_FACES": ("@font-face {", "@font-face ", "{"),
+        "_RULE": (".a {", ".a", "a", "{ "),
+        "_FILL": ("fill: #", "fill: #a", "#"),
+    },
     "atlas_desktop.tui.markdown_text": {
         "_EMPHASIS": ("**", " **a", "a**", "`", "~"),
+        "_SPACE": ("A ", "\nA"),
     },
     "memory.documents.chunking": {
         "_BLANK": ("\n ", "\n\n", " "),

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +10,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
-from textual.content import Content, Span
+from textual.content import Content
 from textual.geometry import Region, Size
 from textual.highlight import HighlightTheme, highlight
 from textual.message import Message
@@ -25,6 +24,22 @@ from textual.widgets.markdown import MarkdownFence
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.markdown_text import (
+    CODE,
+    RULE,
+    TAB,
+    TABLE,
+    Numbers,
+    Row,
+    end_of,
+    language_of,
+    new_parser,
+    numbers_of,
+    parser,
+    rows_of,
+    table_lines,
+    width_of,
+)
 from atlas_desktop.tui.textual_workarounds import freeing_blocks
 from memory.documents.entities import StoredCitation
 
@@ -63,11 +78,6 @@ class CopyCode(Message):
     def __init__(self, code: str) -> None:
         super().__init__()
         self.code = code
-
-
-def language_of(info: str) -> str:
-    """Returns the language named by a fence; empty if it names none."""
-    return info.split(maxsplit=1)[0] if info.strip() else ""
 
 
 def head_line(language: str, width: int) -> Content:
@@ -203,60 +213,8 @@ def _plain(text: str) -> "Token":
 UNSCROLLED: Reactive[Size] = Reactive(Size(0, 0), layout=False)
 """For widgets that never scroll themselves. Otherwise Textual lays out the whole screen a second time
 whenever one of them grows."""
-TAB = 8
 HIGHLIGHT_LIMIT = 12_000
 """Characters of a code block above which it is shown without colours, so that drawing stays fast."""
-
-
-def _plain_links(children: Iterable["Token"]) -> list["Token"]:
-    """Returns links and images as text followed by the full address: nothing to click, nothing to fetch."""
-    from markdown_it.token import Token
-
-    kept: list[Token] = []
-    opened: list[tuple[str, int]] = []
-    for token in children:
-        if token.type == "link_open":
-            opened.append((str(token.attrs.get("href", "")), len(kept)))
-        elif token.type == "link_close":
-            href, start = opened.pop()
-            said = "".join(t.content for t in kept[start:])
-            if href and clean(href) != said:
-                kept.append(Token("text", "", 0, content=f" ({clean(href)})"))
-        elif token.type == "image":
-            address = clean(str(token.attrs.get("src", "")))
-            kept.append(Token("text", "", 0, content=f"[image: {clean(token.content)}] ({address})"))
-        else:
-            kept.append(token)
-    return kept
-
-
-def _make_harmless(state: "StateCore") -> None:
-    """Cleans the text again after parsing, which decodes entities and percent escapes into any character."""
-    for token in state.tokens:
-        token.content = clean(token.content)
-        token.info = clean(token.info)
-        if token.children:
-            for child in token.children:
-                child.content = clean(child.content)
-                if child.type == "softbreak":
-                    # Line breaks in a chat are intended, as in poems and addresses.
-                    child.type = "hardbreak"
-            token.children = _plain_links(token.children)
-
-
-@cache
-def parser() -> "MarkdownIt":
-    """Returns a parser for CommonMark with tables and strikethrough. It shows HTML as text, never drops
-    it."""
-    return _made()
-
-
-def _made() -> "MarkdownIt":
-    from markdown_it import MarkdownIt
-
-    made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    made.core.ruler.push("harmless", _make_harmless)
-    return made
 
 
 class CitingParser:
@@ -268,7 +226,7 @@ class CitingParser:
     def __call__(self) -> "MarkdownIt":
         if not self.citations:
             return parser()
-        made, citations = _made(), self.citations
+        made, citations = new_parser(), self.citations
 
         def link(state: "StateCore") -> None:
             # After everything harmful is gone: no other link is left.
@@ -338,204 +296,6 @@ class SafeMarkdown(Markdown):
         self._citing.citations = citations
 
 
-BULLETS = ("• ", "▪ ", "‣ ", "⭑ ", "◦ ")
-QUOTE = "▌ "
-CODE, RULE, TABLE = "code", "rule", "table"
-_HEADINGS_WITH_A_LINE_ABOVE = ("h4", "h5", "h6")
-_INLINE = {"em_open": ".em", "strong_open": ".strong", "s_open": ".s"}
-_SPACE = re.compile(r"\s+")
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Text to wrap, or a code block with its `language`.
-
-    `kind` is empty for plain text, `h1` to `h6`, `code`, `rule` or `table`. `first` precedes the first line
-    and `rest` the others: pairs of a text and its style (`bullet` or `quote`).
-    """
-
-    content: Content
-    kind: str = ""
-    first: tuple[tuple[str, str], ...] = ()
-    rest: tuple[tuple[str, str], ...] = ()
-    language: str = ""
-
-
-@dataclass(slots=True)
-class Numbers:
-    """The numbering of an ordered list. A list that is read item by item continues the same numbering."""
-
-    next: int
-    width: int
-
-    def take(self) -> str:
-        text = f"{self.next}. ".rjust(self.width)
-        self.next += 1
-        return text
-
-
-@dataclass(slots=True)
-class _Edge:
-    """The text to the left of the rows of a list item or a quotation."""
-
-    mark: str
-    style: str
-    outer: "_Edge | None"
-    used: bool = False
-
-    def take(self) -> tuple[tuple[str, str], ...]:
-        text = " " * len(self.mark) if self.used and self.style == "bullet" else self.mark
-        self.used = True
-        return (*_take(self.outer), (text, self.style))
-
-
-def _take(edge: _Edge | None) -> tuple[tuple[str, str], ...]:
-    return () if edge is None else edge.take()
-
-
-def rows_of(
-    tokens: Sequence["Token"], lines: Sequence[str], *, top: bool = True, numbers: Numbers | None = None
-) -> list[Row]:
-    """Returns the rows of whole blocks, each with the empty line below it. `lines` are those that were
-    parsed.
-
-    `top` says whether nothing is above; `numbers` is the numbering of a list that continues from above.
-    Tables are shown as source text, because the width of their columns is known only at their end.
-    """
-    reader = _Reader(lines, numbers)
-    reader.blocks(tokens, None, top=top)
-    return reader.rows
-
-
-class _Reader:
-    def __init__(self, lines: Sequence[str], numbers: Numbers | None) -> None:
-        self.rows: list[Row] = []
-        self._lines = lines
-        self._numbers = numbers
-
-    def _add(self, content: Content, edge: _Edge | None, kind: str = "", language: str = "") -> None:
-        first = _take(edge)
-        self.rows.append(Row(content, kind, first, _take(edge), language))
-
-    def blocks(
-        self,
-        tokens: Sequence["Token"],
-        edge: _Edge | None,
-        *,
-        top: bool,
-        bullets: int = 0,
-        close: bool = False,
-    ) -> None:
-        """Reads blocks; `bullets` is the number of bullet lists they are in.
-
-        `close` leaves out the empty line below paragraphs.
-        """
-        at = 0
-        while at < len(tokens):
-            token = tokens[at]
-            end = end_of(tokens, at)
-            inner = tokens[at + 1 : end]
-            gap = True
-            match token.type:
-                case "paragraph_open":
-                    self._add(inline(inner[0]), edge)
-                    gap = not close
-                case "heading_open":
-                    if token.tag in _HEADINGS_WITH_A_LINE_ABOVE and self._wants_line(top=top):
-                        self._add(Content(), edge)
-                    self._add(inline(inner[0]), edge, token.tag)
-                case "bullet_list_open" | "ordered_list_open":
-                    self._list(token, inner, edge, bullets)
-                    gap = edge is None or edge.style != "bullet"
-                case "blockquote_open":
-                    self.blocks(inner, _Edge(QUOTE, "quote", edge), top=False, bullets=bullets, close=True)
-                case "fence" | "code_block":
-                    self._add(Content(token.content.rstrip()), edge, CODE, language_of(token.info))
-                case "hr":
-                    self._add(Content(), edge)
-                    self._add(Content(), edge, RULE)
-                case "table_open" if token.map is not None:
-                    for line in self._lines[slice(*token.map)]:
-                        self._add(Content(line.rstrip("\n")), edge, TABLE)
-            if gap:
-                self._add(Content(), edge)
-            at = end + 1
-
-    def _wants_line(self, *, top: bool) -> bool:
-        if not self.rows:
-            return top
-        return bool(self.rows[-1].content) or self.rows[-1].kind == RULE
-
-    def _list(self, token: "Token", inner: Sequence["Token"], edge: _Edge | None, bullets: int) -> None:
-        ordered = token.type == "ordered_list_open"
-        numbers, self._numbers = self._numbers, None
-        if ordered and numbers is None:
-            numbers = numbers_of(inner)
-        at = 0
-        while at < len(inner):
-            end = end_of(inner, at)
-            mark = numbers.take() if ordered and numbers is not None else BULLETS[bullets % len(BULLETS)]
-            inside = bullets + (not ordered)
-            item = _Edge(mark, "bullet", edge)
-            self.blocks(inner[at + 1 : end], item, top=False, bullets=inside, close=True)
-            at = end + 1
-
-
-def numbers_of(items: Sequence["Token"]) -> Numbers:
-    """Returns the numbering of a list; `items` are the tokens between its first and last. Numbers end
-    aligned."""
-    level = items[0].level if items else 0
-    opened = [token for token in items if token.type == "list_item_open" and token.level == level]
-    start = int(opened[0].info) if opened and opened[0].info.isdecimal() else 1
-    return Numbers(start, width_of(start + len(opened) - 1))
-
-
-def width_of(number: int) -> int:
-    """Returns the cells of a list's widest number, with a space before it and the characters after it."""
-    return len(f"{number}. ") + 1
-
-
-def end_of(tokens: Sequence["Token"], at: int) -> int:
-    """Returns the index of the token that closes the block beginning at `at`."""
-    token = tokens[at]
-    if token.nesting <= 0:
-        return at
-    return next(
-        (i for i in range(at + 1, len(tokens)) if tokens[i].nesting < 0 and tokens[i].level == token.level),
-        len(tokens),
-    )
-
-
-def inline(token: "Token") -> Content:
-    """Returns the text of a paragraph or heading, styled by the names `.em`, `.strong`, `.s` and
-    `.code_inline`."""
-    parts: list[str] = []
-    spans: list[Span] = []
-    opened: list[tuple[str, int]] = []
-    at = 0
-    for child in token.children or ():
-        start = at
-        if child.type in _INLINE:
-            opened.append((_INLINE[child.type], at))
-            continue
-        if child.type.endswith("_close") and opened:
-            style, begin = opened.pop()
-            spans.append(Span(begin, at, style))
-            continue
-        if child.type == "hardbreak":
-            text = "\n"
-        elif child.type == "softbreak":
-            text = " "
-        elif child.type == "code_inline":
-            text = child.content
-            spans.append(Span(start, start + len(text), ".code_inline"))
-        else:
-            text = _SPACE.sub(" ", child.content)
-        parts.append(text)
-        at += len(text)
-    return Content("".join(parts), spans=spans)
-
-
 SPARE_LINES = 6
 """Empty lines below the text. The screen is laid out and scrolled again only when they are used up."""
 STREAMED_HIGHLIGHT_LIMIT = 1_500
@@ -554,13 +314,16 @@ CODE_HEAD = "code_head"
 
 
 class Growing(Widget):
-    """Looks like `SafeMarkdown`, painted line by line; only tables are shown as source text."""
+    """Looks like `SafeMarkdown`, painted line by line; tables and code that are too wide are cut."""
+
+    sideways = False
+    """Whether wide lines are kept whole, because what is around it scrolls sideways."""
 
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
     ALLOW_SELECT = False
     COMPONENT_CLASSES = {  # noqa: RUF012
         "em", "strong", "s", "code_inline", "h1", "h2", "h3", "h4", "h5", "h6",
-        "code", "code_head", "bullet", "quote", "rule", "table",
+        "code", "code_head", "bullet", "quote", "rule",
     }  # fmt: skip
     DEFAULT_CSS = """
     Growing {
@@ -584,7 +347,6 @@ class Growing(Widget):
         &:light > .bullet { color: $text-secondary; }
         & > .quote { color: $border-blurred; }
         & > .rule { color: $secondary; }
-        & > .table { color: $quiet; }
     }
     """
 
@@ -609,9 +371,14 @@ class Growing(Widget):
         if self._width:
             self._read()
 
+    @property
+    def _readable(self) -> int:
+        """The columns of text."""
+        return self.content_size.width
+
     def on_resize(self) -> None:
-        if self.content_size.width != self._width:
-            self._width = self.content_size.width
+        if self._readable != self._width:
+            self._width = self._readable
             self._read_anew()
             if len(self._strips) + SPARE_LINES < self._room:
                 # A wider window needs fewer lines. The view stays at the end of the widget, not of the text.
@@ -643,12 +410,11 @@ class Growing(Widget):
             return
         numbers = None if self._numbers is None else replace(self._numbers)
         strips = self._strips[: begin.strip]
-        rows = partial(rows_of, lines=lines)
         # The meaning of a line can change until it ends: "2" becomes another item of the list above.
         whole = len(lines) if self.source.endswith("\n") else len(lines) - 1
         last = _last_block(tokens, whole)
         if last:
-            strips += self._paint(rows(tokens[:last], top=not strips, numbers=numbers))
+            strips += self._paint(rows_of(tokens[:last], top=not strips, numbers=numbers))
             numbers = None
             self._from(_Place(begin.line + _first_line(tokens[last]), len(strips)))
         newest = tokens[last:]
@@ -656,11 +422,13 @@ class Growing(Widget):
             numbers = numbers_of(newest[1 : end_of(newest, 0)])
         if split := _last_item(newest, whole):
             # The empty line below a list comes after its last item.
-            strips += self._paint(rows([*newest[:split], newest[-1]], top=not strips, numbers=numbers)[:-1])
+            strips += self._paint(
+                rows_of([*newest[:split], newest[-1]], top=not strips, numbers=numbers)[:-1]
+            )
             self._item = _Place(begin.line + _first_line(newest[split]), len(strips))
             self._numbers = None if numbers is None else replace(numbers)
             newest = [newest[0], *newest[split:]]
-        strips += self._paint(rows(newest, top=not strips, numbers=numbers))
+        strips += self._paint(rows_of(newest, top=not strips, numbers=numbers))
         self._show(strips, begin.strip)
 
     def _show(self, strips: list[Strip], unchanged: int) -> None:
@@ -702,7 +470,7 @@ class Growing(Widget):
         elif row.kind == RULE:
             painted = self._wrapped(Content("─" * width), RULE, width)
         elif row.kind == TABLE:
-            painted = self._cut(Content(row.content.plain.expandtabs(TAB)), TABLE, width)
+            painted = self._table(row, width)
         else:
             painted = self._wrapped(row.content, row.kind, width)
         lines = [Strip.join([rest if at else first, strip]) for at, strip in enumerate(painted)]
@@ -721,11 +489,17 @@ class Growing(Widget):
         return Visual.to_strips(self, content, width, None, style, apply_selection=False, pad=True)
 
     def _cut(self, content: Content, kind: str, width: int) -> list[Strip]:
-        """Returns lines that are cut at the right instead of wrapped."""
+        """Returns lines that are not wrapped: cut at the right, unless the text scrolls sideways."""
         style = self._style(kind)
         widest = max(width, *(cell_len(line) for line in content.plain.split("\n")))
         strips = Visual.to_strips(self, content, widest, None, style, apply_selection=False, pad=True)
-        return [strip.crop(0, width) for strip in strips]
+        return strips if self.sideways else [strip.crop(0, width) for strip in strips]
+
+    def _table(self, row: Row, width: int) -> list[Strip]:
+        lines = table_lines(row.cells, width)
+        if not self.sideways:
+            lines = [line.truncate(width, ellipsis=True) for line in lines]
+        return self._cut(Content("\n").join(lines), "", width)
 
     def _code(self, row: Row, width: int) -> list[Strip]:
         code = Content(row.content.plain.expandtabs(TAB))

@@ -352,7 +352,13 @@ class MessageBlock(Vertical):
         }
         MarkdownBlockQuote { margin: 0 0 1 0; background: transparent; border-left: outer $border-blurred; }
         MarkdownBulletList, MarkdownOrderedList { margin: 0 0 1 0; padding: 0; }
-        MarkdownTable { margin: 0 0 1 0; }
+        MarkdownTable {
+            margin: 0 0 1 0;
+            height: auto;
+            overflow: auto hidden;
+            scrollbar-size-horizontal: 1;
+            &:light { background: transparent; }
+        }
         MarkdownBlockQuote MarkdownParagraph { margin: 0; }
         MarkdownList MarkdownParagraph { margin: 0; }
         MarkdownList MarkdownList { margin: 0; }

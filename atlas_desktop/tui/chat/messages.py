@@ -20,7 +20,7 @@ from atlas_desktop.services.sessions import Stretch
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.markdown import CopyCode
 from atlas_desktop.tui.chat.message import SHOWN, MessageBlock
-from atlas_desktop.tui.clipboard import copy_out
+from atlas_desktop.tui.exports import copy_out
 from atlas_desktop.tui.keymap import Keymap, how_to
 from atlas_desktop.tui.widgets import Covering
 from memory.entities import Message, MessageStatus

@@ -16,6 +16,7 @@ from rich.style import Style
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -25,12 +26,14 @@ from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from atlas_desktop.locale import _, number
+from atlas_desktop.parsing.protocol import MARKDOWN
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import Where, bindings
-from atlas_desktop.tui.clipboard import copy_out
 from atlas_desktop.tui.dialogs.questions import Choice, PickScreen
 from atlas_desktop.tui.documents.rows import AskAbout, place_text, quoted, title_text
+from atlas_desktop.tui.exports import copy_out
 from atlas_desktop.tui.notes.adding import add_to_note, of_document
+from atlas_desktop.tui.notes.editor import NotePreview
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets import CleanInput, Covering, KeyLine
 from memory.documents.entities import Heading
@@ -541,7 +544,8 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
     """Dismissed with what to ask, or None.
 
     It opens at the range `passage`, which is marked. If the document has changed since the passage was
-    cited, its `quote` is looked for instead.
+    cited, its `quote` is looked for instead. Without a passage, Markdown that Atlas has written, such as the
+    report of a task, is shown as it reads.
     """
 
     CSS_PATH = "documents.tcss"
@@ -572,6 +576,8 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
         self._title = Static("", id="title", markup=False)
         self._note = Static("", id="note", markup=False)
         self.view = DocumentText(self._run, id="text")
+        self._preview = NotePreview(self._run_preview)
+        self._preview_box = VerticalScroll(self._preview, id="preview-box")
         self._field = CleanInput(
             placeholder=_("Search in this document · Enter finds, Esc closes"),
             id="search",
@@ -583,13 +589,20 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
         yield self._note
         yield self._field
         yield self.view
+        yield self._preview_box
         yield KeyLine()
 
     def on_mount(self) -> None:
         self.atlas.attempt(self._read, group="reader", exclusive=True)
 
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._draw_preview)
+
     def _run(self, work: object) -> None:
         self.atlas.attempt(work, group="reader-layout", exclusive=True)  # type: ignore[arg-type]
+
+    def _run_preview(self, work: object) -> None:
+        self.atlas.attempt(work, group="reader-preview", exclusive=True)  # type: ignore[arg-type]
 
     async def _read(self) -> None:
         store = self._room.store.documents
@@ -616,6 +629,8 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
             self.view.go_to(passage[0], above=_ABOVE)
         if not text:
             self._tell_note(_("No text was read from this document."))
+        if self._is_markdown and not document.path and passage is None:
+            self.action_reader_preview()
         self._tell()
 
     def _found_again(self, text: str) -> tuple[int, int] | None:
@@ -648,7 +663,7 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
         if pages := self._page.pages:
             here = max(bisect_right(pages, self.view.top), 1)
             parts.append(_("page {page} of {pages}", page=number(here), pages=number(len(pages))))
-        elif self._page.text:
+        elif self._page.text and not self._previewed:
             parts.append(f"{self.view.top / len(self._page.text):.0%}")
         if self.view.found:
             total = number(len(self.view.found)) + ("+" if len(self.view.found) == MOST else "")
@@ -661,9 +676,35 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
     def on_document_text_moved(self) -> None:
         self._tell_title()
 
+    # --- preview ----------------------------------------------------------------------------------
+
+    @property
+    def _is_markdown(self) -> bool:
+        return self._document is not None and self._document.media_type.startswith(MARKDOWN)
+
+    @property
+    def _previewed(self) -> bool:
+        return self.has_class("-preview")
+
+    def action_reader_preview(self) -> None:
+        """Shows Markdown as it reads, or as it is written."""
+        self.set_class(not self._previewed, "-preview")
+        self.set_focus(self._preview_box if self._previewed else self.view)
+        self.call_after_refresh(self._draw_preview)
+        self.refresh_bindings()
+
+    def _draw_preview(self) -> None:
+        if self._previewed:
+            self._preview.show(self._page.text, ())
+
+    def _show_written(self) -> None:
+        if self._previewed:
+            self.action_reader_preview()
+
     # --- search -----------------------------------------------------------------------------------
 
     def action_reader_search(self) -> None:
+        self._show_written()
         self._field.add_class("-shown")
         self._field.focus()
 
@@ -773,6 +814,7 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
         ]
         chosen = await self.atlas.push_screen_wait(PickScreen(_("Outline"), choices))
         if chosen is not None:
+            self._show_written()
             self.view.go_to(int(chosen))
 
     def action_reader_back(self) -> None:
@@ -799,4 +841,6 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
             return False
         if deed in ("next", "previous"):
             return bool(self.view.found)
+        if deed == "preview":
+            return self._is_markdown
         return deed != "outline" or bool(self._page.headings)

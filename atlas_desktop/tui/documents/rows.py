@@ -13,6 +13,7 @@ from textual.content import Content
 from atlas_desktop.error_table import document_error
 from atlas_desktop.errors import size
 from atlas_desktop.locale import N_, _, ngettext, number
+from atlas_desktop.parsing.protocol import MARKDOWN
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.markdown_text import markdown_text
@@ -393,7 +394,9 @@ def _facts(document: Document, hit: DocumentHit | None, now: datetime) -> Conten
     if hit is not None:
         place = place_text(hit.chunk.page, hit.chunk.lines)
         where = " › ".join([*map(clean_line, hit.chunk.heading), place])
-        parts += ["\n", (f"{where}\n", "bold $accent"), f"{clean(hit.chunk.text).strip()}\n"]
+        is_markdown = document.media_type.startswith(MARKDOWN)
+        text = markdown_text(hit.chunk.text) if is_markdown else clean(hit.chunk.text).strip()
+        parts += ["\n", (f"{where}\n", "bold $accent"), text, "\n"]
     elif document.summary is not None:
         heading = _("Summary (sentences of the document)") if document.summary.fallback else _("Summary")
         parts += ["\n", (f"{heading}\n", "bold $accent"), markdown_text(document.summary.text), "\n"]

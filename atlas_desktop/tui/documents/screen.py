@@ -34,6 +34,7 @@ from atlas_desktop.tui.documents.rows import (
     rows_of,
     title_text,
 )
+from atlas_desktop.tui.markdown_text import ReadingText
 from atlas_desktop.tui.notes.adding import add_to_note, of_document
 from atlas_desktop.tui.provenance.sources import Chosen
 from atlas_desktop.tui.textual_workarounds import SparingScreen
@@ -121,7 +122,7 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         self._progress = Static("", id="progress", markup=False)
         self._list = DocumentList(id="documents", markup=False)
         self._links = LinkList(id="links", markup=False)
-        self._facts = Static("", id="facts", markup=False)
+        self._facts = ReadingText(id="facts")
         self._field = CleanInput(
             placeholder=_("Filter by title and path; Enter searches the text"),
             id="query",
@@ -319,7 +320,7 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
             return
         self._details = found
         with self.app.batch_update():
-            self._facts.update(found.facts)
+            self._facts.show(found.facts)
             self.query_one("#facts-box", VerticalScroll).scroll_home(animate=False)
             self._links.clear_options()
             self._links.add_options([_link_option(link) for link in found.links])

@@ -27,7 +27,7 @@ from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.help import fitness
 from atlas_desktop.tui.history.rows import around, document_preview, marked, preview, room_word
 from atlas_desktop.tui.keymap import shown_keys
-from atlas_desktop.tui.markdown_text import markdown_text
+from atlas_desktop.tui.markdown_text import ReadingText, Text, markdown_text
 from atlas_desktop.tui.memories.entries import KIND_TEXTS
 from atlas_desktop.tui.provenance.sources import STATE_TEXTS
 from atlas_desktop.tui.settings.screen import Row as Setting
@@ -185,11 +185,11 @@ def _parts(thing: Thing, now: datetime, keys: Mapping[str, str]) -> tuple[Snippe
 # --- the preview -------------------------------------------------------------------------------------
 
 
-async def preview_of(row: Row, desk: "AppContext", now: datetime) -> Content:
+async def preview_of(row: Row, desk: "AppContext", now: datetime) -> Text:
     """Returns what is worth knowing about a result before it is opened. Raises what the store raises."""
     match row.thing:
         case SessionHit() as hit:
-            return preview(hit, await around(desk.at(hit.session.room).branches, hit), now)
+            return partial(preview, hit, await around(desk.at(hit.session.room).branches, hit), now)
         case DocumentMatch() as hit:
             shown = document_preview(hit, now)
             if hit.kind is DocumentKind.NOTE and hit.chunk is None:
@@ -261,9 +261,8 @@ class FinderScreen(Covering, ModalScreen[Row | None]):
         #none { width: 3fr; padding: 0 1; color: $quiet; display: none; }
         #preview-box {
             width: 2fr; height: 1fr; padding: 0 1; border-left: vkey $border-blurred;
-            scrollbar-size-vertical: 1;
+            overflow-x: auto; scrollbar-size: 1 1;
         }
-        #preview { height: auto; }
         &.-narrow {
             #results { layout: vertical; }
             OptionList { width: 1fr; }
@@ -323,7 +322,7 @@ class FinderScreen(Covering, ModalScreen[Row | None]):
                 yield self._list
                 yield Static(_("No matches."), id="none", markup=False)
                 with VerticalScroll(id="preview-box", can_focus=False):
-                    yield Static("", id="preview", markup=False)
+                    yield ReadingText(id="preview")
 
     def on_mount(self) -> None:
         fit(self, self._list, self._fit)
@@ -452,7 +451,8 @@ class FinderScreen(Covering, ModalScreen[Row | None]):
     async def _preview(self) -> None:
         # A key that is held down passes rows faster than they can be read.
         await asyncio.sleep(_PREVIEW_S)
-        row, shown = self.marked, Content("")
+        row = self.marked
+        shown: Text = Content("")
         if row is not None:
             try:
                 shown = await preview_of(row, self.atlas.desk, self.atlas.now())
@@ -460,7 +460,7 @@ class FinderScreen(Covering, ModalScreen[Row | None]):
                 # It was removed meanwhile: opening it says so.
                 shown = Content("")
         if self.is_attached and row is self.marked:
-            self.query_one("#preview", Static).update(shown)
+            self.query_one("#preview", ReadingText).show(shown)
             self.query_one("#preview-box", VerticalScroll).scroll_home(animate=False)
 
     def _tell_kinds(self) -> None:

@@ -177,8 +177,13 @@ def marked(piece: Snippet, width: int, style: str) -> Content:
     return Content(shown, spans=spans)
 
 
-def preview(hit: SessionHit, messages: Sequence[Message], now: datetime, *, binned: bool = False) -> Content:
-    """Returns the marks of a conversation and some of its messages, with the matches marked."""
+def preview(
+    hit: SessionHit, messages: Sequence[Message], now: datetime, width: int, *, binned: bool = False
+) -> Content:
+    """Returns the marks of a conversation and some of its messages, with the matches marked.
+
+    Tables are drawn for a `width`.
+    """
     session = hit.session
     parts: list[Content | str | tuple[str, str]] = [
         (title_of(session), "bold"),
@@ -191,7 +196,7 @@ def preview(hit: SessionHit, messages: Sequence[Message], now: datetime, *, binn
         chosen = hit.message is not None and message.id == hit.message.id
         text = clean(message.content).strip()
         text, cut = (text[:_LONGEST], " …") if len(text) > _LONGEST else (text, "")
-        body = markdown_text(text)
+        body = markdown_text(text, width)
         if wanted is not None:
             body = body.highlight_regex(wanted, style=f"{FOUND} $accent")
         parts += [

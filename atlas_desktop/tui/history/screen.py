@@ -1,6 +1,7 @@
 """The history browser: search conversations, documents and notes, and organise conversations."""
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -30,6 +31,7 @@ from atlas_desktop.tui.history.actions import (
 from atlas_desktop.tui.history.list import HistoryList, HistorySearch
 from atlas_desktop.tui.history.rows import around, document_preview, preview
 from atlas_desktop.tui.keymap import shown_keys
+from atlas_desktop.tui.markdown_text import ReadingText, Text
 from atlas_desktop.tui.notes.adding import Visit
 from atlas_desktop.tui.provenance.sources import Chosen
 from atlas_desktop.tui.textual_workarounds import SparingScreen
@@ -86,7 +88,7 @@ class HistoryScreen(View, SparingScreen[Result | None]):
         )
         self.search.text = query
         self.changes = HistoryActions(app, self._list, reload=self.reload, offer=self._offer)
-        self._preview_text = Static("", id="preview", markup=False)
+        self._preview_text = ReadingText(id="preview")
         self._keys = KeyLine()
 
     def compose(self) -> ComposeResult:
@@ -254,15 +256,17 @@ class HistoryScreen(View, SparingScreen[Result | None]):
         # A key that is held down passes rows faster than they can be read.
         await asyncio.sleep(_PREVIEW_S)
         hit, document = self._list.marked, self._list.document
-        told = Content("") if document is None else document_preview(document, self.atlas.now())
+        now = self.atlas.now()
+        told: Text = Content("") if document is None else document_preview(document, now)
         if hit is not None:
             try:
-                told = preview(hit, await self._around(hit), self.atlas.now(), binned=self.binned)
+                messages = await self._around(hit)
+                told = partial(preview, hit, messages, now, binned=self.binned)
             except (SessionNotFound, MessageNotFound, RoomClosed):
                 self.reload()
                 return
         if self.standing:
-            self._preview_text.update(told)
+            self._preview_text.show(told)
             box = self.query_one("#preview-box", VerticalScroll)
             box.display = self._list.total > 0
             box.scroll_home(animate=False)
@@ -273,7 +277,7 @@ class HistoryScreen(View, SparingScreen[Result | None]):
     def forget_private(self) -> bool:
         self._list.clear_selection()
         self._list.show({}, 0, self.atlas.now())
-        self._preview_text.update(Content(""))
+        self._preview_text.show(Content(""))
         self.query_one(ChangeBar).take()
         self.app.call_later(self.search.reload)
         return True

@@ -19,7 +19,7 @@ from atlas_desktop.phrases import TOPIC_KINDS, storage_text, topic_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.insights import Insights, as_csv, insights
 from atlas_desktop.tui.actions import Where, bindings
-from atlas_desktop.tui.base import View, save_export
+from atlas_desktop.tui.base import View
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets import KeyLine, fit
 from memory.insights import monday, months_between
@@ -667,9 +667,10 @@ class InsightsScreen(View, SparingScreen[None]):
             self.atlas.attempt(self._export(self._found), group="insights")
 
     async def _export(self, found: Insights) -> None:
-        picture = self.app.export_screenshot(title=_(_TAB_TEXTS[self._tab]), simplify=True)
-        await save_export(self.atlas, self._tab, "csv", as_csv(found, self._tab))
-        await save_export(self.atlas, self._tab, "svg", picture)
+        from atlas_desktop.tui.exports import save_export, save_pictures
+
+        await save_export(self.atlas, self._tab, "csv", as_csv(found, self._tab).encode())
+        await save_pictures(self.atlas, self._tab, _(_TAB_TEXTS[self._tab]))
 
     def action_insights_back(self) -> None:
         self.back()

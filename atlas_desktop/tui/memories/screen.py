@@ -20,6 +20,7 @@ from atlas_desktop.tui.chat.memories import forget_words, show_receipts
 from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.keymap import how_to
+from atlas_desktop.tui.markdown_text import ReadingText
 from atlas_desktop.tui.memories.entries import (
     FADING,
     INBOX,
@@ -271,7 +272,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
                 yield self._list
                 yield Static("", id="none", markup=False)
             with VerticalScroll(id="details-box", can_focus=False):
-                yield Static("", id="details", markup=False)
+                yield ReadingText(id="details")
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -386,7 +387,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         width = min((box.size.width or self._details_width) - 1, _CURVE)
         self._details_width = width + 1
         told = Content("") if entry is None else details(entry, self.atlas.now(), width)
-        self.query_one("#details", Static).update(told)
+        self.query_one("#details", ReadingText).show(told)
         box.scroll_home(animate=False)
 
     def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:

@@ -15,13 +15,15 @@ from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
 from textual.style import Style
+from textual.widget import Widget
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import N_, _
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.tui.chat.markdown import Growing, Row, parser, rows_of
+from atlas_desktop.tui.chat.markdown import Growing
 from atlas_desktop.tui.chat.prompt import PASTED_AT_A_TIME
+from atlas_desktop.tui.markdown_text import WIDEST, Row, parser, rows_of
 from atlas_desktop.tui.notes.adding import has_links, link_spans, marked, opened_link, written
 from atlas_desktop.tui.widgets import focus_at_once
 from memory.notes.entities import LinkKind, LinkTarget, NoteLink
@@ -279,6 +281,7 @@ class NotePreview(Growing):
     COMPONENT_CLASSES = {"link", "nowhere"}  # noqa: RUF012
     DEFAULT_CSS = """
     NotePreview {
+        min-width: 100%;
         & > .link { color: $text-accent; text-style: underline; }
         & > .nowhere { color: $text-error; text-style: dim; }
     }
@@ -290,6 +293,8 @@ class NotePreview(Growing):
 
         link: NoteLink
 
+    sideways = True
+
     def __init__(self, run: Run) -> None:
         super().__init__()
         self._run = run
@@ -300,7 +305,15 @@ class NotePreview(Growing):
     def show(self, text: str, links: Sequence[NoteLink]) -> None:
         """Shows a text; the positions of its links are those of this text."""
         self._text, self._links, self._rows = text, links, None
+        self._width = self._readable
         self._read_anew()
+
+    @property
+    def _readable(self) -> int:
+        """The columns of text: those of the box around it, and not too many to read."""
+        box = self.parent
+        inside = box.scrollable_content_region.width if isinstance(box, Widget) else 0
+        return max(min(inside - self.gutter.width, WIDEST), 0)
 
     def _read_anew(self) -> None:
         if self._width:
@@ -323,6 +336,7 @@ class NotePreview(Growing):
         self._strips = strips
         self._room = len(strips)
         self.styles.height = max(self._room, 1)
+        self.styles.width = max((strip.cell_length for strip in strips), default=0) + self.gutter.width
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
@@ -337,8 +351,14 @@ def _rows_of(text: str, links: Sequence[NoteLink]) -> list[Row]:
     """Returns the rows of a text without its front matter. Takes a tenth of a second for 200 KB."""
     begin = front_matter(text)[1]
     source = marked(text, links)[begin:] if begin else marked(text, links)
-    rows = rows_of(parser().parse(source), source.splitlines(keepends=True))
-    return [replace(row, content=with_links(row.content, links)) for row in rows]
+    return [
+        replace(
+            row,
+            content=with_links(row.content, links),
+            cells=[[with_links(cell, links) for cell in cells] for cells in row.cells],
+        )
+        for row in rows_of(parser().parse(source))
+    ]
 
 
 def with_links(content: Content, links: Sequence[NoteLink]) -> Content:

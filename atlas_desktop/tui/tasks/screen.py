@@ -22,6 +22,7 @@ from atlas_desktop.tui.base import View
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
+from atlas_desktop.tui.markdown_text import ReadingText, markdown_text
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets import Covering, KeyLine, fit
 from memory.errors import RoomClosed, TaskNotFound
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.documents.rows import AskAbout
 
 
+_OPEN, _CLOSE = "\ue000", "\ue001"
+"""Signs (of private use) around what no source supports, while the report is parsed."""
 _MARKS = {
     TaskState.RUNNING: "▸",
     TaskState.PLANNED: "▸",
@@ -90,19 +93,23 @@ def about_text(task: Task) -> Content:
     return Content.assemble(*parts)
 
 
-def report_text(task: Task) -> Content:
+def report_text(task: Task, width: int) -> Content:
     """Returns the report so far, with the parts marked that no source supports."""
     report = task.report
     if report is None:
         return Content("")
-    text = Content(clean(report.text))
+    text, at = "", 0
     for begin, end in report.unsupported:
-        text = text.stylize("$warning", begin, end)
+        text += f"{report.text[at:begin]}{_OPEN}{report.text[begin:end]}{_CLOSE}"
+        at = end
+    shown = markdown_text(text + report.text[at:], width)
+    while (begin := shown.plain.find(_OPEN)) >= 0 and (end := shown.plain.find(_CLOSE, begin)) > 0:
+        doubted = shown[begin + 1 : end].stylize("underline $warning")
+        shown = Content.assemble(shown[:begin], doubted, shown[end + 1 :])
     if task.baseline is not None:
-        text = text.append(
-            f"\n\n{_('In a single context, the model answered:')}\n{clean(task.baseline.text)}"
-        )
-    return text
+        answered = (f"\n\n{_('In a single context, the model answered:')}\n\n", "bold")
+        shown = Content.assemble(shown, answered, markdown_text(task.baseline.text, width))
+    return shown
 
 
 def step_text(step: Step, evidence: Sequence[Evidence]) -> Content:
@@ -221,7 +228,7 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
                 yield Static("", id="about", markup=False)
                 yield self._steps
                 with VerticalScroll(id="report-box"):
-                    yield Static("", id="report", markup=False)
+                    yield ReadingText(id="report")
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -301,7 +308,7 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
         if at is not None and task.steps:
             self._steps.highlighted = min(at, len(task.steps) - 1)
         self.query_one("#about", Static).update(about_text(task))
-        self.query_one("#report", Static).update(report_text(task))
+        self.query_one("#report", ReadingText).show(partial(report_text, task))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         if event.option_list is self._tasks and (task := self.marked) is not None:

@@ -31,6 +31,8 @@ SAMPLES = {
     "underlined": "Title\n=====\n\nSub\n---\n\n- a\n- b\n---\nend",
     "mixed": "- a\n- b\n* c\n* d\n\n1) x\n2) y\n",
     "in lists": "- # head in list\n- b\n\n  > quote in list\n- \n- d",
+    "table": f"Costs:\n\n| What | *How* much |\n|---|---:|\n| **Tent** | 180 |\n| {LONG} | `x` |\n\nend",
+    "table in a list": "- a\n\n  | b | c |\n  |---|---|\n  | d | e |\n- f",
     "empty code": "```\n```\n\nx",
 }
 Cell = tuple[str, str, str, bool, bool, bool]

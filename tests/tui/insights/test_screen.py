@@ -192,7 +192,7 @@ def test_each_tab_is_a_table() -> None:
     assert "'=HYPERLINK(1)" in as_csv(sneaky, "topics")
 
 
-async def test_x_saves_the_tab_as_picture_and_table(make: Make) -> None:
+async def test_x_saves_the_tab_as_pictures_and_table(make: Make, some_font: None) -> None:
     clock = FakeClock(NOW)
     store = InMemoryStore(clock)
     await history(clock, store)
@@ -203,8 +203,9 @@ async def test_x_saves_the_tab_as_picture_and_table(make: Make) -> None:
         await assert_until(pilot, lambda: on(place.app, InsightsScreen) and "busiest day" in shown(place))
         await pilot.press("x")
         folder = place.app.desk.paths.exports
-        await assert_until(pilot, lambda: len(list(folder.glob("atlas-activity-*"))) == 2)
+        await assert_until(pilot, lambda: len(list(folder.glob("atlas-activity-*"))) == 3)
         table = next(folder.glob("*.csv")).read_text().splitlines()
         assert table[0].startswith("day,sessions")
         assert len(table) > 2
         assert "svg" in next(folder.glob("*.svg")).read_text()[:200]
+        assert next(folder.glob("*.png")).read_bytes().startswith(b"\x89PNG")

@@ -1,6 +1,7 @@
 """The board of tasks: given, watched, paused, steered, approved and deleted."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from textual.pilot import Pilot
 
@@ -8,8 +9,8 @@ from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
-from atlas_desktop.tui.tasks.screen import StepScreen, TasksScreen
-from memory.tasks.entities import NewTask, TaskState
+from atlas_desktop.tui.tasks.screen import StepScreen, TasksScreen, report_text
+from memory.tasks.entities import NewTask, Report, TaskState
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage
@@ -80,6 +81,39 @@ async def test_the_report_opens_in_the_reader(make: Make) -> None:
         await board(pilot, place, "4 steps")
         await pilot.press("o")
         await assert_until(pilot, lambda: on(place.app, ReaderScreen) and "Comparison" in shown(place))
+        await assert_until(pilot, lambda: "│ 310 g" in shown(place) and "|---" not in shown(place))
+        await settle(pilot)
+        await pilot.press("ctrl+r")
+        await assert_until(pilot, lambda: "| 310 g" in shown(place))
+        await pilot.press("ctrl+r")
+        await assert_until(pilot, lambda: "| 310 g" not in shown(place))
+        await pilot.press("slash")
+        await assert_until(pilot, lambda: "| 310 g" in shown(place))
+
+
+async def test_the_board_shows_a_report_as_it_reads(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test(size=(120, 60)) as pilot:
+        await settle(pilot)
+        await ended(place)
+        await board(pilot, place, "4 steps")
+        await assert_until(pilot, lambda: "│ 310 g" in shown(place))
+        assert "## " not in shown(place)
+        assert "|---" not in shown(place)
+
+
+async def test_what_no_source_supports_is_marked_in_a_report(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        task = await place.app.room.tasks.create(NewTask(BRIEF))
+    text = "# Stoves\n\nOne is light. **One** burns gold. Both boil.\n\n| a | b |\n|---|---|\n| c | d |\n"
+    begin = text.index("**One**")
+    report = Report(text, (), ((begin, text.index(" Both")),), title="Stoves")
+    told = report_text(replace(task, report=report), 60)
+    assert told.plain == "Stoves\n\nOne is light. One burns gold. Both boil.\n\na │ b\n──┼──\nc │ d"
+    (marked,) = [one for one in told.spans if "warning" in str(one.style)]
+    assert told.plain[marked.start : marked.end] == "One burns gold."
 
 
 async def test_a_new_task_is_filled_in_and_begins(make: Make) -> None:
