@@ -11,7 +11,6 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.locale import N_, _, formats, number
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.settings.file import (
@@ -424,7 +423,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
             self._tell(_("Not changed: {reason}.", reason=error.reason), "bold $error")
             return
         except OSError as error:
-            words = explain(error)
+            words = self.atlas.explain(error)
             self._tell(f"{words.title}. {words.message} {words.next_step}", "bold $error")
             return
         if self._editing:
