@@ -61,6 +61,8 @@ _SYNC = "sync"
 LONG = 1000
 """A text that may be longer than this is edited in a separate window."""
 _NARROWEST = 12
+_WIDEST = 90
+"""Further from its name than this, a value is hard to find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +284,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
         else:
             self._shown = [row for row in self._all if row.section == self._section]
         listing = self._list
-        width = max(listing.size.width - 5, 20)
+        width = min(max(listing.size.width - 5, 20), _WIDEST)
         with self.app.batch_update():
             listing.clear_options()
             listing.add_options([Option(line(row, width), id=row.key) for row in self._shown])
