@@ -149,7 +149,7 @@ _DOCUMENT_NEXT_TEXTS = {
     "missing": N_("Check the path."),
     "unreadable": N_("Check that you can read it."),
     "not_a_file": N_("Add the file that it points to."),
-    "not_a_folder": N_("Add a single file with `atlas docs add`."),
+    "not_a_folder": N_("Add it as a single file."),
     "too_large": N_("Add a part of it."),
     "too_much_text": N_("Add a part of it."),
     "too_many_pages": N_("Add a part of it."),

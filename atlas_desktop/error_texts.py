@@ -7,11 +7,17 @@ from atlas_desktop.locale import N_
 
 @dataclass(frozen=True, slots=True)
 class ErrorText:
-    """English texts with placeholders. `what` and `next_step` are empty where the code gives them."""
+    """English texts with placeholders. `what` and `next_step` are empty where the code gives them.
+
+    `here` is the next step in the interface, where it differs from that of the command line. Its `{key}` is
+    the key of `action`.
+    """
 
     title: str
     what: str = ""
     next_step: str = ""
+    here: str = ""
+    action: str = ""
 
 
 ERRORS = {
@@ -126,16 +132,22 @@ ERRORS = {
         N_("Only on this computer"),
         what=N_("{host} can be reached from other computers, so Atlas does not listen there."),
         next_step=N_("Use 127.0.0.1, or `--socket PATH`. For other computers, use SSH with `-L`."),
+        here=N_("Other programs ask at 127.0.0.1; {key} sets the port, in the section “Doors”."),
+        action="settings.show",
     ),
     "door_port": ErrorText(
         N_("The address cannot be used"),
         what=N_("{where}: {why}."),
         next_step=N_("Choose another one with `--port` or `--socket`."),
+        here=N_("Choose another port: {key}, section “Doors”."),
+        action="settings.show",
     ),
     "bad_client": ErrorText(
         N_("The client cannot be added"),
         what=N_("{why} No changes were made."),
         next_step=N_("Example: `atlas clients add editor --scopes chat,recall`."),
+        here=N_("Add it again with {key}: a name, and at least one scope."),
+        action="doors.clients",
     ),
     "bad_setting": ErrorText(
         N_("Invalid setting"),
@@ -144,11 +156,15 @@ ERRORS = {
             "`atlas config list` shows all settings and their allowed values; `atlas "
             "config edit` opens the file."
         ),
+        here=N_("{key} shows all settings and their allowed values, and resets them."),
+        action="settings.show",
     ),
     "unknown_setting": ErrorText(
         N_("Unknown setting"),
         what=N_("{where} is not a setting."),
         next_step=N_("`atlas config list` shows all settings."),
+        here=N_("{key} shows all settings."),
+        action="settings.show",
     ),
     "usage": ErrorText(
         N_("Command failed"),
@@ -184,6 +200,7 @@ ERRORS = {
         N_("There is no vault yet"),
         what=N_("This home folder is not set up yet."),
         next_step=N_("Run `atlas` for guided setup, or `atlas vault create`."),
+        here=N_("Restart Atlas: it guides you through the setup."),
     ),
     "vault_exists": ErrorText(
         N_("A vault already exists"),
@@ -191,11 +208,13 @@ ERRORS = {
             "There is a vault or its data here. A new key would make it unreadable. No changes were made."
         ),
         next_step=N_("Unlock it, or use another home folder (--home)."),
+        here=N_("Restart Atlas, and unlock it."),
     ),
     "wrong_passphrase": ErrorText(
         N_("Wrong passphrase"),
         what=N_("The key file is intact. Only the passphrase is wrong. No changes were made."),
         next_step=N_("Try again, or use your recovery key: `atlas vault change-passphrase --recovery-key`."),
+        here=N_("Try again, or use your recovery key."),
     ),
     "recovery_key_mistyped": ErrorText(
         N_("The recovery key has a typo"),
@@ -241,11 +260,13 @@ ERRORS = {
         next_step=N_(
             "Unlock with your passphrase or recovery key; `atlas vault keyring off` removes the keyring slot."
         ),
+        here=N_("Unlock with your passphrase or recovery key."),
     ),
     "locked": ErrorText(
         N_("The vault is locked"),
         what=N_("No passphrase was given, and the system keyring does not unlock this vault."),
         next_step=N_("Use --passphrase-file or --passphrase-fd, or run the command in a terminal."),
+        here=N_("Unlock with your passphrase or recovery key."),
     ),
     "room_missing": ErrorText(
         N_("The database is missing"),
@@ -323,26 +344,38 @@ ERRORS = {
         N_("This conversation is in the bin"),
         what=N_("Nothing was sent or changed."),
         next_step=N_("Restore it first with `atlas sessions restore`."),
+        here=N_("Restore it first: {key}, then the bin."),
+        action="history.show",
     ),
     "session_not_found": ErrorText(
         N_("Conversation not found"),
         next_step=N_("`atlas sessions list` lists conversations; `--binned` shows the bin."),
+        here=N_("{key} lists all conversations, also those in the bin."),
+        action="history.show",
     ),
     "message_not_found": ErrorText(
         N_("Message not found"),
         next_step=N_("`atlas sessions list` lists conversations; `--binned` shows the bin."),
+        here=N_("{key} lists all conversations, also those in the bin."),
+        action="history.show",
     ),
     "summary_not_found": ErrorText(
         N_("Summary not found"),
         next_step=N_("`atlas sessions list` lists conversations; `--binned` shows the bin."),
+        here=N_("{key} lists all conversations, also those in the bin."),
+        action="history.show",
     ),
     "memory_not_found": ErrorText(
         N_("Memory not found"),
         next_step=N_("`atlas memory list --state all` lists all memories."),
+        here=N_("{key} lists all memories."),
+        action="memory.show",
     ),
     "change_not_found": ErrorText(
         N_("Change not found"),
         next_step=N_("`atlas memory changes` lists the changes."),
+        here=N_("{key} shows the changes, in the tab “Timeline”."),
+        action="memory.show",
     ),
     "nothing_to_answer": ErrorText(
         N_("No message to answer"),
@@ -376,6 +409,8 @@ ERRORS = {
             "Send it in parts (`atlas ask --split`, or /split in a conversation), "
             "allow a shorter reply, or choose a model with a longer context."
         ),
+        here=N_("Send it in parts with /split, or choose a model with a longer context with {key}."),
+        action="models.show",
     ),
     "not_a_backup": ErrorText(
         N_("This file is not an Atlas backup"),
@@ -406,6 +441,8 @@ ERRORS = {
         N_("The backup cannot be saved there"),
         what=N_("The system reports: {detail}. No backup was made; older ones are unchanged."),
         next_step=N_("Choose a folder you can write to, with --output or the setting backup.folder."),
+        here=N_("Choose a folder that you can write to: {key}, section “Backups”."),
+        action="settings.show",
     ),
     "nothing_to_salvage": ErrorText(
         N_("Nothing to salvage"),
@@ -440,29 +477,41 @@ ERRORS = {
     "document_not_found": ErrorText(
         N_("Document not found"),
         next_step=N_("`atlas docs list` lists all documents."),
+        here=N_("{key} lists all documents."),
+        action="documents.show",
     ),
     "document_empty": ErrorText(
         N_("This document has no text"),
         what=N_("There is nothing to summarise."),
         next_step=N_("`atlas docs show` tells whether its file could be read."),
+        here=N_("{key} shows whether its file could be read."),
+        action="documents.show",
     ),
     "document_has_file": ErrorText(
         N_("This document comes from a file"),
         what=N_("Only documents made from conversations can be edited here. No changes were made."),
         next_step=N_("Edit the file, then run `atlas docs rescan`."),
+        here=N_("Edit the file, then press {key} in Documents."),
+        action="documents.rescan",
     ),
     "folder_not_found": ErrorText(
         N_("Folder not watched"),
         next_step=N_("`atlas docs status` lists the watched folders."),
+        here=N_("{key} lists the watched folders."),
+        action="documents.show",
     ),
     "nothing_to_write": ErrorText(
         N_("No document can be made from this conversation"),
         what=N_("It states no decision, fact or open question, and has no code."),
         next_step=N_("Continue it first, or export it with `atlas export`."),
+        here=N_("Continue it first, or export it: {key}."),
+        action="session.export",
     ),
     "note_not_found": ErrorText(
         N_("Note not found"),
         next_step=N_("`atlas notes list` lists all notes."),
+        here=N_("{key} lists all notes."),
+        action="notes.show",
     ),
     "note_title_taken": ErrorText(
         N_("Another note has this title"),
@@ -480,10 +529,14 @@ ERRORS = {
         N_("There is no such version"),
         what=N_("Version {number} is not kept. No changes were made."),
         next_step=N_("`atlas notes versions` lists those that are."),
+        here=N_("{key} in Notes lists those that are."),
+        action="notes.versions",
     ),
     "task_not_found": ErrorText(
         N_("Task not found"),
         next_step=N_("`atlas task list` lists all tasks."),
+        here=N_("{key} lists all tasks."),
+        action="tasks.show",
     ),
     "task_in_state": ErrorText(
         N_("This is not possible now"),
@@ -491,6 +544,8 @@ ERRORS = {
         next_step=N_(
             "`atlas task show` shows where it stands. `atlas task revise` lets a finished one go on."
         ),
+        here=N_("{key} shows where it stands, and lets a finished one go on."),
+        action="tasks.show",
     ),
     "brief_missing": ErrorText(
         N_("There is no brief"),
@@ -500,6 +555,8 @@ ERRORS = {
     "skill_not_found": ErrorText(
         N_("Skill not found"),
         next_step=N_("`atlas skills list` lists all skills."),
+        here=N_("{key} lists all skills."),
+        action="memory.show",
     ),
     "skill_invalid": ErrorText(
         N_("This cannot be a skill"),
@@ -510,26 +567,36 @@ ERRORS = {
         N_("Another skill has this name"),
         what=N_("There is a skill “{name}” already. No changes were made."),
         next_step=N_("Choose another name, or change that skill with `atlas skills edit`."),
+        here=N_("Choose another name, or change that skill: {key}, tab “Skills”."),
+        action="memory.show",
     ),
     "skill_has_no_draft": ErrorText(
         N_("Nothing to approve"),
         what=N_("No version of the skill “{name}” waits for approval. No changes were made."),
         next_step=N_("`atlas skills drafts` lists what waits."),
+        here=N_("{key} lists what waits, in the tab “Skills”."),
+        action="memory.show",
     ),
     "skill_version_not_found": ErrorText(
         N_("There is no such version"),
         what=N_("The skill has no approved version {number}. No changes were made."),
         next_step=N_("`atlas skills versions` lists those that are kept."),
+        here=N_("{key} lists those that are kept, in the tab “Skills”."),
+        action="memory.show",
     ),
     "not_synced": ErrorText(
         N_("This room is not synced"),
         what=N_("No folder has been chosen to sync with. No changes were made."),
         next_step=N_("`atlas sync init FOLDER` begins, `atlas sync join FOLDER` joins other devices."),
+        here=N_("{key} sets it up, or joins other devices."),
+        action="sync.show",
     ),
     "already_synced": ErrorText(
         N_("This room is synced already"),
         what=N_("A room can be synced through one folder only. No changes were made."),
         next_step=N_("`atlas sync status` shows the folder; `atlas sync leave` ends it."),
+        here=N_("{key} shows the folder, and ends it."),
+        action="sync.show",
     ),
     "sync_folder_missing": ErrorText(
         N_("The sync folder is not there"),
@@ -560,11 +627,18 @@ ERRORS = {
             "Wait until the folder is copied completely. A code is valid for an hour: `atlas sync invite` on "
             "the other device makes a new one."
         ),
+        here=N_(
+            "Wait until the folder is copied completely. A code is valid for an hour: {key} on the other "
+            "device makes a new one."
+        ),
+        action="sync.show",
     ),
     "invitation_expired": ErrorText(
         N_("The code has expired"),
         what=N_("A code is valid for an hour. No changes were made."),
         next_step=N_("`atlas sync invite` on the other device makes a new one. Check both clocks, too."),
+        here=N_("{key} on the other device makes a new one. Check both clocks, too."),
+        action="sync.show",
     ),
     "invitation_without_private": ErrorText(
         N_("The private room is not in this invitation"),
@@ -576,38 +650,53 @@ ERRORS = {
             "Join without the private room, or open it on the other device, sync it there (v in /sync, or "
             "`atlas sync init FOLDER --include-private`), and make a new code."
         ),
+        here=N_("Join without the private room, or let the other device sync it first."),
     ),
     "sync_device_not_found": ErrorText(
         N_("Device not found"),
         what=N_("No other device of the folder is “{ref}”. No changes were made."),
         next_step=N_("`atlas sync devices` lists all devices."),
+        here=N_("{key} lists all devices."),
+        action="sync.show",
     ),
     "sync_device_is_own": ErrorText(
         N_("This is the device you are using"),
         what=N_("A device is removed from another one. No changes were made."),
         next_step=N_("`atlas sync leave` ends sync on this device."),
+        here=N_("{key} ends sync on this device."),
+        action="sync.show",
     ),
     "sync_device_removed": ErrorText(
         N_("This device was removed"),
         what=N_("Another device has removed this one and changed the keys. All that is here stays."),
         next_step=N_("`atlas sync leave` ends sync here; with a new code you can join again."),
+        here=N_("{key} ends sync here; with a new code you can join again."),
+        action="sync.show",
     ),
     "sync_paused": ErrorText(
         N_("Sync is paused"),
         what=N_("What you change meanwhile is kept and sent later."),
         next_step=N_("`atlas sync resume` continues it; `atlas sync now` syncs once."),
+        here=N_("{key} continues it."),
+        action="sync.show",
     ),
     "persona_not_found": ErrorText(
         N_("Persona not found"),
         next_step=N_("`atlas personas list` lists all personas."),
+        here=N_("{key} lists all personas."),
+        action="tools.persona",
     ),
     "template_not_found": ErrorText(
         N_("Template not found"),
         next_step=N_("`atlas templates list` lists all templates."),
+        here=N_("{key} lists all templates."),
+        action="tools.use_template",
     ),
     "client_not_found": ErrorText(
         N_("Client not found"),
         next_step=N_("`atlas clients list` lists all clients."),
+        here=N_("{key} lists all clients."),
+        action="doors.clients",
     ),
     "name_taken": ErrorText(
         N_("This name is taken"),
@@ -618,6 +707,7 @@ ERRORS = {
         N_("The target already exists"),
         what=N_("{path} exists. It is unchanged, and nothing was written."),
         next_step=N_("Choose another name, or use --force to replace it."),
+        here=N_("Choose another name."),
     ),
     "target_refused": ErrorText(
         N_("The export cannot be saved"),
@@ -638,6 +728,8 @@ ERRORS = {
         next_step=N_(
             "`atlas sessions list` lists conversations; those in the private room need --include-private."
         ),
+        here=N_("{key} lists all conversations; open the private room first to export from it."),
+        action="history.show",
     ),
     "unknown_export": ErrorText(
         N_("No conversations found"),
@@ -645,6 +737,10 @@ ERRORS = {
         next_step=N_(
             "Export it again from its source, or name the format with `atlas import "
             "--format` to read the intact parts."
+        ),
+        here=N_(
+            "Export it again from ChatGPT, Claude, Open WebUI, LM Studio, Jan or llm, or use Markdown or "
+            "JSON lines, and leave the file as it is."
         ),
     ),
     "model_crashed": ErrorText(
@@ -658,6 +754,8 @@ ERRORS = {
         N_("The model file is missing"),
         what=N_("{file} cannot be found, or is not a file{detail}."),
         next_step=N_("Check the path; `atlas models list` shows what is installed."),
+        here=N_("Check the path; {key} shows what is installed."),
+        action="models.show",
     ),
     "not_gguf": ErrorText(
         N_("This is not a GGUF model"),
@@ -683,16 +781,22 @@ ERRORS = {
         N_("This type of model is not supported"),
         what=N_("{file} has an architecture that the built-in llama.cpp does not support{detail}."),
         next_step=N_("Update Atlas, or choose a model from `atlas models list --all`."),
+        here=N_("Update Atlas, or choose another model: {key}."),
+        action="models.show",
     ),
     "model_load_failed": ErrorText(
         N_("The model could not be loaded"),
         what=N_("llama.cpp rejected {file}{detail}."),
         next_step=N_("Check the file with `atlas models verify`. If it is intact, try another model."),
+        here=N_("{key} checks the file. If it is intact, try another model."),
+        action="models.show",
     ),
     "not_enough_memory": ErrorText(
         N_("The model is too large for this computer's memory"),
         what=N_("It needs about {needed}; {available} is available."),
         next_step=N_("Choose a smaller model: `atlas models recommend` shows what fits."),
+        here=N_("Choose a smaller model: {key} shows what fits."),
+        action="models.show",
     ),
     "disk_space": ErrorText(
         N_("Not enough disk space"),
@@ -705,17 +809,23 @@ ERRORS = {
         next_step=N_(
             "`atlas models list --all` shows the catalogue; `atlas models import FILE` adds your own file."
         ),
+        here=N_("{key} shows the catalogue, and adds your own file."),
+        action="models.show",
     ),
     "model_not_installed": ErrorText(
         N_("Model not installed"),
         what=N_("{ref} is in the catalogue, but its file is not on this computer."),
         next_step=N_("`atlas models pull {ref}` downloads it."),
+        here=N_("{key} downloads it."),
+        action="models.show",
     ),
     "no_model": ErrorText(
         N_("No model installed"),
         next_step=N_(
             "`atlas models recommend` shows what fits this computer; `atlas models pull ID` downloads it."
         ),
+        here=N_("{key} shows what fits this computer, and downloads it."),
+        action="models.show",
     ),
     "model_damaged": ErrorText(
         N_("The model file is damaged"),
@@ -723,11 +833,15 @@ ERRORS = {
             "`atlas models pull {ref}` downloads it again. If it came from your own "
             "file, `atlas models import FILE --name {ref}` imports it again."
         ),
+        here=N_("{key} downloads or imports it again."),
+        action="models.show",
     ),
     "model_exists": ErrorText(
         N_("A model with this name already exists"),
         what=N_("{ref} is installed with different content."),
         next_step=N_("Give the new one another name with --name, or remove the old one first."),
+        here=N_("Give the file another name, or remove the old model first: {key}."),
+        action="models.show",
     ),
     "download_failed": ErrorText(
         N_("The download did not finish"),
@@ -743,6 +857,8 @@ ERRORS = {
         N_("The conversation is too long for the model"),
         what=N_("The prompt has {tokens} tokens; the limit is {limit}. Your message is saved."),
         next_step=N_("Start a new conversation, or choose a model with a longer context."),
+        here=N_("Start a new conversation, or choose a model with a longer context with {key}."),
+        action="models.show",
     ),
     "template_failed": ErrorText(
         N_("The model's chat template cannot be used"),
@@ -763,6 +879,8 @@ ERRORS = {
         N_("Engine not found"),
         what=N_("No engine called {engine} is in the settings."),
         next_step=N_("`atlas engines list` shows the engines; `atlas engines add NAME --url URL` adds one."),
+        here=N_("{key} lists and adds engines, under “Engines”."),
+        action="models.show",
     ),
     "bad_engine": ErrorText(
         N_("This engine cannot be used"), next_step=N_("No changes were made. Try again.")
@@ -773,6 +891,8 @@ ERRORS = {
         next_step=N_(
             "Start the server, or choose another model. `atlas engines probe {engine}` tests the connection."
         ),
+        here=N_("Start the server, or choose another model. {key} tests the connection, under “Engines”."),
+        action="models.show",
     ),
     "engine_silent": ErrorText(
         N_("The engine {engine} takes too long"),
@@ -791,6 +911,8 @@ ERRORS = {
         next_step=N_(
             "Check the address with `atlas engines probe {engine}`: is it an OpenAI-compatible server?"
         ),
+        here=N_("Is it an OpenAI-compatible server? {key} tests the address, under “Engines”."),
+        action="models.show",
     ),
     "engine_failed": ErrorText(
         N_("The engine {engine} reported an error"),
@@ -806,16 +928,22 @@ ERRORS = {
         N_("The engine {engine} needs a valid key"),
         what=N_("It refused the request, or its key cannot be read now. What you wrote is saved."),
         next_step=N_("`atlas engines add {engine} --url URL --key-file FILE` stores a key."),
+        here=N_("Add it again with its key: {key}, under “Engines”."),
+        action="models.show",
     ),
     "engine_model_unknown": ErrorText(
         N_("The engine {engine} does not have this model"),
         what=N_("It does not list {model}."),
         next_step=N_("`atlas engines probe {engine}` lists its models."),
+        here=N_("{key} lists its models, under “Engines”."),
+        action="models.show",
     ),
     "engine_not_allowed": ErrorText(
         N_("The engine {engine} is not on this computer"),
         what=N_("What you write would be sent to {host}, and you have not agreed to that."),
         next_step=N_("To agree, add it again: `atlas engines add {engine} --url URL`."),
+        here=N_("To agree, add it again: {key}, under “Engines”."),
+        action="models.show",
     ),
     "engine_not_local": ErrorText(
         N_("The private room stays on this computer"),
@@ -845,16 +973,22 @@ ERRORS = {
         N_("Project not found"),
         what=N_("No project has this name or ID. No changes were made."),
         next_step=N_("`atlas project list` lists all projects."),
+        here=N_("{key} lists all projects."),
+        action="project.choose",
     ),
     "project_exists": ErrorText(
         N_("A project with this name already exists"),
         what=N_("Names are not case-sensitive. No changes were made."),
         next_step=N_("Choose another name; `atlas project list` lists all projects."),
+        here=N_("Choose another name; {key} lists all projects."),
+        action="project.choose",
     ),
     "cannot_merge": ErrorText(
         N_("These conversations cannot be merged"),
         what=N_("{why} No changes were made."),
         next_step=N_("`atlas sessions list --json` shows the room, memory mode and ID of each."),
+        here=N_("{key} shows the room and the memory mode of each."),
+        action="history.show",
     ),
     "bad_query": ErrorText(
         N_("Invalid search"),
@@ -867,5 +1001,7 @@ ERRORS = {
         next_step=N_(
             "`atlas sessions searches` lists the names; `atlas sessions searches add NAME QUERY` saves one."
         ),
+        here=N_("{key} in History lists and saves searches."),
+        action="history.save",
     ),
 }

@@ -573,10 +573,11 @@ class AtlasApp(BaseApp):
             self.push_screen(Palette())
 
     def action_help(self) -> None:
-        from atlas_desktop.tui.help import HelpScreen
+        from atlas_desktop.tui.help import HelpScreen, unavailable
 
         if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen(self.keys, self._here()))
+            here = self._here()
+            self.push_screen(HelpScreen(self.keys, here, unavailable(self, self.screen, self.keys, here)))
 
     def _here(self) -> Where:
         """Returns the part of the interface with the focus, or that of the topmost screen that has one."""

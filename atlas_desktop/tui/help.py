@@ -1,7 +1,7 @@
 """Every action by name: the help with its keys, and the command palette."""
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -25,8 +25,8 @@ _KEYS = 21
 
 
 class HelpScreen(Covering, ModalScreen[None]):
-    """`keys` are the user's own. The actions of `here` come first; typing searches. It is a single list of
-    texts, so it opens at once."""
+    """`keys` are the user's own. The actions of `here` come first, and those with an id in `unavailable` are
+    dimmed; typing searches. It is a single list of texts, so it opens at once."""
 
     of_rooms = False
     DEFAULT_CSS = """
@@ -56,10 +56,13 @@ class HelpScreen(Covering, ModalScreen[None]):
         Binding("pagedown", "move('page_down')", show=False),
     ]
 
-    def __init__(self, keys: Mapping[str, str], here: Where = Where.CHAT) -> None:
+    def __init__(
+        self, keys: Mapping[str, str], here: Where = Where.CHAT, unavailable: Container[str] = ()
+    ) -> None:
         super().__init__()
         self._keys = keys
         self._here = here
+        self._unavailable = unavailable
         self._list = OptionList(markup=False)
         self._list.can_focus = False
 
@@ -84,7 +87,7 @@ class HelpScreen(Covering, ModalScreen[None]):
         at = self._list.highlighted
         self._list.clear_options()
         words = self.query_one(Input).value.casefold().split()
-        self._list.add_options(_lines(self._keys, self._here, words, width))
+        self._list.add_options(_lines(self._keys, self._here, self._unavailable, words, width))
         # Without a highlighted row, a page down would jump to the end.
         self._list.highlighted = 1 if at is None or words else at
 
@@ -106,9 +109,13 @@ class HelpScreen(Covering, ModalScreen[None]):
         self.dismiss(None)
 
 
-def _lines(keys: Mapping[str, str], here: Where, words: Sequence[str], width: int) -> Iterator[Option]:
+def _lines(
+    keys: Mapping[str, str], here: Where, unavailable: Container[str], words: Sequence[str], width: int
+) -> Iterator[Option]:
     first = True
-    for where in sorted(Where, key=lambda one: one is not here):
+    active = keymap.active_places(here)
+    elsewhere = [where for where in Where if where not in active]
+    for where in (*active, *elsewhere):
         found = [
             (action, own)
             for action in ACTIONS
@@ -116,11 +123,12 @@ def _lines(keys: Mapping[str, str], here: Where, words: Sequence[str], width: in
         ]
         if not found:
             continue
-        head = Content.styled(where.label, "bold $accent")
+        label = where.label if where in active else _("Elsewhere: {place}", place=where.label)
+        head = Content.styled(label, "bold $accent")
         yield Option(Content.assemble("" if first else "\n", head, "\n"), disabled=True)
         first = False
         for action, own in found:
-            yield Option(_entry(action, own, width))
+            yield Option(_entry(action, own, width, dimmed=action.id in unavailable))
     if first:
         yield Option(Content.styled(_("No matching actions."), "$quiet"), disabled=True)
 
@@ -130,12 +138,15 @@ def _fits(action: Action, keys: str, words: Sequence[str]) -> bool:
     return all(word in about for word in words)
 
 
-def _entry(action: Action, keys: str, width: int) -> Content:
+def _entry(action: Action, keys: str, width: int, *, dimmed: bool) -> Content:
     ways = " ".join(way for way in (key_words(keys), action.slash) if way) or _("palette")
     gap = " " * max(_KEYS - cell_len(ways), 1)
     room = max(width - _KEYS, 20)
     indent = "\n" + " " * _KEYS
     about = indent.join(textwrap.wrap(action.help, room))
+    if dimmed:
+        name = _("{action} · not now", action=action.name)
+        return Content.assemble((ways, "$quiet"), gap, (name, "$quiet"), indent, (about, "$quiet"), "\n")
     return Content.assemble((ways, "$primary"), gap, (action.name, "bold"), indent, (about, "$quiet"), "\n")
 
 
@@ -188,6 +199,34 @@ class ActionCommands(Provider):
                     text=action.name,
                     help=self._help(action),
                 )
+
+
+def unavailable(app: App[Any], screen: Screen[Any], keys: Mapping[str, str], here: Where) -> frozenset[str]:
+    """Returns the ids of the actions whose keys do nothing at this moment, or something else, among those of
+    the places that listen to keys."""
+    taken: set[str] = set()
+    found = set()
+    for where in keymap.active_places(here):
+        for action in ACTIONS:
+            if action.where is not where or not (own := keys_of(action, keys)):
+                continue
+            free = [key for key in own.split(",") if key not in taken and _is_heard(screen, action, key)]
+            if free and _can_run(app, screen, action):
+                taken.update(free)
+            else:
+                found.add(action.id)
+    return frozenset(found)
+
+
+def _can_run(app: App[Any], screen: Screen[Any], action: Action) -> bool:
+    target = app if action.where is Where.EVERYWHERE else screen
+    return bool(target.check_action(action.run, ()))
+
+
+def _is_heard(screen: Screen[Any], action: Action, key: str) -> bool:
+    """Whether a key is not typed into the field that has the focus."""
+    focused = screen.focused
+    return focused is None or action.priority or not focused.check_consume_key(key, keymap.character_of(key))
 
 
 def available(app: App[Any], screen: Screen[Any]) -> Iterator[Action]:

@@ -27,6 +27,7 @@ _WRITTEN = {
     ".": "full_stop",
     ",": "comma",
 }
+_TYPED = {name: character for character, name in _WRITTEN.items() if len(character) == 1}
 _NAMED = frozenset(
     [
         "enter",
@@ -151,6 +152,18 @@ def bound(keymap: Keymap) -> dict[str, str]:
         elif moved & set(action.key.split(",")) - {""}:
             made[action.id] = action.key
     return made
+
+
+def character_of(key: str) -> str | None:
+    """Returns what a key types into a field; None if it types nothing."""
+    return key if len(key) == 1 else _TYPED.get(key)
+
+
+def active_places(here: Where) -> tuple[Where, ...]:
+    """Returns the parts of the interface whose keys are listened to while the focus is in one."""
+    around = (Where.CHAT,) if here in _INSIDE else ()
+    views = () if here in _ALONE | {Where.READER} else (Where.VIEWS,)
+    return (here, *around, *views, Where.EVERYWHERE)
 
 
 def _normal(text: str) -> tuple[str, ...]:

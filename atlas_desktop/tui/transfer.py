@@ -14,7 +14,6 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Checkbox, Input, Label, Select, Static
 from textual.worker import Worker, WorkerState
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.errors import TargetExists, TargetRefused
 from atlas_desktop.exporting.formats import FORMATS, stem_of
 from atlas_desktop.exporting.redaction import KINDS, Redaction
@@ -275,7 +274,7 @@ class ImportDialog(Covering, ModalScreen[None]):
         if isinstance(error, OSError):
             self._tell(_("{where} cannot be read.", where=error.filename), wrong=True)
         else:
-            words = explain(error)
+            words = self.atlas.explain(error)
             self._tell(f"{words.title}. {words.message}\n{words.next_step}", wrong=True)
 
     async def _look(self) -> None:
@@ -673,7 +672,7 @@ class ExportDialog(Covering, ModalScreen[Report | None]):
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         event.stop()
         if event.state is WorkerState.ERROR and event.worker.error is not None:
-            words = explain(event.worker.error)
+            words = self.atlas.explain(event.worker.error)
             self._tell(f"{words.title}. {words.message}", wrong=True)
 
     async def _preview(self) -> None:

@@ -7,7 +7,7 @@ from textual.command import CommandList
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from atlas_desktop.tui.actions import ACTIONS, BY_ID, Where, bindings, key_words, typed
+from atlas_desktop.tui.actions import ACTIONS, BY_ID, Action, Where, bindings, key_words, typed
 from atlas_desktop.tui.base import reading_s
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
@@ -15,6 +15,7 @@ from atlas_desktop.tui.documents.screen import DocumentsScreen
 from atlas_desktop.tui.help import HelpScreen, fitness
 from atlas_desktop.tui.history.screen import HistoryScreen
 from atlas_desktop.tui.insights.screen import InsightsScreen
+from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.memories.screen import MemoryScreen
 from atlas_desktop.tui.models.screen import ModelsScreen
 from atlas_desktop.tui.notes.screen import NotesScreen
@@ -143,6 +144,98 @@ async def test_help_begins_with_what_has_the_focus(make: Make) -> None:
         await pilot.press("escape", "escape", "f12", "f1")
         await settle(pilot)
         assert first_section(place) == Where.CHAT.label
+
+
+# Keys that a widget passes on if it cannot scroll, and those with which a list says what was chosen.
+_PASSED_ON = ("scroll_", "cursor_", "page_", "select", "submit", "delete_right")
+
+
+def _does_nothing(place: Stage, action: Action) -> bool:
+    """Whether no key of an action is listened to at this moment."""
+    active = place.app.screen.active_bindings
+    for key in keys_of(action, {}).split(","):
+        if (found := active.get(key)) is not None and found.enabled:
+            run = found.binding.action.split(".")[-1]
+            if run == action.run or run.startswith(_PASSED_ON):
+                return False
+    return True
+
+
+def _promised(place: Stage) -> set[str]:
+    """Returns the ids of the actions whose keys the help offers for this moment."""
+    listed = place.app.screen.query_one(OptionList)
+    found: set[str] = set()
+    where = None
+    for at in range(listed.option_count):
+        words = str(listed.get_option_at_index(at).prompt).strip()
+        if any(words in (one.label, f"Elsewhere: {one.label}") for one in Where):
+            where = next((one for one in Where if one.label == words), None)
+            continue
+        for action in ACTIONS:
+            ways = " ".join(way for way in (key_words(action.key), action.slash) if way)
+            if action.where is where and action.key and words.startswith(ways):
+                name = words.removeprefix(ways).strip().splitlines()[0]
+                if name == action.name:
+                    found.add(action.id)
+    return found
+
+
+@pytest.mark.parametrize("talked", [False, True])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        (),
+        ("ctrl+o", "down"),
+        ("alt+up",),
+        *((f"f{n}",) for n in (2, 3, 4, 7, 8, 9)),
+        ("f2", "down"),
+        ("f2", "slash"),
+        ("slash", *"task", "enter"),
+    ],
+    ids="-".join,
+)
+async def test_help_names_no_dead_key(make: Make, keys: tuple[str, ...], *, talked: bool) -> None:
+    place = make()
+    if talked:
+        await talk(place.store, "The bread", [("How long?", "An hour.")])
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        if talked and keys == ("alt+up",):
+            await pilot.press("ctrl+o", "down", "enter")
+            await assert_until(pilot, lambda: "An hour." in shown(place))
+        for key in keys:
+            await pilot.press(key)
+            await settle(pilot)
+        dead = {action.id for action in ACTIONS if action.key and _does_nothing(place, action)}
+        await pilot.press("f1")
+        await assert_until(pilot, lambda: on(place.app, HelpScreen))
+        await settle(pilot)
+        promised = _promised(place)
+        assert {"app.quit", "app.help"} <= promised
+        assert promised & dead == set()
+
+
+async def test_help_offers_what_can_be_done(make: Make) -> None:
+    place = make()
+    await talk(place.store, "The bread", [("How long?", "An hour.")])
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("f1")
+        await settle(pilot)
+        assert not {"chat.regenerate", "session.rename", "chat.stop"} & _promised(place)
+        assert {"chat.send", "session.new", "history.show"} <= _promised(place)
+        await pilot.press("escape", "ctrl+o", "down", "enter")
+        await assert_until(pilot, lambda: "An hour." in shown(place))
+        await pilot.press("f1")
+        await settle(pilot)
+        assert {"chat.regenerate", "session.rename"} <= _promised(place)
+        await pilot.press("escape", "f3")
+        await settle(pilot)
+        await pilot.press("f1")
+        await settle(pilot)
+        # There is no memory to accept.
+        assert "memories.accept" not in _promised(place)
+        assert {"memories.next", "history.show"} <= _promised(place)
 
 
 def first_section(place: Stage) -> str:

@@ -10,7 +10,7 @@ from atlas_desktop.tui.paths import PathPicker, places
 from atlas_desktop.tui.transfer import ImportDialog
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
-from tests.tui.test_importing import export
+from tests.tui.test_transfer_importing import export
 
 Make = Callable[..., Stage]
 SIZE = (120, 40)

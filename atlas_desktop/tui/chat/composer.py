@@ -11,7 +11,6 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import Action, typed
@@ -232,7 +231,7 @@ class ComposerController:
             self._app.warn(_("This terminal cannot be handed to an editor."))
             return
         except OSError as error:
-            self._app.say_error(explain(error))
+            self._app.say_error(self._app.explain(error))
             return
         self.put(clean(text).rstrip("\n"))
 

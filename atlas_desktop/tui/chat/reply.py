@@ -3,10 +3,8 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.services.attachments import DOCUMENTS
 from atlas_desktop.services.summaries import KIND as TITLE
-from atlas_desktop.tui.base import with_keys
 from atlas_desktop.tui.chat.attachments import AttachmentsController
 from atlas_desktop.tui.chat.composer import ComposerController
 from atlas_desktop.tui.chat.conversation import Conversation
@@ -153,7 +151,7 @@ class ReplyController:
             async with self._view.switching:
                 await self._show_end(event)
         elif event.error is not None and not isinstance(event.error, RoomClosed):
-            self._app.say_error(explain(event.error))
+            self._app.say_error(self._app.explain(event.error))
         cut = replied is None or replied.completion.stop_reason is StopReason.CANCELLED
         # Another message may have been sent before this event arrived.
         if conversation.waiting and not cut and not conversation.busy:
@@ -183,7 +181,7 @@ class ReplyController:
                 )
         if event.error is not None:
             self._view.show_transcript()
-            await self._view.transcript.note(ErrorNote(with_keys(explain(event.error), self._app.keys)))
+            await self._view.transcript.note(ErrorNote(self._app.explain(event.error)))
             self._app.model_needed(event.error)
 
     async def job_moved(self, event: JobMoved) -> None:

@@ -11,7 +11,6 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.locale import N_, _
 from atlas_desktop.phrases import before_leaving, can_text, engine_line
 from atlas_desktop.services.cleaning import clean_line
@@ -162,7 +161,7 @@ class EnginesScreen(Covering, ModalScreen[None]):
         said.set_class(bool(text), "-shown")
 
     def _say_error(self, error: ModelsError) -> None:
-        self._say(_fault(error), bad=True)
+        self._say(self._fault(error), bad=True)
 
     def on_option_list_option_highlighted(self) -> None:
         self._tell()
@@ -188,7 +187,7 @@ class EnginesScreen(Covering, ModalScreen[None]):
         try:
             self._reports[name] = await self.atlas.desk.engines.probe(name)
         except EngineError as error:
-            self._faults[name] = _fault(error)
+            self._faults[name] = self._fault(error)
         if self.is_running:
             self._show()
 
@@ -266,13 +265,12 @@ class EnginesScreen(Covering, ModalScreen[None]):
         self._say(_("{name} removed.", name=name))
         self._show()
 
+    def _fault(self, error: ModelsError) -> str:
+        words = self.atlas.explain(error)
+        return f"{words.title}. {words.message} {words.next_step}"
+
     def action_close(self) -> None:
         self.dismiss(None)
-
-
-def _fault(error: ModelsError) -> str:
-    words = explain(error)
-    return f"{words.title}. {words.message} {words.next_step}"
 
 
 def _leaving(name: str, url: str) -> ConfirmScreen:

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.locale import N_, _, formats
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.base import explain_and_note
@@ -123,7 +122,7 @@ class ModelJobs:
                 self.paused[self.model] = self.progress
             said = _("Stopped. The partial download is kept; download again to resume it.")
         except (ModelsError, OSError) as error:
-            words = explain(error)
+            words = self._app.explain(error)
             said = _(
                 "{title}. {message} {next_step}",
                 title=words.title,

@@ -13,7 +13,6 @@ from textual.content import Content
 from textual.widgets import OptionList, ProgressBar, Static
 from textual.widgets.option_list import Option
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.errors import size
 from atlas_desktop.locale import N_, _, formats, ngettext
 from atlas_desktop.phrases import engine_line, fit_text, stage_text
@@ -399,7 +398,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
         try:
             self.work.say(await self._switcher.use(row.id), of=row.id)
         except ModelsError as error:
-            words = explain(error)
+            words = self.atlas.explain(error)
             self.work.say(f"{words.title}. {words.message} {words.next_step}", of=row.id, bad=True)
 
     def action_model_pause(self) -> None:
@@ -435,7 +434,7 @@ class ModelsScreen(Covering, SparingScreen[None]):
         try:
             path, amount = await asyncio.to_thread(_file, given)
         except OSError as error:
-            words = explain(error)
+            words = self.atlas.explain(error)
             self.work.say(f"{words.title}. {words.message} {words.next_step}", of=of, bad=True)
             return
         ways = {

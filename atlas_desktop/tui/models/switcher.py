@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
@@ -63,7 +62,7 @@ class ModelSwitcher:
                 key=how_to("models.show", self._app.keys),
             )
         except EngineError as error:
-            words = explain(error)
+            words = self._app.explain(error)
             said = f"{words.title}. {words.message} {words.next_step}"
         self._app.say(said)
 
@@ -122,7 +121,7 @@ class ModelSwitcher:
     def needed(self, error: BaseException) -> None:
         """Opens the choice of a model if one is missing."""
         if isinstance(error, NoModel | ModelFileMissing):
-            self._app.attempt(self._choose(explain(error)), group="model")
+            self._app.attempt(self._choose(self._app.explain(error)), group="model")
 
 
 class ModelFolderWatcher:

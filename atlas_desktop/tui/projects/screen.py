@@ -25,6 +25,7 @@ from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.dialogs.forms import TextEditScreen
 from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen
 from atlas_desktop.tui.history.actions import new_project_name
+from atlas_desktop.tui.keymap import Keymap, how_to
 from atlas_desktop.tui.memories.entries import TIER_TEXTS
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets import KeyLine, fit
@@ -53,7 +54,7 @@ TABS = {
 _NOTHING_TEXTS = {
     SESSIONS: N_("No conversations yet. Press n to start one in this project."),
     DOCUMENTS: N_("No documents. `atlas docs add FILE --project NAME` adds one to the project."),
-    NOTES: N_("No notes. `atlas notes new TITLE --project NAME` writes one in the project."),
+    NOTES: N_("No notes. Press {key} on a note in Notes to put it into this project."),
     TASKS: N_("No tasks. `/task TEXT` in one of its conversations gives one in the project."),
     MEMORIES: N_("No memories. What you decide and plan in its conversations is remembered here."),
 }
@@ -196,9 +197,11 @@ def settings_of(page: "ProjectPage", days: float) -> list[Row]:
     ]
 
 
-def nothing(tab: str) -> str:
+def nothing(tab: str, keymap: Keymap) -> str:
     """Returns what a tab says when it is empty."""
-    return _(_NOTHING_TEXTS[tab]) if tab in _NOTHING_TEXTS else ""
+    if tab not in _NOTHING_TEXTS:
+        return ""
+    return _(_NOTHING_TEXTS[tab], key=how_to("notes.project", keymap))
 
 
 def row_text(row: Row, width: int) -> Content:
@@ -468,7 +471,7 @@ class ProjectScreen(View, SparingScreen[Opened | None]):
                 self._list.highlighted = min(same, len(rows) - 1)
             empty = self.query_one("#none", Static)
             empty.display = not rows
-            empty.update(Content(nothing(self._tab)))
+            empty.update(Content(nothing(self._tab, self.atlas.keys)))
             self.query_one("#details-box").set_class(not rows, "-empty")
             marks = [_("archived")] if page.project.archived_at is not None else []
             marks += [_("keeps to itself")] if page.project.settings.isolated else []

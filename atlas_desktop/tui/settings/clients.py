@@ -10,7 +10,6 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.errors import BadClient
 from atlas_desktop.locale import _
 from atlas_desktop.phrases import access_line, client_line, scope_text
@@ -65,7 +64,7 @@ class ClientsScreen(NamedItemsScreen[Client]):
             new = NewClient(given[name].strip(), scopes_of(given[scopes]), given[project].strip() or None)
             client, token = await self.room.clients.add(new)
         except BadClient as refused:
-            self.atlas.say_error(explain(refused))
+            self.atlas.say_error(self.atlas.explain(refused))
             return None
         await self.atlas.push_screen_wait(TokenScreen(client, token))
         return client

@@ -11,7 +11,6 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.locale import N_, _, formats, number
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.settings.file import (
@@ -62,6 +61,8 @@ _SYNC = "sync"
 LONG = 1000
 """A text that may be longer than this is edited in a separate window."""
 _NARROWEST = 12
+_WIDEST = 90
+"""Further from its name than this, a value is hard to find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +284,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
         else:
             self._shown = [row for row in self._all if row.section == self._section]
         listing = self._list
-        width = max(listing.size.width - 5, 20)
+        width = min(max(listing.size.width - 5, 20), _WIDEST)
         with self.app.batch_update():
             listing.clear_options()
             listing.add_options([Option(line(row, width), id=row.key) for row in self._shown])
@@ -424,7 +425,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
             self._tell(_("Not changed: {reason}.", reason=error.reason), "bold $error")
             return
         except OSError as error:
-            words = explain(error)
+            words = self.atlas.explain(error)
             self._tell(f"{words.title}. {words.message} {words.next_step}", "bold $error")
             return
         if self._editing:

@@ -8,7 +8,6 @@ from textual.content import Content
 from textual.widgets import OptionList, ProgressBar, Static
 from textual.widgets.option_list import Option
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained, size
 from atlas_desktop.locale import _
 from atlas_desktop.phrases import fit_text, stage_text
@@ -139,7 +138,7 @@ class ModelScreen(Page):
             self.problem(_("Stopped."), _("The partial download is kept. Choose the model again to resume."))
             return
         except (ModelsError, OSError) as error:
-            self.explain(explain(error))
+            self.explain(self.atlas.explain(error))
             return
         finally:
             self._pulling = None
@@ -156,7 +155,7 @@ class ModelScreen(Page):
         try:
             await self._models.pull(companion.id, self._report, lambda: self._cancelled)
         except (ModelsError, OSError) as error:
-            title = explain(error).title
+            title = self.atlas.explain(error).title
             said = _(
                 "{title}. Search by meaning is not available yet: download {name} later ({key}).",
                 title=title,

@@ -10,7 +10,6 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.vault import Attempts
@@ -103,7 +102,7 @@ class UnlockScreen(Page):
             key = await self.atlas.desk.vault.unlock_with_keyring()
         except (KeyringOff, KeyringUnavailable) as error:
             self._busy("")
-            self.explain(explain(error))
+            self.explain(self.atlas.explain(error))
             return
         self._busy(_("Unlocking…"))
         await self.atlas.enter(key)
@@ -135,11 +134,11 @@ class UnlockScreen(Page):
         except (WrongPassphrase, WrongRecoveryKey) as error:
             await asyncio.to_thread(self._attempts.wrong)
             self._busy("")
-            words = explain(error)
+            words = self.atlas.explain(error)
             self.problem(words.title, words.message, _("Try again, or use your recovery key (Ctrl+R)."))
         except (MemoryFault, OSError) as error:
             self._busy("")
-            self.explain(explain(error))
+            self.explain(self.atlas.explain(error))
 
     def action_keyring(self) -> None:
         self.atlas.attempt(self._by_keyring, group="unlock", exclusive=True)
@@ -217,7 +216,7 @@ class PassphraseScreen(Covering, ModalScreen[bool]):
         except (MemoryFault, OSError) as error:
             if isinstance(error, WrongPassphrase):
                 await asyncio.to_thread(self._attempts.wrong)
-            words = explain(error)
+            words = cast("BaseApp", self.app).explain(error)
             self._say(f"{words.title}. {words.message}", wrong=True)
             return
         finally:

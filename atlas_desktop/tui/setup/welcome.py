@@ -12,7 +12,6 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Button, Checkbox, Input, Static
 
-from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Explained
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
@@ -342,7 +341,7 @@ class WelcomeScreen(Page):
             created = await vault.create(passphrase, confirm=True)
         except (MemoryFault, OSError) as error:
             state.update("")
-            self.explain(explain(error))
+            self.explain(self.atlas.explain(error))
             return
         finally:
             self._creating = False
@@ -353,7 +352,7 @@ class WelcomeScreen(Page):
             except (MemoryFault, OSError) as error:
                 # The vault exists now: whatever the keyring does, this is the only time to show its recovery
                 # key.
-                words = explain(error)
+                words = self.atlas.explain(error)
                 refused = _(
                     "{title}. {message} Your passphrase unlocks Atlas.",
                     title=words.title,

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 
+import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, OptionList
 
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.questions import ChoiceScreen
 from atlas_desktop.tui.settings.dialogs import KeyScreen
-from atlas_desktop.tui.settings.screen import SettingsScreen
+from atlas_desktop.tui.settings.screen import SettingsScreen, matching, rows
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until, on, settle, shown, type_text
 
@@ -41,6 +42,29 @@ async def test_every_setting_and_every_action_is_there(make: Make) -> None:
         await find(pilot, "longest reply")
         assert "Longest reply (tokens)" in shown(place)
         assert "Allowed: 1 to 32768. Default: 1,024" in shown(place)
+
+
+@pytest.mark.parametrize("width", [80, 100, 140, 200])
+async def test_a_search_keeps_names_and_values_readable(make: Make, width: int) -> None:
+    place = make()
+    async with place.app.run_test(size=(width, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("f9")
+        await settle(pilot)
+        await pilot.press("slash")
+        for words in ("model", "context", "key", "ctrl", "system", "folder"):
+            place.app.screen.query_one("#search", Input).value = words
+            await settle(pilot)
+            found = matching(rows(place.desk.settings_file), words)
+            listed = place.app.screen.query_one("#rows", OptionList)
+            seen = shown(place).splitlines()[listed.region.y + 1 : listed.region.bottom]
+            lines = [line[listed.region.x :].rstrip(" ▇█▅▃▁▂▄▆") for line in seen]
+            assert lines
+            for row, line in zip(found, lines, strict=False):
+                name, value = row.name[:22], row.shown[:11]
+                assert line.strip().startswith(name), (words, row.key)
+                assert f" {value}" in line, (words, row.key)
+                assert line.index(f" {value}") - len(name) <= 90
 
 
 async def test_a_bad_value_is_refused_beside_the_field_and_the_file_stays(make: Make) -> None:
