@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 
 _FAULTS = {
     "name": N_("A name has at most 64 characters: lower-case letters, digits, and hyphens between them."),
-    "no_description": N_("There is no description. It says what the skill is for, and when to use it."),
+    "no_description": N_(
+        "The description is missing. It should say what the skill is for and when to use it."
+    ),
     "long_description": N_("The description is longer than 1,024 characters."),
     "no_body": N_("There are no instructions."),
     "long_body": N_("The instructions are longer than 100,000 characters."),
@@ -67,7 +69,7 @@ _KEYRING_TEXTS = {
     "changed": N_("This is not the keyring that holds this vault's key"),
     "lost": N_("The keyring no longer holds this vault's key"),
     "not_kept": N_("The keyring did not store the key"),
-    "not_for_this_room": N_("The keyring never opens this room"),
+    "not_for_this_room": N_("The keyring cannot unlock this room"),
 }
 _BAD_ENGINE_TEXTS = {
     "name": N_("{engine} is not a valid name: use up to 60 letters, digits, `.`, `_` and `-`."),
@@ -77,7 +79,7 @@ _BAD_ENGINE_TEXTS = {
 }
 _ENGINE_ANSWER_TEXTS = {
     "json": N_("Its answer is not JSON. Nothing was lost."),
-    "shape": N_("Its answer is not what this interface promises. Nothing was lost."),
+    "shape": N_("Its answer does not follow the OpenAI API. Nothing was lost."),
     "size": N_("Its answer is too large. Nothing was lost."),
     "line": N_("A line of its answer is too long. Nothing was lost."),
     "encoding": N_("Its answer is compressed, although that was not asked for. Nothing was lost."),
@@ -94,7 +96,7 @@ _ATTACHMENT_TEXTS = {
     "too_much_text": N_("It contains more than {limit} characters of text."),
     "too_many_pages": N_("It has more than {limit} pages."),
     "too_slow": N_("It could not be read within {limit} seconds."),
-    "too_much_memory": N_("It could not be read within {limit} of memory."),
+    "too_much_memory": N_("Reading it needs more than {limit} of memory."),
     "not_text": N_("It is neither UTF-8 text nor a PDF."),
     "empty": N_("It contains no text."),
     "pictures": N_("The PDF contains only page images, no text."),
@@ -127,7 +129,7 @@ _DOCUMENT_TEXTS = {
     "too_much_text": N_("It contains more than {limit} characters of text."),
     "too_many_pages": N_("It has more than {limit} pages."),
     "too_slow": N_("It could not be read within {limit} seconds."),
-    "too_much_memory": N_("It could not be read within {limit} of memory."),
+    "too_much_memory": N_("Reading it needs more than {limit} of memory."),
     "not_text": N_("It is not text."),
     "empty": N_("It contains no text."),
     "pictures": N_("Its pages are pictures without text."),
@@ -183,13 +185,13 @@ _MODEL_DAMAGED_TEXTS = {
     ),
 }
 _MERGE_TEXTS = {
-    "same": N_("Merge a conversation with others, and name each one only once."),
+    "same": N_("Name at least two different conversations, each only once."),
     "mode": N_(
         "Their memory modes differ. A merge would mix content kept out of memory with content that is not."
     ),
     "binned": N_("One of them is in the bin."),
     "writing": N_("One of them is still receiving a reply."),
-    "room": N_("They are in different rooms, and private content stays where it is."),
+    "room": N_("They are in different rooms, and private content cannot leave its room this way."),
 }
 _UNSAFE_HOME_TEXTS = {
     "title": N_("The home folder is not safe to use"),
@@ -219,7 +221,7 @@ _QUERY_TEXTS = {
     "try": N_("{what}. Try: {options}."),
     "no_word": N_("It contains no word to search for"),
     "no_question": N_("A question is missing after ~"),
-    "nothing_beside_or": N_("OR needs something on both sides; one side is empty"),
+    "nothing_beside_or": N_("OR needs a term on each side; one side is empty"),
     "nothing_after_not": N_("NOT excludes what follows it, but nothing follows"),
     "unknown_field": N_("Unknown condition"),
     "unknown_value": N_("Unknown value for this condition"),
@@ -248,7 +250,7 @@ def _upgrade(e: memory.UpgradeFailed) -> Explained:
 
 
 def _not_found(code: str) -> Callable[[Any], Explained]:
-    return lambda e: told(code, what=_("Nothing here has the ID {ref}.", ref=e.ref))
+    return lambda e: told(code, what=_("There is nothing with the ID {ref}.", ref=e.ref))
 
 
 _MEMORY: Words = {
@@ -348,7 +350,7 @@ def _document(e: DocumentRefused) -> Explained:
 
 
 def _no_such(code: str) -> Callable[[Any], Explained]:
-    return lambda e: told(code, what=_("Nothing here is named “{ref}”.", ref=e.ref))
+    return lambda e: told(code, what=_("There is nothing called “{ref}”.", ref=e.ref))
 
 
 _CONVERSATION: Words = {
@@ -414,7 +416,7 @@ def _reasons(error: UnknownExport) -> str:
         lines.append(_("{count} more cannot be read either.", count=number(more)))
     natures: dict[str, list[str]] = {}
     for one in error.alien:
-        natures.setdefault(one.why or _("it contains no format that Atlas can read"), []).append(one.where)
+        natures.setdefault(one.why or _("Atlas cannot read its format"), []).append(one.where)
     lines += [_("{names}: {why}.", names=_some(names), why=why) for why, names in natures.items()]
     return " ".join(lines)
 
@@ -602,7 +604,7 @@ def _setting(e: SettingsError) -> Explained:
 
 
 _CLIENT_TEXTS = {
-    "name": N_("A name has up to 40 letters, digits and the characters . _ -"),
+    "name": N_("A name may have up to 40 characters: letters, digits, `.`, `_` and `-`."),
     "scopes": N_("The scopes are chat, recall, documents and remember; give at least one."),
     "rate": N_("The rate is between 1 and 6,000 requests a minute."),
 }

@@ -38,7 +38,10 @@ ERRORS = {
     ),
     "already_running": ErrorText(
         N_("This home folder is already in use"),
-        what=N_("Another Atlas{who} is using it, and two would overwrite each other. No changes were made."),
+        what=N_(
+            "Another Atlas{who} is using it, and two instances would overwrite each other's data. No "
+            "changes were made."
+        ),
         next_step=N_("Use the other window, or close it first."),
     ),
     "door_no_token": ErrorText(
@@ -51,7 +54,7 @@ ERRORS = {
     "door_no_token_given": ErrorText(
         N_("A token is needed"),
         what=N_("The client's token is missing."),
-        next_step=N_("Put it into ATLAS_CLIENT_TOKEN, or into a file for --token-file."),
+        next_step=N_("Set ATLAS_CLIENT_TOKEN, or store the token in a file and pass it with --token-file."),
     ),
     "door_wrong_token": ErrorText(
         N_("Unknown token"),
@@ -70,7 +73,7 @@ ERRORS = {
     ),
     "door_origin": ErrorText(
         N_("Not from web pages"),
-        what=N_("The request comes from a web page, and these are not answered."),
+        what=N_("The request comes from a web page, and Atlas does not answer web pages."),
         next_step=N_("Use a program that runs on this computer."),
     ),
     "door_rate": ErrorText(
@@ -80,12 +83,12 @@ ERRORS = {
     ),
     "door_busy": ErrorText(
         N_("Busy"),
-        what=N_("Too many requests are waiting already."),
+        what=N_("Too many requests are already waiting."),
         next_step=N_("Wait a moment, then send it again."),
     ),
     "door_too_large": ErrorText(
         N_("The request is too large"),
-        what=N_("Requests may have {limit}."),
+        what=N_("A request may be at most {limit}."),
         next_step=N_("Send less at once."),
     ),
     "door_too_slow": ErrorText(
@@ -119,7 +122,7 @@ ERRORS = {
         next_step=N_("Leave the project out, or use another client."),
     ),
     "door_isolated": ErrorText(
-        N_("The project keeps to itself"),
+        N_("This project is isolated"),
         what=N_("Only a client of that project sees what is in it."),
         next_step=N_("Add a client for it: `atlas clients add NAME --project PROJECT --scopes …`."),
     ),
@@ -447,7 +450,7 @@ ERRORS = {
     "nothing_to_salvage": ErrorText(
         N_("Nothing to salvage"),
         what=N_("Every page and reference in the room is intact. No changes were made."),
-        next_step=N_("Use it as before; `atlas vault verify` shows more."),
+        next_step=N_("Continue to use it as before; `atlas vault verify` shows details."),
     ),
     "nothing_readable": ErrorText(
         N_("Nothing in the {room} room is readable"),
@@ -483,7 +486,7 @@ ERRORS = {
     "document_empty": ErrorText(
         N_("This document has no text"),
         what=N_("There is nothing to summarise."),
-        next_step=N_("`atlas docs show` tells whether its file could be read."),
+        next_step=N_("`atlas docs show` says whether its file could be read."),
         here=N_("{key} shows whether its file could be read."),
         action="documents.show",
     ),
@@ -516,19 +519,19 @@ ERRORS = {
     "note_title_taken": ErrorText(
         N_("Another note has this title"),
         what=N_(
-            "There is a note “{title}” already, and links could not tell them apart. No changes were made."
+            "There is already a note called “{title}”, so a link could mean either. No changes were made."
         ),
         next_step=N_("Choose another title, or add to that note."),
     ),
     "title_missing": ErrorText(
         N_("A title is needed"),
-        what=N_("Links name a note by its title. No changes were made."),
+        what=N_("Links refer to a note by its title. No changes were made."),
         next_step=N_("Give it a title of one line."),
     ),
     "version_not_found": ErrorText(
         N_("There is no such version"),
-        what=N_("Version {number} is not kept. No changes were made."),
-        next_step=N_("`atlas notes versions` lists those that are."),
+        what=N_("There is no version {number}. No changes were made."),
+        next_step=N_("`atlas notes versions` lists the versions that exist."),
         here=N_("{key} in Notes lists those that are."),
         action="notes.versions",
     ),
@@ -541,16 +544,14 @@ ERRORS = {
     "task_in_state": ErrorText(
         N_("This is not possible now"),
         what=N_("The state of the task is “{state}”. No changes were made."),
-        next_step=N_(
-            "`atlas task show` shows where it stands. `atlas task revise` lets a finished one go on."
-        ),
+        next_step=N_("`atlas task show` shows its progress. `atlas task revise` reopens a finished task."),
         here=N_("{key} shows where it stands, and lets a finished one go on."),
         action="tasks.show",
     ),
     "brief_missing": ErrorText(
         N_("There is no brief"),
-        what=N_("A task needs a text that says what to do. No changes were made."),
-        next_step=N_("Write what you want to know, and about what."),
+        what=N_("A task needs a brief that says what to do. No changes were made."),
+        next_step=N_("Say what you want to know and about which subject."),
     ),
     "skill_not_found": ErrorText(
         N_("Skill not found"),
@@ -565,15 +566,15 @@ ERRORS = {
     ),
     "skill_name_taken": ErrorText(
         N_("Another skill has this name"),
-        what=N_("There is a skill “{name}” already. No changes were made."),
+        what=N_("There is already a skill called “{name}”. No changes were made."),
         next_step=N_("Choose another name, or change that skill with `atlas skills edit`."),
         here=N_("Choose another name, or change that skill: {key}, tab “Skills”."),
         action="memory.show",
     ),
     "skill_has_no_draft": ErrorText(
         N_("Nothing to approve"),
-        what=N_("No version of the skill “{name}” waits for approval. No changes were made."),
-        next_step=N_("`atlas skills drafts` lists what waits."),
+        what=N_("No version of the skill “{name}” is waiting for approval. No changes were made."),
+        next_step=N_("`atlas skills drafts` lists the drafts that are waiting."),
         here=N_("{key} lists what waits, in the tab “Skills”."),
         action="memory.show",
     ),
@@ -587,7 +588,10 @@ ERRORS = {
     "not_synced": ErrorText(
         N_("This room is not synced"),
         what=N_("No folder has been chosen to sync with. No changes were made."),
-        next_step=N_("`atlas sync init FOLDER` begins, `atlas sync join FOLDER` joins other devices."),
+        next_step=N_(
+            "`atlas sync init FOLDER` starts sync in a folder; `atlas sync join FOLDER` joins "
+            "devices that already sync there."
+        ),
         here=N_("{key} sets it up, or joins other devices."),
         action="sync.show",
     ),
@@ -599,25 +603,23 @@ ERRORS = {
         action="sync.show",
     ),
     "sync_folder_missing": ErrorText(
-        N_("The sync folder is not there"),
-        what=N_("{path} does not exist now. What you change meanwhile is kept and sent later."),
+        N_("The sync folder is missing"),
+        what=N_("{path} does not exist at the moment. Your changes are kept and sent later."),
         next_step=N_("Plug in the drive or mount the folder, then sync again."),
     ),
     "sync_folder_unusable": ErrorText(
         N_("The sync folder cannot be used"),
-        what=N_("{path}: {detail}. Nothing is lost; what you change meanwhile is sent later."),
+        what=N_("{path}: {detail}. Nothing is lost; your changes are sent later."),
         next_step=N_("Check its permissions and free space, then sync again."),
     ),
     "sync_folder_in_home": ErrorText(
         N_("This folder cannot be used for sync"),
-        what=N_(
-            "It is in the home folder of Atlas, or contains that. Your rooms must not be copied that way."
-        ),
-        next_step=N_("Choose a folder outside, one that your copying tool keeps."),
+        what=N_("It is inside Atlas's home folder, or contains it. Your rooms must not be copied that way."),
+        next_step=N_("Choose a folder outside the home folder that your copying tool synchronises."),
     ),
     "sync_code_mistyped": ErrorText(
         N_("The code was mistyped"),
-        what=N_("Its check letters do not fit. No changes were made."),
+        what=N_("Its check letters do not match. No changes were made."),
         next_step=N_("Compare it with the other screen, letter by letter, and try again."),
     ),
     "invitation_not_found": ErrorText(
@@ -654,21 +656,21 @@ ERRORS = {
     ),
     "sync_device_not_found": ErrorText(
         N_("Device not found"),
-        what=N_("No other device of the folder is “{ref}”. No changes were made."),
+        what=N_("No other device in the folder is called “{ref}”. No changes were made."),
         next_step=N_("`atlas sync devices` lists all devices."),
         here=N_("{key} lists all devices."),
         action="sync.show",
     ),
     "sync_device_is_own": ErrorText(
         N_("This is the device you are using"),
-        what=N_("A device is removed from another one. No changes were made."),
+        what=N_("A device can only be removed by another device. No changes were made."),
         next_step=N_("`atlas sync leave` ends sync on this device."),
         here=N_("{key} ends sync on this device."),
         action="sync.show",
     ),
     "sync_device_removed": ErrorText(
         N_("This device was removed"),
-        what=N_("Another device has removed this one and changed the keys. All that is here stays."),
+        what=N_("Another device has removed this one and changed the keys. Everything on this device stays."),
         next_step=N_("`atlas sync leave` ends sync here; with a new code you can join again."),
         here=N_("{key} ends sync here; with a new code you can join again."),
         action="sync.show",
@@ -759,7 +761,7 @@ ERRORS = {
     ),
     "not_gguf": ErrorText(
         N_("This is not a GGUF model"),
-        what=N_("{file} does not start like a GGUF file{detail}."),
+        what=N_("{file} does not begin with a GGUF header{detail}."),
         next_step=N_("Atlas runs models in the GGUF format; look for a .gguf download of the model."),
     ),
     "damaged_gguf": ErrorText(

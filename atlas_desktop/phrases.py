@@ -392,7 +392,7 @@ def defaults_line(name: str, defaults: "ProjectDefaults") -> str:
 
 def said_of_opening_up() -> str:
     """Returns what happens to the contents of an isolated project when the project is deleted."""
-    return _("It keeps to itself. Without it, its conversations and memories are recalled like all others.")
+    return _("It is isolated. Without it, its conversations and memories are recalled like all others.")
 
 
 def contents_line(contents: "ProjectContents") -> str:

@@ -293,7 +293,7 @@ def _page_text(page: "ProjectPage", days: float) -> str:
     if defaults:
         lines.append(f"    {_('new sessions: {defaults}', defaults=', '.join(defaults))}")
     if settings.isolated:
-        lines.append(f"    {_('keeps to itself: not recalled elsewhere, recalls nothing from elsewhere')}")
+        lines.append(f"    {_('isolated: not recalled elsewhere, recalls nothing from elsewhere')}")
     if settings.instructions:
         indented = settings.instructions.replace("\n", "\n        ")
         lines += [f"    {_('instructions:')}", f"        {indented}"]
@@ -325,7 +325,7 @@ def _line(value: "Project") -> str:
         for text, so in (
             (_("private"), value.room == "private"),
             (_("archived"), value.archived_at),
-            (_("keeps to itself"), value.settings.isolated),
+            (_("isolated"), value.settings.isolated),
         )
         if so
     ]

@@ -152,8 +152,9 @@ _CONVERSATION: tuple[Action, ...] = (
         slash="/editor",
         name=_("Write in your editor"),
         help=_(
-            "Open what is typed in the editor of VISUAL or EDITOR; what you leave there is in the prompt "
-            "then. Meanwhile the text is in a file of the home folder, so only in the open room."
+            "Edit the draft in the program that VISUAL or EDITOR names; when you close it, its text "
+            "replaces the draft. The text is kept in a file in the home folder until then, so this works "
+            "only in the open room."
         ),
     ),
     Action(
@@ -163,7 +164,7 @@ _CONVERSATION: tuple[Action, ...] = (
         "alt+r",
         priority=True,
         slash="/prompts",
-        name=_("Earlier messages of yours"),
+        name=_("Your earlier messages"),
         help=_("Search what you sent before, in all conversations, and put it into the prompt again."),
     ),
     Action(
@@ -428,8 +429,8 @@ _MESSAGES: tuple[Action, ...] = (
         slash="/harmed",
         name=_("The skill did not help"),
         help=_(
-            "Record that the skill of a reply made it worse; a skill that often does is offered for "
-            "retirement. Press again to take it back."
+            "Record that the skill made the reply worse. Atlas suggests retiring a skill that often does. "
+            "Press again to take it back."
         ),
     ),
     Action(
@@ -717,7 +718,7 @@ _HISTORY: tuple[Action, ...] = (
         in_palette=False,
         name=_("Rescue"),
         label=_("Rescue"),
-        help=_("Keep the selected memory for good, whatever becomes of the project."),
+        help=_("Keep the selected memory for good, even if the project ends."),
     ),
     Action(
         "project.next",
@@ -755,8 +756,8 @@ _HISTORY: tuple[Action, ...] = (
         words=True,
         name=_("Tasks"),
         help=_(
-            "Show the tasks and what they do now. `/task TEXT` gives one: work that takes more than a turn, "
-            "with a report at the end that cites its sources."
+            "Show the tasks and their progress. `/task TEXT` starts one: work that takes more than one "
+            "turn and ends with a report that cites its sources."
         ),
     ),
     Action(
@@ -787,7 +788,7 @@ _HISTORY: tuple[Action, ...] = (
         in_palette=False,
         name=_("Pause or go on"),
         label=_("Pause or go on"),
-        help=_("Pause the task after the step under way, or let it go on."),
+        help=_("Pause the task after the current step, or resume it."),
     ),
     Action(
         "tasks.steer",
@@ -817,7 +818,7 @@ _HISTORY: tuple[Action, ...] = (
         in_palette=False,
         name=_("Approve"),
         label=_("Approve"),
-        help=_("Take the report of a task that waits as it is."),
+        help=_("Accept the report of a waiting task as it is."),
     ),
     Action(
         "tasks.cancel",
@@ -1280,8 +1281,8 @@ _MEMORIES: tuple[Action, ...] = (
         "forget_words",
         name=_("Forget by words"),
         help=_(
-            "Permanently erase everything with some words: conversations, messages, summaries, memories, "
-            "documents and notes. Shows a preview first."
+            "Permanently erase everything that contains the words you enter: conversations, messages, "
+            "summaries, memories, documents and notes. Shows a preview first."
         ),
     ),
     Action(
@@ -1290,7 +1291,10 @@ _MEMORIES: tuple[Action, ...] = (
         "show_receipts",
         slash="/receipts",
         name=_("Receipts of forgetting"),
-        help=_("Show what was forgotten: when, how much, and whether it is gone; nothing of what it was."),
+        help=_(
+            "Show the receipts of what was forgotten: when, how much, and whether it is gone, but not "
+            "the content."
+        ),
     ),
     Action(
         "memory.pin_latest",
@@ -1379,8 +1383,8 @@ _MEMORIES: tuple[Action, ...] = (
         name=_("Forget by words"),
         label=_("By words"),
         help=_(
-            "Permanently erase everything with some words: conversations, messages, summaries, memories, "
-            "documents and notes. Shows a preview first."
+            "Permanently erase everything that contains the words you enter: conversations, messages, "
+            "summaries, memories, documents and notes. Shows a preview first."
         ),
     ),
     Action(
@@ -1389,7 +1393,10 @@ _MEMORIES: tuple[Action, ...] = (
         "memory_receipts",
         "v",
         name=_("Receipts of forgetting"),
-        help=_("Show what was forgotten: when, how much, and whether it is gone; nothing of what it was."),
+        help=_(
+            "Show the receipts of what was forgotten: when, how much, and whether it is gone, but not "
+            "the content."
+        ),
     ),
     Action(
         "memories.new_skill",
@@ -1458,7 +1465,7 @@ _MEMORIES: tuple[Action, ...] = (
         in_palette=False,
         name=_("Large details"),
         label=_("Details"),
-        help=_("Show the details with most of the space: the text, its strength over time, and its source."),
+        help=_("Enlarge the details: the text, its strength over time and its source."),
     ),
     Action(
         "memories.why",
@@ -1819,7 +1826,7 @@ _NOTES: tuple[Action, ...] = (
         in_palette=False,
         name=_("New note"),
         label=_("New"),
-        help=_("Write a new note. Its title is what links name."),
+        help=_("Write a new note. Links refer to it by its title."),
     ),
     Action(
         "notes.search",
@@ -1830,7 +1837,7 @@ _NOTES: tuple[Action, ...] = (
         in_palette=False,
         name=_("Search"),
         label=_("Search"),
-        help=_("Filter by title, project and #tag; the texts are searched, too."),
+        help=_("Filter by title, project and #tag; this also searches the texts."),
     ),
     Action(
         "notes.preview",
@@ -1841,7 +1848,7 @@ _NOTES: tuple[Action, ...] = (
         in_palette=False,
         name=_("Preview"),
         label=_("Preview"),
-        help=_("Show the note as it reads, in place of its source; on a wide screen both are shown."),
+        help=_("Show the formatted note instead of its source; a wide screen shows both."),
     ),
     Action(
         "notes.links",
@@ -1864,7 +1871,8 @@ _NOTES: tuple[Action, ...] = (
         name=_("Open link"),
         label=_("Open link"),
         help=_(
-            "While writing: open the link under the cursor. One that leads nowhere offers to write the note."
+            "While writing: open the link under the cursor. If the note does not exist yet, you can create "
+            "it."
         ),
     ),
     Action(
@@ -1875,7 +1883,7 @@ _NOTES: tuple[Action, ...] = (
         in_palette=False,
         name=_("Make a link"),
         label=_("Link it"),
-        help=_("Among the links: make a link of a suggestion, or of a mention in another note."),
+        help=_("In the list of links: turn a suggestion, or a mention in another note, into a link."),
     ),
     Action(
         "notes.save",
@@ -1895,7 +1903,7 @@ _NOTES: tuple[Action, ...] = (
         in_palette=False,
         name=_("Rename"),
         label=_("Rename"),
-        help=_("Give the note another title. Links to it follow."),
+        help=_("Rename the note. Links to it are updated."),
     ),
     Action(
         "notes.tags",
@@ -2216,7 +2224,10 @@ _SETTINGS: tuple[Action, ...] = (
         "",
         slash="/sync",
         name=_("Sync"),
-        help=_("Keep the same memory on several computers: set up, join, devices, last sync, pause."),
+        help=_(
+            "Keep the same memory on several computers: set up or join sync, see devices and the last "
+            "sync, pause."
+        ),
     ),
     Action(
         "settings.change",

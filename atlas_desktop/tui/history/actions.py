@@ -381,7 +381,7 @@ class ProjectsScreen(NamedItemsScreen[Project]):
         facts = [
             *([_("this conversation")] if self.in_use(one) else []),
             *([_("archived")] if one.archived_at is not None else []),
-            *([_("keeps to itself")] if one.settings.isolated else []),
+            *([_("isolated")] if one.settings.isolated else []),
             ngettext("1 conversation", "{count} conversations", one.sessions),
             ngettext("1 memory", "{count} memories", one.memories),
         ]

@@ -90,7 +90,7 @@ _HELP_TEXTS = {
     Setting.MODEL: N_("New conversations of the project begin with this model. Others stay as they are."),
     Setting.MEMORY: N_("New conversations of the project begin in this mode. Others stay as they are."),
     Setting.ISOLATED: N_(
-        "If it keeps to itself, nothing of the project is recalled in other conversations, and nothing from "
+        "If it is isolated, nothing of the project is recalled in other conversations, and nothing from "
         "outside in its own: no messages, memories or notes. Your own searches still find everything."
     ),
     Setting.LIFETIME: N_("Enter archives the project, or reopens it. You see first what would expire."),
@@ -474,7 +474,7 @@ class ProjectScreen(View, SparingScreen[Opened | None]):
             empty.update(Content(nothing(self._tab, self.atlas.keys)))
             self.query_one("#details-box").set_class(not rows, "-empty")
             marks = [_("archived")] if page.project.archived_at is not None else []
-            marks += [_("keeps to itself")] if page.project.settings.isolated else []
+            marks += [_("isolated")] if page.project.settings.isolated else []
             title = [clean_line(page.project.name), *marks, contents_line(page.contents)]
             self.query_one("#title", Static).update(Content(" · ".join(title)))
         self._show_details()
