@@ -196,7 +196,7 @@ def _start_model(
 def _start_engines(paths: Paths, settings: Settings, chat: str, engines: "EngineService") -> "Model":
     """Returns models of which an engine serves at least one. A model that cannot be used raises its error
     when asked."""
-    from atlas_desktop.services.engines import Unusable
+    from atlas_desktop.services.engines import UnavailableEngine
     from models.engines.client import EngineClient
     from models.engines.model import EngineModel
 
@@ -226,13 +226,15 @@ def _start_engines(paths: Paths, settings: Settings, chat: str, engines: "Engine
             model, remote = connect(chat)
             found = replace(found, chat=model, counter=model, prefixes=None, remote_chat=remote)
         except ModelsError as error:
-            found = replace(found, chat=Unusable(error), counter=Unusable(error), prefixes=None)
+            found = replace(
+                found, chat=UnavailableEngine(error), counter=UnavailableEngine(error), prefixes=None
+            )
     if settings.models.embed_engine:
         try:
             model, remote = connect(settings.models.embed_engine)
             found = replace(found, embedder=model, damaged=None, remote_embed=remote)
         except ModelsError as error:
-            found = replace(found, embedder=Unusable(error), damaged=None)
+            found = replace(found, embedder=UnavailableEngine(error), damaged=None)
     return found
 
 

@@ -25,10 +25,10 @@ from atlas_desktop.errors import (
     UsageError,
     Words,
     aside,
+    explanation,
     named,
     room_name,
     size,
-    told,
 )
 from atlas_desktop.locale import N_, _, number
 from atlas_desktop.paths import NoSuchHome, UnsafeHome
@@ -236,11 +236,11 @@ _QUERY_TEXTS = {
 def _keyring(e: memory.KeyringUnavailable) -> Explained:
     reason = e.reason if e.reason in _KEYRING_TEXTS else "failed"
     trouble = _(_KEYRING_TEXTS[reason])
-    return told("keyring_unavailable", Exit.LOCKED, trouble=trouble, where=aside(e.backend))
+    return explanation("keyring_unavailable", Exit.LOCKED, trouble=trouble, where=aside(e.backend))
 
 
 def _upgrade(e: memory.UpgradeFailed) -> Explained:
-    return told(
+    return explanation(
         "upgrade_failed",
         sessions_held=e.held[0],
         messages_held=e.held[1],
@@ -250,24 +250,24 @@ def _upgrade(e: memory.UpgradeFailed) -> Explained:
 
 
 def _not_found(code: str) -> Callable[[Any], Explained]:
-    return lambda e: told(code, what=_("There is nothing with the ID {ref}.", ref=e.ref))
+    return lambda e: explanation(code, what=_("There is nothing with the ID {ref}.", ref=e.ref))
 
 
 _MEMORY: Words = {
     memory.VaultMissing: named("no_vault", Exit.LOCKED),
     memory.VaultExists: named("vault_exists"),
     memory.WrongPassphrase: named("wrong_passphrase", Exit.LOCKED),
-    memory.TooManyAttempts: lambda e: told("too_many_attempts", Exit.LOCKED, seconds=e.seconds),
+    memory.TooManyAttempts: lambda e: explanation("too_many_attempts", Exit.LOCKED, seconds=e.seconds),
     memory.RecoveryKeyMistyped: named("recovery_key_mistyped", Exit.LOCKED),
     memory.WrongRecoveryKey: named("wrong_recovery_key", Exit.LOCKED),
-    memory.KeyslotsMissing: lambda e: told("keyslots_missing", Exit.DAMAGED, file=f"{e.room}.keys"),
+    memory.KeyslotsMissing: lambda e: explanation("keyslots_missing", Exit.DAMAGED, file=f"{e.room}.keys"),
     memory.KeyslotsDamaged: named("keyslots_damaged", Exit.DAMAGED),
-    memory.WeakPassphrase: lambda e: told("weak_passphrase", Exit.USAGE, minimum=e.minimum),
+    memory.WeakPassphrase: lambda e: explanation("weak_passphrase", Exit.USAGE, minimum=e.minimum),
     memory.KeyringUnavailable: _keyring,
     memory.KeyringOff: named("locked", Exit.LOCKED),
     memory.RoomMissing: named("room_missing", Exit.DAMAGED),
-    memory.NotARoom: lambda e: told("not_a_room", Exit.DAMAGED, file=e.path.name),
-    memory.FutureSchema: lambda e: told("future_schema", found=e.found, known=e.known),
+    memory.NotARoom: lambda e: explanation("not_a_room", Exit.DAMAGED, file=e.path.name),
+    memory.FutureSchema: lambda e: explanation("future_schema", found=e.found, known=e.known),
     memory.UpgradeFailed: _upgrade,
     memory.RoomDamaged: named("room_damaged", Exit.DAMAGED),
     memory.RoomMoved: named("room_moved", Exit.DAMAGED),
@@ -284,20 +284,20 @@ _MEMORY: Words = {
     memory.ChangeNotFound: _not_found("change_not_found"),
     memory.CannotUndo: named("cannot_undo"),
     memory.SummaryStale: named("summary_stale"),
-    memory.AmbiguousId: lambda e: told("ambiguous_id", Exit.USAGE, matches=e.matches, ref=e.ref),
-    memory.BadQuery: lambda e: told("bad_query", Exit.USAGE, detail=e.detail),
-    memory.ContextTooSmall: lambda e: told("message_too_long", needed=e.needed, limit=e.limit),
+    memory.AmbiguousId: lambda e: explanation("ambiguous_id", Exit.USAGE, matches=e.matches, ref=e.ref),
+    memory.BadQuery: lambda e: explanation("bad_query", Exit.USAGE, detail=e.detail),
+    memory.ContextTooSmall: lambda e: explanation("message_too_long", needed=e.needed, limit=e.limit),
 }
 
 
 _BACKUPS: Words = {
-    memory.NotABackup: lambda e: told("not_a_backup", Exit.DAMAGED, detail=e.detail),
-    memory.BackupDamaged: lambda e: told("backup_damaged", Exit.DAMAGED, detail=e.detail),
-    memory.FutureBackup: lambda e: told("future_backup", found=e.found, known=e.known),
+    memory.NotABackup: lambda e: explanation("not_a_backup", Exit.DAMAGED, detail=e.detail),
+    memory.BackupDamaged: lambda e: explanation("backup_damaged", Exit.DAMAGED, detail=e.detail),
+    memory.FutureBackup: lambda e: explanation("future_backup", found=e.found, known=e.known),
     memory.WrongBackupPassphrase: named("wrong_backup_passphrase", Exit.LOCKED),
-    memory.OutputRefused: lambda e: told("output_refused", detail=e.detail),
+    memory.OutputRefused: lambda e: explanation("output_refused", detail=e.detail),
     memory.NothingToSalvage: named("nothing_to_salvage"),
-    memory.NothingReadable: lambda e: told(
+    memory.NothingReadable: lambda e: explanation(
         "nothing_readable", Exit.DAMAGED, room=room_name(e.room), pages=e.pages, bad_pages=e.bad_pages
     ),
     memory.ExchangeUnfinished: named("exchange_unfinished"),
@@ -307,14 +307,14 @@ _BACKUPS: Words = {
 _SYNC: Words = {
     memory.NotSynced: named("not_synced"),
     memory.AlreadySynced: named("already_synced", Exit.USAGE),
-    memory.SyncFolderMissing: lambda e: told("sync_folder_missing", path=e.path),
-    memory.SyncFolderUnusable: lambda e: told("sync_folder_unusable", path=e.path, detail=e.detail),
+    memory.SyncFolderMissing: lambda e: explanation("sync_folder_missing", path=e.path),
+    memory.SyncFolderUnusable: lambda e: explanation("sync_folder_unusable", path=e.path, detail=e.detail),
     memory.SyncFolderInHome: named("sync_folder_in_home", Exit.USAGE),
     memory.SyncCodeMistyped: named("sync_code_mistyped", Exit.USAGE),
     memory.InvitationNotFound: named("invitation_not_found"),
     memory.InvitationExpired: named("invitation_expired"),
     memory.InvitationWithoutPrivate: named("invitation_without_private"),
-    memory.SyncDeviceNotFound: lambda e: told("sync_device_not_found", Exit.USAGE, ref=e.ref),
+    memory.SyncDeviceNotFound: lambda e: explanation("sync_device_not_found", Exit.USAGE, ref=e.ref),
     memory.SyncDeviceIsOwn: named("sync_device_is_own", Exit.USAGE),
     memory.SyncDeviceRemoved: named("sync_device_removed"),
     memory.SyncPaused: named("sync_paused"),
@@ -350,7 +350,7 @@ def _document(e: DocumentRefused) -> Explained:
 
 
 def _no_such(code: str) -> Callable[[Any], Explained]:
-    return lambda e: told(code, what=_("There is nothing called “{ref}”.", ref=e.ref))
+    return lambda e: explanation(code, what=_("There is nothing called “{ref}”.", ref=e.ref))
 
 
 _CONVERSATION: Words = {
@@ -363,29 +363,31 @@ _CONVERSATION: Words = {
     memory.FolderNotFound: _no_such("folder_not_found"),
     memory.NothingToWrite: named("nothing_to_write"),
     memory.NoteNotFound: _no_such("note_not_found"),
-    memory.NoteTitleTaken: lambda e: told("note_title_taken", Exit.USAGE, title=e.title),
+    memory.NoteTitleTaken: lambda e: explanation("note_title_taken", Exit.USAGE, title=e.title),
     memory.TitleMissing: named("title_missing", Exit.USAGE),
-    memory.VersionNotFound: lambda e: told("version_not_found", Exit.USAGE, number=e.number),
+    memory.VersionNotFound: lambda e: explanation("version_not_found", Exit.USAGE, number=e.number),
     memory.TaskNotFound: _no_such("task_not_found"),
-    memory.TaskInState: lambda e: told(
+    memory.TaskInState: lambda e: explanation(
         "task_in_state", Exit.USAGE, state=task_state_text(TaskState(e.state))
     ),
     memory.BriefMissing: named("brief_missing", Exit.USAGE),
     memory.SkillNotFound: _no_such("skill_not_found"),
-    memory.SkillInvalid: lambda e: told("skill_invalid", Exit.USAGE, reason=fault_text(e.fault)),
-    memory.SkillNameTaken: lambda e: told("skill_name_taken", Exit.USAGE, name=e.name),
-    memory.SkillHasNoDraft: lambda e: told("skill_has_no_draft", Exit.USAGE, name=e.name),
-    memory.SkillVersionNotFound: lambda e: told("skill_version_not_found", Exit.USAGE, number=e.number),
+    memory.SkillInvalid: lambda e: explanation("skill_invalid", Exit.USAGE, reason=fault_text(e.fault)),
+    memory.SkillNameTaken: lambda e: explanation("skill_name_taken", Exit.USAGE, name=e.name),
+    memory.SkillHasNoDraft: lambda e: explanation("skill_has_no_draft", Exit.USAGE, name=e.name),
+    memory.SkillVersionNotFound: lambda e: explanation(
+        "skill_version_not_found", Exit.USAGE, number=e.number
+    ),
     memory.PersonaNotFound: _no_such("persona_not_found"),
     memory.TemplateNotFound: _no_such("template_not_found"),
     memory.ClientNotFound: _no_such("client_not_found"),
-    memory.NameTaken: lambda e: told("name_taken", Exit.USAGE, name=e.name),
+    memory.NameTaken: lambda e: explanation("name_taken", Exit.USAGE, name=e.name),
 }
 
 
 _EXPORTING: Words = {
-    TargetExists: lambda e: told("target_exists", Exit.USAGE, path=e.path),
-    TargetRefused: lambda e: told("target_refused", Exit.USAGE, path=e.path, reason=e.reason),
+    TargetExists: lambda e: explanation("target_exists", Exit.USAGE, path=e.path),
+    TargetRefused: lambda e: explanation("target_refused", Exit.USAGE, path=e.path, reason=e.reason),
     BadRecipient: named("bad_recipient", Exit.USAGE),
     NothingToExport: named("nothing_to_export", Exit.FAILED),
 }
@@ -403,7 +405,7 @@ def _unknown_export(e: UnknownExport) -> Explained:
         if e.alien
         else None
     )
-    return told("unknown_export", next_step=next_step, reasons=_reasons(e))
+    return explanation("unknown_export", next_step=next_step, reasons=_reasons(e))
 
 
 _IMPORTING: Words = {UnknownExport: _unknown_export}
@@ -436,18 +438,18 @@ def _crashed(e: models.WorkerCrashed) -> Explained:
             how = _("signal {number}", number=-e.code)
     elif e.code is not None:
         how = _("status {number}", number=e.code)
-    return told("model_crashed", how=aside(how))
+    return explanation("model_crashed", how=aside(how))
 
 
 def _file(code: str) -> Callable[[models.ModelFileError], Explained]:
-    return lambda e: told(code, file=e.path.name, detail=aside(e.detail))
+    return lambda e: explanation(code, file=e.path.name, detail=aside(e.detail))
 
 
 def _unknown_model(e: models.UnknownModel) -> Explained:
     if not e.suggestions:
-        return told("unknown_model", ref=e.ref)
+        return explanation("unknown_model", ref=e.ref)
     near = ", ".join(e.suggestions)
-    return told(
+    return explanation(
         "unknown_model",
         what=_(
             "No model called {ref} is installed or in the catalogue. Did you mean {near}?",
@@ -463,37 +465,37 @@ def _no_model(e: models.NoModel) -> Explained:
         if e.role == "chat"
         else _("This home folder has no embedding model. You can still read your conversations.")
     )
-    return told("no_model", Exit.NO_MODEL, what=what)
+    return explanation("no_model", Exit.NO_MODEL, what=what)
 
 
 def _damaged_model(e: models.ModelDamaged) -> Explained:
     role = "chat" if e.role == "chat" else "embedding"
     what = _(_MODEL_DAMAGED_TEXTS[role], file=e.path.name, detail=aside(e.detail))
-    return told("model_damaged", Exit.NO_MODEL, what=what, ref=e.ref)
+    return explanation("model_damaged", Exit.NO_MODEL, what=what, ref=e.ref)
 
 
 def _unknown_engine(e: models.UnknownEngine) -> Explained:
     if not e.others:
-        return told("unknown_engine", Exit.USAGE, engine=e.engine)
+        return explanation("unknown_engine", Exit.USAGE, engine=e.engine)
     what = _(
         "No engine called {engine} is in the settings. There are: {others}.",
         engine=e.engine,
         others=", ".join(e.others),
     )
-    return told("unknown_engine", Exit.USAGE, what=what)
+    return explanation("unknown_engine", Exit.USAGE, what=what)
 
 
 def _engine(code: str) -> Callable[[models.EngineError], Explained]:
-    return lambda e: told(code, engine=e.engine)
+    return lambda e: explanation(code, engine=e.engine)
 
 
 def _engine_failed(e: models.EngineFailed) -> Explained:
     code = "engine_busy" if isinstance(e, models.EngineBusy) else "engine_failed"
-    return told(code, engine=e.engine, status=e.status, detail=aside(clean_line(e.detail)))
+    return explanation(code, engine=e.engine, status=e.status, detail=aside(clean_line(e.detail)))
 
 
 def _bad_engine(e: models.BadEngine) -> Explained:
-    return told(
+    return explanation(
         "bad_engine",
         Exit.USAGE,
         what=_(_BAD_ENGINE_TEXTS.get(e.reason, _BAD_ENGINE_TEXTS["url"]), engine=e.engine),
@@ -502,7 +504,7 @@ def _bad_engine(e: models.BadEngine) -> Explained:
 
 def _engine_answer(e: models.EngineBadAnswer) -> Explained:
     what = _(_ENGINE_ANSWER_TEXTS.get(e.detail, _ENGINE_ANSWER_TEXTS["shape"]))
-    return told("engine_bad_answer", engine=e.engine, what=what)
+    return explanation("engine_bad_answer", engine=e.engine, what=what)
 
 
 _MODELS: Words = {
@@ -513,45 +515,47 @@ _MODELS: Words = {
     models.WrongChecksum: _file("wrong_checksum"),
     models.UnknownArchitecture: _file("unknown_architecture"),
     models.ModelLoadFailed: _file("model_load_failed"),
-    models.NotEnoughMemory: lambda e: told(
+    models.NotEnoughMemory: lambda e: explanation(
         "not_enough_memory", needed=size(e.needed), available=size(e.available)
     ),
-    models.NotEnoughDisk: lambda e: told("disk_space", needed=size(e.needed), free=size(e.free)),
+    models.NotEnoughDisk: lambda e: explanation("disk_space", needed=size(e.needed), free=size(e.free)),
     models.UnknownModel: _unknown_model,
-    models.ModelNotInstalled: lambda e: told("model_not_installed", ref=e.ref),
+    models.ModelNotInstalled: lambda e: explanation("model_not_installed", ref=e.ref),
     models.NoModel: _no_model,
     models.ModelDamaged: _damaged_model,
-    models.ModelExists: lambda e: told("model_exists", ref=e.ref),
-    models.DownloadFailed: lambda e: told("download_failed", source=e.source, detail=e.detail),
+    models.ModelExists: lambda e: explanation("model_exists", ref=e.ref),
+    models.DownloadFailed: lambda e: explanation("download_failed", source=e.source, detail=e.detail),
     models.WorkerCrashed: _crashed,
     models.WorkerUnresponsive: named("model_unresponsive"),
-    models.PromptTooLong: lambda e: told("prompt_too_long", tokens=e.tokens, limit=e.limit),
+    models.PromptTooLong: lambda e: explanation("prompt_too_long", tokens=e.tokens, limit=e.limit),
     models.TemplateFailed: named("template_failed"),
     models.BadGrammar: named("bad_grammar"),
-    models.WorkerFault: lambda e: told("model_fault", detail=e.detail),
+    models.WorkerFault: lambda e: explanation("model_fault", detail=e.detail),
     models.StateNotHeld: named("state_not_held"),
-    models.StateRefused: lambda e: told("state_refused", detail=e.detail),
+    models.StateRefused: lambda e: explanation("state_refused", detail=e.detail),
     models.ProtocolError: named("model_protocol"),
     models.UnknownEngine: _unknown_engine,
     models.BadEngine: _bad_engine,
-    models.EngineUnreachable: lambda e: told("engine_unreachable", engine=e.engine, host=e.host),
-    models.EngineSilent: lambda e: told("engine_silent", engine=e.engine, seconds=number(round(e.seconds))),
+    models.EngineUnreachable: lambda e: explanation("engine_unreachable", engine=e.engine, host=e.host),
+    models.EngineSilent: lambda e: explanation(
+        "engine_silent", engine=e.engine, seconds=number(round(e.seconds))
+    ),
     models.EngineCutOff: _engine("engine_cut_off"),
     models.EngineBadAnswer: _engine_answer,
     models.EngineFailed: _engine_failed,
     models.EngineBusy: _engine_failed,
     models.EngineKeyRefused: _engine("engine_key_refused"),
-    models.EngineModelUnknown: lambda e: told(
+    models.EngineModelUnknown: lambda e: explanation(
         "engine_model_unknown", Exit.NO_MODEL, engine=e.engine, model=clean_line(e.model)
     ),
-    models.EngineNotAllowed: lambda e: told("engine_not_allowed", engine=e.engine, host=e.host),
+    models.EngineNotAllowed: lambda e: explanation("engine_not_allowed", engine=e.engine, host=e.host),
     models.EngineNotLocal: _engine("engine_not_local"),
 }
 
 
 def _cannot_merge(e: memory.CannotMerge) -> Explained:
     reason = e.reason if e.reason in _MERGE_TEXTS else "same"
-    return told("cannot_merge", Exit.USAGE, why=_(_MERGE_TEXTS[reason]))
+    return explanation("cannot_merge", Exit.USAGE, why=_(_MERGE_TEXTS[reason]))
 
 
 _ORGANISING: Words = {
@@ -563,18 +567,18 @@ _ORGANISING: Words = {
 
 def _system(error: OSError) -> Explained:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return told("disk_full")
-    return told("system", reason=error.strerror or type(error).__name__)
+        return explanation("disk_full")
+    return explanation("system", reason=error.strerror or type(error).__name__)
 
 
 def _running(e: AlreadyRunning) -> Explained:
     who = aside(e.holder and _("process {id}", id=e.holder))
-    return told("already_running", who=who)
+    return explanation("already_running", who=who)
 
 
 def _unsafe(e: UnsafeHome) -> Explained:
     where = shlex.quote(str(e.path))
-    return told(
+    return explanation(
         "unsafe_home",
         what=_(_UNSAFE_HOME_TEXTS[e.danger], path=e.path),
         next_step=_(_UNSAFE_HOME_NEXT_TEXTS[e.danger], path=where),
@@ -587,10 +591,10 @@ def _setting(e: SettingsError) -> Explained:
             "`atlas config set {where}` resets it to its default; `atlas config edit` opens the file.",
             where=e.where,
         )
-        return told("bad_setting", Exit.USAGE, next_step=next_step, where=e.where, reason=e.reason)
+        return explanation("bad_setting", Exit.USAGE, next_step=next_step, where=e.where, reason=e.reason)
     if not e.variable:
-        return told("bad_setting", Exit.USAGE, where=e.where, reason=e.reason)
-    return told(
+        return explanation("bad_setting", Exit.USAGE, where=e.where, reason=e.reason)
+    return explanation(
         "bad_setting",
         Exit.USAGE,
         what=_(
@@ -612,11 +616,11 @@ _CLIENT_TEXTS = {
 
 _PROGRAM: Words = {
     SettingsError: _setting,
-    UnknownSetting: lambda e: told("unknown_setting", Exit.USAGE, where=e.where),
-    UsageError: lambda e: told("usage", Exit.USAGE, what=str(e), next_step=e.next_step),
+    UnknownSetting: lambda e: explanation("unknown_setting", Exit.USAGE, where=e.where),
+    UsageError: lambda e: explanation("usage", Exit.USAGE, what=str(e), next_step=e.next_step),
     AlreadyRunning: _running,
-    BadClient: lambda e: told("bad_client", Exit.USAGE, why=_(_CLIENT_TEXTS[e.reason])),
-    DoorRefused: lambda e: told(f"door_{e.reason}", **e.facts),
+    BadClient: lambda e: explanation("bad_client", Exit.USAGE, why=_(_CLIENT_TEXTS[e.reason])),
+    DoorRefused: lambda e: explanation(f"door_{e.reason}", **e.facts),
     NoSuchHome: named("no_such_home", Exit.USAGE),
     UnsafeHome: _unsafe,
     Declined: named("declined"),
@@ -641,7 +645,7 @@ def unclear(fault: memory.QueryUnclear) -> str:
 def _unclear(fault: Any) -> Explained:
     at, what = fault.at + 1, unclear(fault)
     far = fault.until > at
-    return told(
+    return explanation(
         "bad_query",
         Exit.USAGE,
         what=_("Character {at} to {until}: {what}", at=at, until=fault.until, what=what)
@@ -655,7 +659,7 @@ def _unclear(fault: Any) -> Explained:
 
 _SEARCH: Words = {
     memory.QueryUnclear: _unclear,
-    memory.SavedSearchNotFound: lambda fault: told("saved_search_not_found", ref=fault.ref),
+    memory.SavedSearchNotFound: lambda fault: explanation("saved_search_not_found", ref=fault.ref),
 }
 
 
@@ -682,7 +686,7 @@ def explain(error: BaseException) -> Explained:
         words = WORDS.get(kind)
         if words is not None:
             return words(error)
-    return told("unexpected", kind=type(error).__name__)
+    return explanation("unexpected", kind=type(error).__name__)
 
 
 _REFUSALS = frozenset(one.value for one in Refusal)

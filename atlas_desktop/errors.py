@@ -104,7 +104,7 @@ def room_name(room: str) -> str:
 Words = dict[type[BaseException], Callable[[Any], Explained]]
 
 
-def told(
+def explanation(
     code: str,
     status: Exit = Exit.FAILED,
     /,
@@ -129,7 +129,7 @@ def told(
 
 def named(code: str, status: Exit = Exit.FAILED) -> Callable[[Any], Explained]:
     """Returns a function that returns the same text for any error."""
-    return lambda _error: told(code, status)
+    return lambda _error: explanation(code, status)
 
 
 def aside(what: object) -> str:

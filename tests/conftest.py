@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from atlas_desktop import locale
 from atlas_desktop.paths import Paths, find_home
@@ -41,6 +42,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ.update(LANG="C.UTF-8", LC_ALL="C.UTF-8")
 # Chosen before any screen is imported.
 locale.use(os.environ.get("ATLAS_TEST_LANGUAGE", ""))
+
+# Properties are about results: how long an example takes depends on what else the machine does.
+settings.register_profile("atlas", deadline=None)
+settings.load_profile("atlas")
 
 # Days of the tests begin where those of no computer in particular do; `test_zones.py` tries others.
 if sys.platform != "win32":

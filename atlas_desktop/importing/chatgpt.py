@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from atlas_desktop.importing import tree
-from atlas_desktop.importing.entities import Said, Talk, Unreadable
+from atlas_desktop.importing.entities import ImportedMessage, ImportedSession, Unreadable
 from atlas_desktop.importing.sources import (
     Note,
     Part,
@@ -159,7 +159,7 @@ def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSes
     return tree.sessions(parts, note, talk_of)
 
 
-def talk_of(value: Any) -> Talk:
+def talk_of(value: Any) -> ImportedSession:
     """Returns a conversation from its JSON value. Raises `Unreadable`."""
     fields = mapping(value)
     if not isinstance(fields.get("mapping"), dict):
@@ -172,9 +172,9 @@ def talk_of(value: Any) -> Talk:
         for key, node in nodes.items()
     ]
     instructions = [_instructions(mapping(node.get("message"))) for node in nodes.values()]
-    return Talk(
+    return ImportedSession(
         id=identifier(fields.get("conversation_id")) or identifier(fields.get("id")),
-        said=said,
+        messages=said,
         title=text(fields.get("title")),
         created_at=moment(fields.get("create_time")),
         updated_at=moment(fields.get("update_time")),
@@ -188,11 +188,11 @@ def talk_of(value: Any) -> Talk:
     )
 
 
-def _said(key: str, parent: str | None, message: dict[str, Any]) -> Said:
+def _said(key: str, parent: str | None, message: dict[str, Any]) -> ImportedMessage:
     author = mapping(message.get("author"))
     about = mapping(message.get("metadata"))
     role = _ROLES.get(text(author.get("role")), Role.ASSISTANT)
-    said = Said(key, parent, role, "", moment(message.get("create_time")))
+    said = ImportedMessage(key, parent, role, "", moment(message.get("create_time")))
     if _is_hidden(message, role):
         return said
     said.content = words_of(message)

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from atlas_desktop.importing import tree
-from atlas_desktop.importing.entities import Said, Talk, Unreadable
+from atlas_desktop.importing.entities import ImportedMessage, ImportedSession, Unreadable
 from atlas_desktop.importing.sources import (
     Note,
     Part,
@@ -170,7 +170,7 @@ def _projects(part: Part) -> Iterator[tuple[str, str]]:
             yield identifier(fields.get("uuid")), text(fields.get("name"))
 
 
-def talk_of(value: Any, projects: dict[str, str]) -> Talk | None:
+def talk_of(value: Any, projects: dict[str, str]) -> ImportedSession | None:
     """Returns a conversation or project; None for a project without documents and description.
 
     Raises `Unreadable`.
@@ -186,9 +186,9 @@ def talk_of(value: Any, projects: dict[str, str]) -> Talk | None:
     project = mapping(fields.get("project"))
     known = projects.get(identifier(fields.get("project_uuid")) or identifier(project.get("uuid")), "")
     summary = text(fields.get("summary")).strip()
-    return Talk(
+    return ImportedSession(
         id=identifier(fields.get("uuid")),
-        said=said,
+        messages=said,
         title=text(fields.get("name")),
         created_at=moment(fields.get("created_at")),
         updated_at=moment(fields.get("updated_at")),
@@ -200,7 +200,7 @@ def talk_of(value: Any, projects: dict[str, str]) -> Talk | None:
     )
 
 
-def _said(messages: list[Any]) -> Iterator[Said]:
+def _said(messages: list[Any]) -> Iterator[ImportedMessage]:
     before: str | None = None
     tree = any(text(mapping(one).get("parent_message_uuid")) for one in messages)
     for one in messages:
@@ -212,7 +212,7 @@ def _said(messages: list[Any]) -> Iterator[Said]:
         parent = text(fields.get("parent_message_uuid"))
         above = before if not tree else None if parent == _ROOT else parent or None
         key = identifier(fields.get("uuid")) or digest(above or "", role, words)
-        said = Said(key, above, role, words, moment(fields.get("created_at")))
+        said = ImportedMessage(key, above, role, words, moment(fields.get("created_at")))
         if role is Role.ASSISTANT:
             said.model = text(fields.get("model")) or None
             reason = text(fields.get("stop_reason"))
@@ -221,7 +221,7 @@ def _said(messages: list[Any]) -> Iterator[Said]:
         before = key
 
 
-def _project(fields: dict[str, Any]) -> Talk | None:
+def _project(fields: dict[str, Any]) -> ImportedSession | None:
     """Returns a project as a separate session, with its description and documents as messages.
 
     Its instructions become the system prompt. Returns None if there are no messages.
@@ -229,10 +229,10 @@ def _project(fields: dict[str, Any]) -> Talk | None:
     name = text(fields.get("name"))
     begun = moment(fields.get("created_at"))
     key = identifier(fields.get("uuid"))
-    said: list[Said] = []
+    said: list[ImportedMessage] = []
     described = text(fields.get("description")).strip()
     if described:
-        said.append(Said(f"{key}#description", None, Role.USER, described, begun))
+        said.append(ImportedMessage(f"{key}#description", None, Role.USER, described, begun))
     for place, one in enumerate(sequence(fields.get("docs"))):
         document = mapping(one)
         words = text(document.get("content"))
@@ -241,12 +241,14 @@ def _project(fields: dict[str, Any]) -> Talk | None:
         parent = said[-1].id if said else None
         content = joined((aside("Document", text(document.get("filename"))), words))
         own = identifier(document.get("uuid")) or f"{key}#{place}"
-        said.append(Said(own, parent, Role.USER, content, moment(document.get("created_at")) or begun))
+        said.append(
+            ImportedMessage(own, parent, Role.USER, content, moment(document.get("created_at")) or begun)
+        )
     if not said:
         return None
-    return Talk(
+    return ImportedSession(
         id=key or digest("project", name),
-        said=said,
+        messages=said,
         title=f"Project: {name}" if name else "Project",
         created_at=begun,
         updated_at=moment(fields.get("updated_at")),

@@ -39,7 +39,7 @@ class NotJson(Unreadable):
     """Raised for data that should be JSON and is not."""
 
 
-class Beside(str):
+class NotASession(str):
     """The reason for skipping something that does not look like a conversation; it is not a fault of the
     file."""
 
@@ -47,7 +47,7 @@ class Beside(str):
 
 
 @dataclass(slots=True)
-class Said:
+class ImportedMessage:
     """A message as given by its origin; a message without content only links the tree.
 
     `parent` may name a message that is missing or comes later; `created_at` may be missing.
@@ -67,11 +67,11 @@ class Said:
 
 
 @dataclass(slots=True)
-class Talk:
+class ImportedSession:
     """A conversation as given by its origin, in any order and with any gaps."""
 
     id: str
-    said: list[Said] = field(repr=False)
+    messages: list[ImportedMessage] = field(repr=False)
     title: str = field(default="", repr=False)
     created_at: datetime | None = None
     updated_at: datetime | None = None

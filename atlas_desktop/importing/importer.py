@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from atlas_desktop.importing import memories
-from atlas_desktop.importing.entities import Beside, Format, ImportOptions, ImportReport, Meter, Unreadable
+from atlas_desktop.importing.entities import (
+    Format,
+    ImportOptions,
+    ImportReport,
+    Meter,
+    NotASession,
+    Unreadable,
+)
 from atlas_desktop.importing.sources import (
     READ,
     Note,
@@ -89,7 +96,7 @@ def _kind_of_objects(part: Part) -> Format | None:
     broken: list[str] = []
     found = islice(objects(part, lambda _where, why: broken.append(why)), _HEAD_SIZE)
     kind = next((kind for _unused, one in found if (kind := kind_of(one)) is not None), None)
-    whys = [why for why in broken if not isinstance(why, Beside)]
+    whys = [why for why in broken if not isinstance(why, NotASession)]
     if kind is None and whys:
         raise Unreadable(whys[0])
     return kind

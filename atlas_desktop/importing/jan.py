@@ -5,7 +5,7 @@ from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Any
 
-from atlas_desktop.importing.entities import Said, Talk, Unreadable
+from atlas_desktop.importing.entities import ImportedMessage, ImportedSession, Unreadable
 from atlas_desktop.importing.sources import (
     Note,
     Part,
@@ -67,19 +67,19 @@ def _threads(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, Travellin
             note(places.get(key, parts[0].where), fault.why)
 
 
-def _talk(key: str, thread: dict[str, Any], messages: list[dict[str, Any]]) -> Talk:
+def _talk(key: str, thread: dict[str, Any], messages: list[dict[str, Any]]) -> ImportedSession:
     assistants = [mapping(one) for one in sequence(thread.get("assistants"))]
     first = assistants[0] if assistants else {}
-    said: list[Said] = []
+    said: list[ImportedMessage] = []
     moments = [moment(fields.get("created_at")) for fields in messages]
     if all(one is not None for one in moments):
         # Early versions wrote the newest message first.
         messages = [one for _unused, one in sorted(zip(moments, messages, strict=True), key=itemgetter(0))]
     for fields in messages:
         said.append(_said(fields, said[-1].id if said else None))
-    return Talk(
+    return ImportedSession(
         id=key,
-        said=said,
+        messages=said,
         title=text(thread.get("title")) or text(mapping(thread.get("metadata")).get("title")),
         created_at=moment(thread.get("created")) or moment(thread.get("created_at")),
         updated_at=moment(thread.get("updated")),
@@ -94,7 +94,7 @@ def _model(fields: dict[str, Any]) -> str | None:
     return text(mapping(fields.get("model")).get("id")) or None
 
 
-def _said(fields: dict[str, Any], parent: str | None) -> Said:
+def _said(fields: dict[str, Any], parent: str | None) -> ImportedMessage:
     role = _ROLES.get(text(fields.get("role")), Role.ASSISTANT)
     about = mapping(fields.get("metadata"))
     names = [
@@ -104,7 +104,9 @@ def _said(fields: dict[str, Any], parent: str | None) -> Said:
     calls = map(_call, map(mapping, sequence(about.get("tool_calls"))))
     words = joined((*calls, _content(fields.get("content")), attached(names)))
     key = identifier(fields.get("id")) or digest(parent or "", role, words)
-    said = Said(key, parent, role, words, moment(fields.get("created_at")) or moment(fields.get("created")))
+    said = ImportedMessage(
+        key, parent, role, words, moment(fields.get("created_at")) or moment(fields.get("created"))
+    )
     if role is Role.ASSISTANT:
         said.model = text(about.get("modelId")) or _model(about)
         if text(fields.get("status")) in _UNFINISHED:

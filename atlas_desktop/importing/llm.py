@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from atlas_desktop.importing.entities import Said, Talk, Unreadable
+from atlas_desktop.importing.entities import ImportedMessage, ImportedSession, Unreadable
 from atlas_desktop.importing.sources import (
     LONGEST,
     Note,
@@ -121,7 +121,7 @@ class Thread:
     """A thread as described by its turns."""
 
     title: str = field(default="", repr=False)
-    said: list[Said] = field(default_factory=list, repr=False)
+    messages: list[ImportedMessage] = field(default_factory=list, repr=False)
     system_prompt: str = field(default="", repr=False)
     model: str | None = None
     head: str | None = None
@@ -254,7 +254,7 @@ class _Reading:
 
     def turn(self, own: str, asked: str, answered: str, model: str, at: str) -> None:
         before, mine, parent = self._given(asked)
-        if self._after is not None and not self.found.said:
+        if self._after is not None and not self.found.messages:
             parent = self._after
             self.places.update((one.hash, parent) for one in before)
         else:
@@ -262,10 +262,12 @@ class _Reading:
         when = moment(at)
         if mine:
             words = self._threads.words(mine)
-            parent = self._said(Said(f"{own}:prompt", parent, Role.USER, words, when), mine)
+            parent = self._said(ImportedMessage(f"{own}:prompt", parent, Role.USER, words, when), mine)
         made, _unused = self._threads.back(answered, self.places, asked)
         words = self._threads.words(made)
-        self._said(Said(f"{own}:response", parent, Role.ASSISTANT, words, when, model=model or None), made)
+        self._said(
+            ImportedMessage(f"{own}:response", parent, Role.ASSISTANT, words, when, model=model or None), made
+        )
         self.found.model = model or self.found.model
 
     def history(self, tip: str) -> None:
@@ -291,11 +293,11 @@ class _Reading:
     def _taken(self, messages: list[_Message], parent: str | None) -> str | None:
         for one in messages:
             role = Role.ASSISTANT if one.role == "assistant" else Role.USER
-            parent = self._said(Said(one.hash, parent, role, self._threads.words([one])), [one])
+            parent = self._said(ImportedMessage(one.hash, parent, role, self._threads.words([one])), [one])
         return parent
 
-    def _said(self, said: Said, holds: Iterable[_Message]) -> str:
-        self.found.said.append(said)
+    def _said(self, said: ImportedMessage, holds: Iterable[_Message]) -> str:
+        self.found.messages.append(said)
         self.places.update((one.hash, said.id) for one in holds)
         return said.id
 
@@ -368,7 +370,9 @@ class _Pace:
         self._part.meter.done = self._before + int(share * self._part.size)
 
 
-def _talks(conn: sqlite3.Connection, tables: dict[str, set[str]], pace: _Pace) -> Iterator[tuple[str, Talk]]:
+def _talks(
+    conn: sqlite3.Connection, tables: dict[str, set[str]], pace: _Pace
+) -> Iterator[tuple[str, ImportedSession]]:
     """Yields each conversation with its place; one continued in a later version is in two tables."""
     threads = Threads(conn, tables) if has_threads(tables) else None
     begun: set[str] = set()
@@ -385,17 +389,20 @@ def _talks(conn: sqlite3.Connection, tables: dict[str, set[str]], pace: _Pace) -
         return
     for place, key in enumerate(threads.ids(), start=1):
         if key not in begun:
-            yield f"threads:{place}", _gone_on(Talk(key, [], meta={"imported_from": "llm"}), threads, pace)
+            yield (
+                f"threads:{place}",
+                _gone_on(ImportedSession(key, [], meta={"imported_from": "llm"}), threads, pace),
+            )
 
 
-def _gone_on(talk: Talk, threads: Threads, pace: _Pace) -> Talk:
+def _gone_on(talk: ImportedSession, threads: Threads, pace: _Pace) -> ImportedSession:
     """Returns a conversation with the contents of its turns added."""
-    found = threads.read(talk.id, talk.said[-1].id if talk.said else None)
+    found = threads.read(talk.id, talk.messages[-1].id if talk.messages else None)
     pace.step(found.turns)
-    said = [*talk.said, *found.said]
+    said = [*talk.messages, *found.messages]
     return replace(
         talk,
-        said=said,
+        messages=said,
         created_at=None if any(one.created_at for one in said) else found.begun,
         title=talk.title or found.title,
         system_prompt=found.system_prompt or talk.system_prompt,
@@ -404,16 +411,16 @@ def _gone_on(talk: Talk, threads: Threads, pace: _Pace) -> Talk:
     )
 
 
-def _talk(conn: sqlite3.Connection, rows: list[Row], tables: dict[str, set[str]]) -> Talk:
-    said: list[Said] = []
+def _talk(conn: sqlite3.Connection, rows: list[Row], tables: dict[str, set[str]]) -> ImportedSession:
+    said: list[ImportedMessage] = []
     for row in rows:
         said += _turn(conn, row, said[-1].id if said else None, tables)
     first = rows[0]
     system = next((words for row in reversed(rows) if (words := _instructions(conn, row, tables))), "")
     key = identifier(first.get("conversation")) or f"llm-{identifier(first.get('id'))}"
-    return Talk(
+    return ImportedSession(
         id=key,
-        said=said,
+        messages=said,
         title=text(first.get("name")),
         system_prompt=system or None,
         model=text(rows[-1].get("model")) or None,
@@ -429,7 +436,7 @@ def _instructions(conn: sqlite3.Connection, row: Row, tables: dict[str, set[str]
 
 def _turn(
     conn: sqlite3.Connection, row: Row, parent: str | None, tables: dict[str, set[str]]
-) -> Iterator[Said]:
+) -> Iterator[ImportedMessage]:
     own = identifier(row.get("id")) or digest(parent or "", text(row.get("prompt")))
     at = moment(row.get("at"))
     prompt = joined(
@@ -440,12 +447,14 @@ def _turn(
             attached(_held(conn, _ATTACHMENTS, own, tables)),
         )
     )
-    asked = Said(f"{own}:prompt", parent, Role.USER, prompt, at)
+    asked = ImportedMessage(f"{own}:prompt", parent, Role.USER, prompt, at)
     yield asked
     calls = _held(conn, _CALLS, own, tables, width=2)
     asked_of_tools = [joined((aside("Asked", name), fenced(given, "json"))) for name, given in calls]
     reply = joined((quoted(text(row.get("reasoning"))), text(row.get("response")), *asked_of_tools))
-    yield Said(f"{own}:response", asked.id, Role.ASSISTANT, reply, at, model=text(row.get("model")) or None)
+    yield ImportedMessage(
+        f"{own}:response", asked.id, Role.ASSISTANT, reply, at, model=text(row.get("model")) or None
+    )
 
 
 _FRAGMENTS, _SYSTEM_FRAGMENTS = (

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from atlas_desktop.importing import tree
-from atlas_desktop.importing.entities import Said, Talk, Unreadable
+from atlas_desktop.importing.entities import ImportedMessage, ImportedSession, Unreadable
 from atlas_desktop.importing.sources import (
     Note,
     Part,
@@ -42,12 +42,12 @@ def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSes
     return tree.sessions(parts, note, talk_of)
 
 
-def talk_of(value: Any) -> Talk:
+def talk_of(value: Any) -> ImportedSession:
     """Returns a conversation from its JSON value. Raises `Unreadable`."""
     fields = mapping(value)
     if not isinstance(fields.get("messages"), list):
         raise Unreadable(_("not a conversation: no `messages`, where LM Studio stores messages"))
-    said: list[Said] = []
+    said: list[ImportedMessage] = []
     head: str | None = None
     for one in sequence(fields["messages"]):
         # Early versions of the format stored the only version of a message directly.
@@ -62,9 +62,9 @@ def talk_of(value: Any) -> Talk:
     used = [moment(fields.get(f"{who}LastMessagedAt")) for who in ("user", "assistant")]
     title = text(fields.get("name"))
     stamp = number(fields.get("createdAt"))
-    return Talk(
+    return ImportedSession(
         id=f"lmstudio-{stamp:.0f}" if stamp else digest("lmstudio", title, said[0].id if said else ""),
-        said=said,
+        messages=said,
         title=title,
         created_at=begun,
         updated_at=max((one for one in used if one is not None), default=None),
@@ -84,11 +84,11 @@ def _configured(fields: dict[str, Any]) -> str:
     return ""
 
 
-def _said(version: dict[str, Any], parent: str | None) -> Said:
+def _said(version: dict[str, Any], parent: str | None) -> ImportedMessage:
     role = _ROLES.get(text(version.get("role")), Role.ASSISTANT)
     steps = [mapping(one) for one in sequence(version.get("steps"))]
     words = joined((_content(version.get("content")), *map(_step, steps)))
-    said = Said(digest(parent or "", role, words), parent, role, words)
+    said = ImportedMessage(digest(parent or "", role, words), parent, role, words)
     if role is Role.ASSISTANT:
         said.model = text(mapping(version.get("senderInfo")).get("senderName")) or None
     for step in steps:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from atlas_desktop.importing.entities import Said, Talk, Unreadable
+from atlas_desktop.importing.entities import ImportedMessage, ImportedSession, Unreadable
 from atlas_desktop.importing.sources import LONGEST, Note, Part, digest, moment, text, texts
 from atlas_desktop.importing.tree import session_of
 from atlas_desktop.locale import _
@@ -122,13 +122,13 @@ def _encoding(data: bytes) -> str:
     return "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
 
 
-def talks_of(words: str, title: str) -> Iterator[Talk]:
+def talks_of(words: str, title: str) -> Iterator[ImportedSession]:
     """Yields the conversations of a text; `title` is used for one without a title."""
     known, body = front_matter(words)
     lines = body.split("\n")
     style = _style_of(lines)
     if style is None:
-        yield Talk("", [])
+        yield ImportedSession("", [])
         return
     for chapter in _chapters(lines, style):
         yield _talk(chapter, known, title)
@@ -220,8 +220,8 @@ def _key(who: str) -> str:
     return name.removesuffix(" said").removesuffix(" says") if name.endswith((" said", " says")) else name
 
 
-def _talk(chapter: _Chapter, known: dict[str, Any], otherwise: str) -> Talk:
-    said: list[Said] = []
+def _talk(chapter: _Chapter, known: dict[str, Any], otherwise: str) -> ImportedSession:
+    said: list[ImportedMessage] = []
     for turn in chapter.turns:
         content = _content(turn.lines)
         if not content:
@@ -230,7 +230,9 @@ def _talk(chapter: _Chapter, known: dict[str, Any], otherwise: str) -> Talk:
         key = _key(turn.who)
         role = _WHO.get(key, Role.USER)
         name = "" if key in _WHO else _ESCAPED.sub(r"\1", turn.who)
-        one = Said(digest(parent or "", role, content), parent, role, content, moment(turn.when), name)
+        one = ImportedMessage(
+            digest(parent or "", role, content), parent, role, content, moment(turn.when), name
+        )
         one.important = "important" in turn.marks
         if role is Role.ASSISTANT and ("partial" in turn.marks or "stopped" in turn.marks):
             one.status = MessageStatus.PARTIAL
@@ -239,9 +241,9 @@ def _talk(chapter: _Chapter, known: dict[str, Any], otherwise: str) -> Talk:
     begun = moment(known.get("created_at")) or moment(known.get("date")) or moment(known.get("created"))
     mode = text(known.get("memory_mode"))
     first = said[0].content if said else ""
-    return Talk(
+    return ImportedSession(
         id=text(known.get("id")) or digest("markdown", title, str(begun or ""), first),
-        said=said,
+        messages=said,
         title=title,
         created_at=begun,
         updated_at=moment(known.get("updated_at")) or moment(known.get("updated")),

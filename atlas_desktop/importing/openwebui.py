@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from atlas_desktop.importing import tree
-from atlas_desktop.importing.entities import Said, Talk, Unreadable
+from atlas_desktop.importing.entities import ImportedMessage, ImportedSession, Unreadable
 from atlas_desktop.importing.sources import (
     Note,
     Part,
@@ -33,7 +33,7 @@ def read(parts: Sequence[Part], note: Note) -> Iterator[tuple[str, TravellingSes
     return tree.sessions(parts, note, talk_of)
 
 
-def talk_of(value: Any) -> Talk:
+def talk_of(value: Any) -> ImportedSession:
     """Returns a conversation from its JSON value. Raises `Unreadable`."""
     fields = mapping(value)
     chat = mapping(fields.get("chat")) or fields
@@ -48,9 +48,9 @@ def talk_of(value: Any) -> Talk:
     )
     models = texts(chat.get("models"))
     tags = [*_names(chat.get("tags")), *_names(mapping(fields.get("meta")).get("tags"))]
-    return Talk(
+    return ImportedSession(
         id=identifier(fields.get("id")) or identifier(chat.get("id")),
-        said=said,
+        messages=said,
         title=text(chat.get("title")) or text(fields.get("title")),
         created_at=moment(fields.get("created_at")) or moment(chat.get("timestamp")),
         updated_at=moment(fields.get("updated_at")),
@@ -70,9 +70,9 @@ def _names(value: Any) -> list[str]:
     return [name for one in sequence(value) if (name := text(one) or text(mapping(one).get("name")))]
 
 
-def _said(key: str, fields: dict[str, Any]) -> Said:
+def _said(key: str, fields: dict[str, Any]) -> ImportedMessage:
     role = _ROLES.get(text(fields.get("role")), Role.ASSISTANT)
-    said = Said(
+    said = ImportedMessage(
         identifier(key),
         text(fields.get("parentId")) or None,
         role,
@@ -86,7 +86,7 @@ def _said(key: str, fields: dict[str, Any]) -> Said:
     return said
 
 
-def _one_after_another(messages: list[Any]) -> Iterator[Said]:
+def _one_after_another(messages: list[Any]) -> Iterator[ImportedMessage]:
     before: str | None = None
     for one in messages:
         fields = mapping(one)

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 
 import msgspec
 
-from atlas_desktop.importing.entities import Beside, Meter, NotJson, Unreadable
+from atlas_desktop.importing.entities import Meter, NotASession, NotJson, Unreadable
 from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.cleaning import clean_line
 
@@ -480,7 +480,7 @@ class _Scanner:
         if number:
             yield self._piece(
                 None,
-                Beside(
+                NotASession(
                     ngettext(
                         "not a conversation: a bare value", "not conversations: {count} bare values", number
                     )

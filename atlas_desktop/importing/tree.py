@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from atlas_desktop.importing.entities import Said, Talk, Unreadable
+from atlas_desktop.importing.entities import ImportedMessage, ImportedSession, Unreadable
 from atlas_desktop.importing.sources import Note, Part, digest, json_text, objects
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
@@ -31,12 +31,12 @@ PROGRAMS = {
 """Names of the programs that conversations come from."""
 
 
-def session_of(talk: Talk, *, otherwise: datetime) -> TravellingSession:
+def session_of(talk: ImportedSession, *, otherwise: datetime) -> TravellingSession:
     """Returns the conversation as a session; `otherwise` is its time if it has none (aware).
 
     Raises `Unreadable` if it contains no messages.
     """
-    said = _distinct(talk.said)
+    said = _distinct(talk.messages)
     kept = {one.id: one for one in said.values() if one.content.strip()}
     if not kept:
         raise Unreadable(_("it contains no messages"))
@@ -88,9 +88,9 @@ def session_of(talk: Talk, *, otherwise: datetime) -> TravellingSession:
     )
 
 
-def _distinct(given: Iterable[Said]) -> dict[str, Said]:
+def _distinct(given: Iterable[ImportedMessage]) -> dict[str, ImportedMessage]:
     """Returns the messages by id; other content under an id already taken gets a separate id."""
-    found: dict[str, Said] = {}
+    found: dict[str, ImportedMessage] = {}
     for one in given:
         one.content = clean(one.content)
         one.id = one.id or digest(one.parent or "", one.role, one.content)
@@ -101,7 +101,7 @@ def _distinct(given: Iterable[Said]) -> dict[str, Said]:
     return found
 
 
-def _parents(said: dict[str, Said]) -> dict[str, str | None]:
+def _parents(said: dict[str, ImportedMessage]) -> dict[str, str | None]:
     """Returns the known parents without cycles; each cycle is cut where it is first found."""
     parents = {name: one.parent if one.parent in said else None for name, one in said.items()}
     safe: set[str] = set()
@@ -120,7 +120,7 @@ def _parents(said: dict[str, Said]) -> dict[str, str | None]:
 class _Tree:
     """Finds the nearest kept message above any message."""
 
-    def __init__(self, parents: dict[str, str | None], kept: dict[str, Said]) -> None:
+    def __init__(self, parents: dict[str, str | None], kept: dict[str, ImportedMessage]) -> None:
         self.parents = parents
         self._nearest: dict[str, str | None] = dict(zip(kept, kept, strict=True))
 
@@ -135,13 +135,13 @@ class _Tree:
         return found
 
 
-def _moments(said: Iterable[Said]) -> Iterable[datetime]:
+def _moments(said: Iterable[ImportedMessage]) -> Iterable[datetime]:
     return (one.created_at for one in said if one.created_at is not None)
 
 
 def _grown(
-    kept: dict[str, Said], parents: dict[str, str | None], begun: datetime
-) -> list[tuple[Said, datetime]]:
+    kept: dict[str, ImportedMessage], parents: dict[str, str | None], begun: datetime
+) -> list[tuple[ImportedMessage, datetime]]:
     """Returns messages with times: parents before their children, then by time, then in the given order.
 
     A message without a time gets its parent's.
@@ -156,7 +156,7 @@ def _grown(
         for place in children.get(parent, ()):
             heapq.heappush(waiting, (kept[names[place]].created_at or at, place))
 
-    grown: list[tuple[Said, datetime]] = []
+    grown: list[tuple[ImportedMessage, datetime]] = []
     add(None, begun)
     while waiting:
         at, place = heapq.heappop(waiting)
@@ -171,7 +171,7 @@ def _first(messages: Iterable[TravellingMessage]) -> str:
     return next((one.content for one in every if one.role is Role.USER), every[0].content)
 
 
-def _last_model(said: Iterable[Said]) -> str | None:
+def _last_model(said: Iterable[ImportedMessage]) -> str | None:
     models = [_name(one.model) for one in said if one.model]
     return models[-1] if models else None
 
@@ -181,7 +181,7 @@ def _name(given: str) -> str:
 
 
 def sessions(
-    parts: Sequence[Part], note: Note, talk_of: Callable[[Any], Talk | None]
+    parts: Sequence[Part], note: Note, talk_of: Callable[[Any], ImportedSession | None]
 ) -> Iterator[tuple[str, TravellingSession]]:
     """Yields the sessions of files with one conversation per object; `talk_of` gives None for other objects.
 

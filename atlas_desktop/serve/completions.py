@@ -20,7 +20,7 @@ from atlas_desktop.serve.wire import (
     Metadata,
     Part,
     ResponsesRequest,
-    Said,
+    WireMessage,
     bad_request,
     decoded,
     error_body,
@@ -46,7 +46,7 @@ def text_of(content: str | Sequence[Part] | None) -> str:
     return clean("".join(part.text for part in content))
 
 
-def conversation(messages: Sequence[Said]) -> tuple[str, tuple[ChatMessage, ...]]:
+def conversation(messages: Sequence[WireMessage]) -> tuple[str, tuple[ChatMessage, ...]]:
     """Returns the instructions, and the messages in turn: calls and their results as text. Raises
     `DoorRefused`."""
     if len(messages) > MOST_MESSAGES:

@@ -376,7 +376,7 @@ class Replies:
             memory_mode=mode,
             system=system or None,
             project=project,
-            goes_on=True,
+            continues=True,
             documents=documents,
             lane=self._lane,
         )

@@ -60,7 +60,7 @@ class Part(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class Said(msgspec.Struct, frozen=True):
+class WireMessage(msgspec.Struct, frozen=True):
     """One message of a chat completion."""
 
     role: str
@@ -97,7 +97,7 @@ class Metadata(msgspec.Struct, frozen=True):
 
 class ChatRequest(msgspec.Struct, frozen=True):
     model: str
-    messages: list[Said]
+    messages: list[WireMessage]
     stream: bool = False
     stream_options: StreamOptions | None = None
     max_tokens: int | None = None

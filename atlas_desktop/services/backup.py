@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.run_to_completion import unbroken
+from atlas_desktop.services.run_to_completion import run_to_completion
 from atlas_desktop.settings.schema import BackupSettings
 from memory.clock import Clock
 from memory.entities import RoomKind
@@ -453,9 +453,11 @@ class RepairService:
         try:
             yield made
         except BaseException as error:
-            await unbroken(asyncio.to_thread(working.__exit__, type(error), error, error.__traceback__))
+            await run_to_completion(
+                asyncio.to_thread(working.__exit__, type(error), error, error.__traceback__)
+            )
             raise
-        await unbroken(asyncio.to_thread(working.__exit__, None, None, None))
+        await run_to_completion(asyncio.to_thread(working.__exit__, None, None, None))
 
     @contextmanager
     def _rekeying(self, passphrase: str) -> Iterator[Rekeyed]:

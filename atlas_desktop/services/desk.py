@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.run_to_completion import unbroken
+from atlas_desktop.services.run_to_completion import run_to_completion
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.settings.file import SettingsFile
 from atlas_desktop.settings.schema import Settings
@@ -120,7 +120,7 @@ class RoomsService:
     async def leave_private(self) -> None:
         """Closes the private room, if it is open. It is closed even after an error or a cancellation."""
         self.stop_watching()
-        await unbroken(self._leave_private())
+        await run_to_completion(self._leave_private())
 
     async def _leave_private(self) -> None:
         async with self._at_the_door:
@@ -197,7 +197,7 @@ class RoomsService:
         hidden until `complete`. No reply may be in progress in it. Raises `RoomClosed` and what the store
         raises; then nothing has moved.
         """
-        return await unbroken(self._move(ref, destination))
+        return await run_to_completion(self._move(ref, destination))
 
     async def _move(self, ref: str, destination: RoomKind) -> "Session":
         source, session = await self.find(ref)
@@ -229,7 +229,7 @@ class RoomsService:
         document is complete in one of the rooms or in transit; if an error is raised, nothing has moved.
         Raises what `move` raises, and `DocumentNotFound`.
         """
-        return await unbroken(self._move_document(ref, destination))
+        return await run_to_completion(self._move_document(ref, destination))
 
     async def _move_document(self, ref: str, destination: RoomKind) -> "Document":
         source, document = await self.find_document(ref)
@@ -323,7 +323,7 @@ class RoomsService:
 
     async def off_the_record(self, ref: str) -> "Session":
         """Copies a session into the room in memory, to continue there; the session itself does not change."""
-        return await unbroken(self._off_the_record(ref))
+        return await run_to_completion(self._off_the_record(ref))
 
     async def _off_the_record(self, ref: str) -> "Session":
         # Imported late: the first screen does not need it.

@@ -260,7 +260,7 @@ def _entry(key_id: str) -> str:
 # --- models that cannot be used -------------------------------------------------------------------
 
 
-class Unusable:
+class UnavailableEngine:
     """A placeholder for a chat model, token counter and embedder that cannot be used: each request raises the
     reason.
 
@@ -284,7 +284,7 @@ class Unusable:
 
     def generate(
         self, _messages: Sequence[ChatMessage], _params: GenerationParams, _lane: Lane = Lane.CHAT
-    ) -> "Unusable":
+    ) -> "UnavailableEngine":
         return self
 
     def cancel(self) -> None:
@@ -303,6 +303,6 @@ def for_private_room(model: Model) -> Model:
     Without an embedder, it searches by words.
     """
     if model.remote_chat:
-        refused = Unusable(EngineNotLocal(model.remote_chat))
+        refused = UnavailableEngine(EngineNotLocal(model.remote_chat))
         model = replace(model, chat=refused, counter=refused, prefixes=None)
     return replace(model, embedder=None) if model.remote_embed else model

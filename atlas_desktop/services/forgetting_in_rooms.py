@@ -180,7 +180,7 @@ def _sum(parts: "Sequence[Erased]") -> "Erased":
     return total
 
 
-def lenders(here: "RoomServices", rooms: "Sequence[RoomServices]") -> "list[RoomServices]":
+def sharing_rooms(here: "RoomServices", rooms: "Sequence[RoomServices]") -> "list[RoomServices]":
     """Returns the room itself and the open one: personas of the private room are not used elsewhere."""
     others = [room for room in rooms if room is not here and room.store.room is RoomKind.OPEN]
     return [here, *others]
@@ -189,7 +189,7 @@ def lenders(here: "RoomServices", rooms: "Sequence[RoomServices]") -> "list[Room
 async def personas_for(here: "RoomServices", rooms: "Sequence[RoomServices]") -> list[Persona]:
     """Returns the personas usable in the room, by name; the room's own replace others of the same name."""
     known: dict[str, Persona] = {}
-    for room in lenders(here, rooms):
+    for room in sharing_rooms(here, rooms):
         for one in await room.personas.personas():
             known.setdefault(one.name.casefold(), one)
     return [known[name] for name in sorted(known)]
@@ -197,7 +197,7 @@ async def personas_for(here: "RoomServices", rooms: "Sequence[RoomServices]") ->
 
 async def persona_for(here: "RoomServices", rooms: "Sequence[RoomServices]", ref: str) -> Persona:
     """Returns a persona usable in the room. Raises `PersonaNotFound`, `AmbiguousId`."""
-    for room in lenders(here, rooms):
+    for room in sharing_rooms(here, rooms):
         try:
             return await room.personas.persona(ref)
         except PersonaNotFound:
@@ -208,7 +208,7 @@ async def persona_for(here: "RoomServices", rooms: "Sequence[RoomServices]", ref
 async def templates_for(here: "RoomServices", rooms: "Sequence[RoomServices]") -> list[Template]:
     """Returns the templates usable in the room, like `personas_for`."""
     known: dict[str, Template] = {}
-    for room in lenders(here, rooms):
+    for room in sharing_rooms(here, rooms):
         for one in await room.personas.templates():
             known.setdefault(one.name.casefold(), one)
     return [known[name] for name in sorted(known)]
@@ -216,7 +216,7 @@ async def templates_for(here: "RoomServices", rooms: "Sequence[RoomServices]") -
 
 async def template_for(here: "RoomServices", rooms: "Sequence[RoomServices]", ref: str) -> Template:
     """Returns a template usable in the room. Raises `TemplateNotFound`, `AmbiguousId`."""
-    for room in lenders(here, rooms):
+    for room in sharing_rooms(here, rooms):
         try:
             return await room.personas.template(ref)
         except TemplateNotFound:

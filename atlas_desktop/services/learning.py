@@ -59,9 +59,9 @@ class LearningService:
         background.register(DIGEST, self._digest)
         background.register_duty(Duty("digests of important sessions", _DAILY, DIGEST))
         background.register_hook(self.after_reply)
-        background.register_listener(self.heard)
+        background.register_listener(self.learn_from)
 
-    async def heard(self, accepted: Accepted) -> list[Memory]:
+    async def learn_from(self, accepted: Accepted) -> list[Memory]:
         """Stores what a message asks Atlas to remember, before it is answered."""
         message, session = accepted.message, accepted.session
         if self._settings().learn == "off" or not may_learn(session.memory_mode):

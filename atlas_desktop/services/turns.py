@@ -57,15 +57,15 @@ class TurnOptions:
     """How a turn is made. `system` and `project` only matter when it starts a session.
 
     `memory_mode` is the mode from this turn on; None keeps the session's. A turn that continues the previous
-    one (`goes_on`) never starts a new session. `attachments` are attached to its session, which is then also
-    about `documents` (IDs). `lane` is the urgency of the reply.
+    one (`continues`) never starts a new session. `attachments` are attached to its session, which is then
+    also about `documents` (IDs). `lane` is the urgency of the reply.
     """
 
     params: GenerationParams = field(default_factory=GenerationParams)
     memory_mode: MemoryMode | None = None
     system: str | None = None
     project: str | None = None
-    goes_on: bool = False
+    continues: bool = False
     attachments: tuple[NewAttachment, ...] = ()
     documents: tuple[str, ...] = ()
     lane: Lane = Lane.CHAT
@@ -252,7 +252,7 @@ class Turn:
             await self._store.edit_message(self.edits, self.text)
             return await self._accept_again(session.id, empty)
         continuity = self._parts.continuity
-        automatic = continuity is not None and continuity.automatic and not self.options.goes_on
+        automatic = continuity is not None and continuity.automatic and not self.options.continues
         if continuity is not None and automatic and session.deleted_at is None:
             self._boundary = await continuity.boundary(session, self.text)
             if self._boundary is not None:
@@ -308,7 +308,7 @@ class Turn:
             return Notice("new_session", _(_NEW_SESSION_TEXTS[self._boundary.value]))
         if self._parts.continuity is None or self._before is None or self.text is None:
             return None
-        if self.options.goes_on or self.edits is not None:
+        if self.options.continues or self.edits is not None:
             return None
         found = await self._parts.continuity.boundary(self._before, self.text)
         if found is None:
@@ -492,11 +492,11 @@ def labelled(parts: Sequence[str]) -> list[str]:
 
 def part_options(options: TurnOptions, number: int, total: int) -> TurnOptions:
     """Returns the options for a part, counted from 1; the last one is answered like any message."""
-    goes_on = number > 1 or options.goes_on
+    continues = number > 1 or options.continues
     if number == total:
-        return replace(options, goes_on=goes_on)
+        return replace(options, continues=continues)
     brief = min(ACKNOWLEDGEMENT, options.params.max_tokens)
-    return replace(options, goes_on=goes_on, params=replace(options.params, max_tokens=brief))
+    return replace(options, continues=continues, params=replace(options.params, max_tokens=brief))
 
 
 class TurnService:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
-from atlas_desktop.services.run_to_completion import unbroken
+from atlas_desktop.services.run_to_completion import run_to_completion
 from memory.errors import KeyslotsDamaged, KeyslotsMissing, StorageFull, VaultMissing
 from memory.kinds import RoomKind
 from memory.vault.keys import Passphrase, RoomKey, Strength, estimate
@@ -176,7 +176,7 @@ class VaultService:
             yield created
         except BaseException:
             if created.keys is not None:
-                await unbroken(asyncio.to_thread(self._vaults.undo_create, created.keys))
+                await run_to_completion(asyncio.to_thread(self._vaults.undo_create, created.keys))
             raise
         await self.recovery_key_seen()
 
@@ -237,7 +237,7 @@ class VaultService:
         try:
             yield text
         except BaseException:
-            await unbroken(asyncio.to_thread(self._vaults.end_recovery_keys, salt, added=True))
+            await run_to_completion(asyncio.to_thread(self._vaults.end_recovery_keys, salt, added=True))
             raise
         await asyncio.to_thread(self._vaults.end_recovery_keys, salt, added=False)
         await self.recovery_key_seen()

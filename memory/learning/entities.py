@@ -11,7 +11,7 @@ from memory.summaries.languages import lexicon, words
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Utterance:
     """A message of the user. `before` is the reply that it answers: context, never evidence."""
 
     message_id: str

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 import msgspec
 
-from memory.learning.entities import Candidate, Heard, denies, found, spaced, supported
+from memory.learning.entities import Candidate, Utterance, denies, found, spaced, supported
 from memory.learning.reader import statement, worded
 from memory.learning.statement_filter import LONGEST, asks, plain, reading, sentences
 from memory.memories.entities import MemoryKind, MemoryOrigin
@@ -77,9 +77,9 @@ class ModelReader:
         self._checkpoint = checkpoint
         self._trust = trust or Trust()
 
-    async def read(self, group: Sequence[Heard]) -> list[Candidate]:
+    async def read(self, group: Sequence[Utterance]) -> list[Candidate]:
         """Returns what the model points at in these messages of one session, except matches of patterns."""
-        told = await asyncio.to_thread(lambda: [heard for heard in group if worth_asking(heard)])
+        told = await asyncio.to_thread(lambda: [utterance for utterance in group if worth_asking(utterance)])
         if not told:
             return []
         model = (await self._model.info()).fingerprint
@@ -94,10 +94,12 @@ class ModelReader:
             if self._results:
                 await self._results.keep_result(RESULT, digest, answer, told[0].session_id)
         items = _items(answer)
-        quoted = [(item, heard) for item in items if (heard := _source(item.quote, told)) is not None]
+        quoted = [(item, utterance) for item in items if (utterance := _source(item.quote, told)) is not None]
         if items and fresh:
             self._trust.note(model, passed=bool(quoted))
-        made = await asyncio.to_thread(lambda: [_candidate(item, heard, model) for item, heard in quoted])
+        made = await asyncio.to_thread(
+            lambda: [_candidate(item, utterance, model) for item, utterance in quoted]
+        )
         return [one for one in made if one is not None]
 
     async def _answer(self, asked: str) -> str:
@@ -117,9 +119,9 @@ class ModelReader:
         raise RuntimeError("a generation ended without its completion")
 
 
-def worth_asking(heard: Heard) -> bool:
+def worth_asking(utterance: Utterance) -> bool:
     """Whether a message says something in the user's own voice that no pattern matched."""
-    return any(_open(clause) for one in sentences(heard.text) for clause in one.clauses)
+    return any(_open(clause) for one in sentences(utterance.text) for clause in one.clauses)
 
 
 def _open(clause: str) -> bool:
@@ -134,11 +136,11 @@ def _open(clause: str) -> bool:
     )
 
 
-def _candidate(item: _Item, heard: Heard, model: str) -> Candidate | None:
+def _candidate(item: _Item, utterance: Utterance, model: str) -> Candidate | None:
     """Returns the clause that the quote points at, verbatim, if it is a statement by the user."""
     quote = spaced(item.quote)
-    heard = replace(heard, text=heard.text[:LONGEST])
-    for sentence in sentences(heard.text):
+    utterance = replace(utterance, text=utterance.text[:LONGEST])
+    for sentence in sentences(utterance.text):
         for clause in sentence.clauses:
             said = spaced(clause)
             if (quote not in said and said not in quote) or not _open(clause):
@@ -147,16 +149,16 @@ def _candidate(item: _Item, heard: Heard, model: str) -> Candidate | None:
             if not phrases().fact.search(told) and not phrases().decision.search(told):
                 return None
             text = worded(told)
-            if not supported(text, clause, heard.text):
+            if not supported(text, clause, utterance.text):
                 return None
             kind = item.kind if item.kind is not MemoryKind.PROCEDURE else MemoryKind.FACT
-            made = statement(heard, kind, text, clause, confidence=_CONFIDENCE)
+            made = statement(utterance, kind, text, clause, confidence=_CONFIDENCE)
             return replace(made, origin=MemoryOrigin.MODEL, model=model)
     return None
 
 
-def _source(quote: str, group: Sequence[Heard]) -> Heard | None:
-    return next((heard for heard in group if found(quote, heard.text)), None)
+def _source(quote: str, group: Sequence[Utterance]) -> Utterance | None:
+    return next((utterance for utterance in group if found(quote, utterance.text)), None)
 
 
 def _items(answer: str) -> list[_Item]:
@@ -167,9 +169,9 @@ def _items(answer: str) -> list[_Item]:
         return []
 
 
-def _prompt(group: Sequence[Heard]) -> str:
+def _prompt(group: Sequence[Utterance]) -> str:
     messages = "\n".join(
-        f"{number}. {spaced(heard.text)[:_LONGEST_MESSAGE]}" for number, heard in enumerate(group, 1)
+        f"{number}. {spaced(utterance.text)[:_LONGEST_MESSAGE]}" for number, utterance in enumerate(group, 1)
     )
     before = spaced(group[0].before)[:_BEFORE] or "nothing"
     # The messages may contain braces: they are inserted, never formatted.

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from memory.entities import MemoryMode, Message, Session
 from memory.errors import MessageNotFound, SessionNotFound
-from memory.learning.entities import Candidate, Heard, found
+from memory.learning.entities import Candidate, Utterance, found
 from memory.learning.extraction import GROUP, ModelReader
 from memory.learning.memory_writer import Meaning, MemoryWriter
 from memory.learning.reader import asked_to_remember, read
@@ -79,18 +79,18 @@ class Learner:
                 if self._checkpoint:
                     await self._checkpoint()
                 for note in await self._store.notes.get_many([note_id]):
-                    heard = [
-                        Heard(note.id, "", words, note.updated_at)
+                    utterance = [
+                        Utterance(note.id, "", words, note.updated_at)
                         for words in await asyncio.to_thread(own_words, note.text)
                     ]
-                    candidates = await asyncio.to_thread(_read_all, heard)
+                    candidates = await asyncio.to_thread(_read_all, utterance)
                     made += await self._ledger.add(candidates, project=note.project, meaning=self._meaning)
                 await self._store.notes.mark_learned(note_id, version)
         return made
 
-    async def remember(self, heard: Heard, project: str | None) -> list[Memory]:
+    async def remember(self, utterance: Utterance, project: str | None) -> list[Memory]:
         """Stores at once what a message asks Atlas to remember; no model is used."""
-        wanted = await asyncio.to_thread(asked_to_remember, heard)
+        wanted = await asyncio.to_thread(asked_to_remember, utterance)
         return await self._ledger.add(wanted, project=project, quick=True)
 
     async def _session(self, waiting: Unlearned) -> list[Memory]:
@@ -108,7 +108,7 @@ class Learner:
             made += await self._ledger.add(candidates, project=waiting.project, meaning=self._meaning)
         return made
 
-    async def _heard(self, session_id: str, message_id: str) -> Heard | None:
+    async def _heard(self, session_id: str, message_id: str) -> Utterance | None:
         try:
             *before, message = await self._store.branch(session_id, message_id, newest=2)
         except (MessageNotFound, SessionNotFound):
@@ -119,10 +119,10 @@ class Learner:
         return heard_in(message, before[0] if before else None)
 
 
-def heard_in(message: Message, before: Message | None = None) -> Heard:
+def heard_in(message: Message, before: Message | None = None) -> Utterance:
     """Returns a message of the user with the reply that it answers."""
     reply = before.content if before is not None and before.role is Role.ASSISTANT else ""
-    return Heard(
+    return Utterance(
         message.id, message.session_id, message.content, message.created_at, message.important, reply
     )
 
@@ -132,11 +132,11 @@ def may_learn(mode: MemoryMode) -> bool:
     return mode is MemoryMode.NORMAL
 
 
-def _read_all(group: Sequence[Heard]) -> list[Candidate]:
-    return [one for heard in group for one in read(heard) if _not_told_back(one, group)]
+def _read_all(group: Sequence[Utterance]) -> list[Candidate]:
+    return [one for utterance in group for one in read(utterance) if _not_told_back(one, group)]
 
 
-def _not_told_back(candidate: Candidate, group: Sequence[Heard]) -> bool:
+def _not_told_back(candidate: Candidate, group: Sequence[Utterance]) -> bool:
     """Whether the quote is not merely the model's own text repeated by the user."""
     before = next((one.before for one in group if one.message_id == candidate.message_id), "")
     return not found(candidate.quote, before)

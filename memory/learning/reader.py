@@ -9,7 +9,7 @@ from functools import cache, partial
 from importlib.resources import files
 
 from memory.clock import LocalZone
-from memory.learning.entities import Candidate, Heard, denies, found, normal, supported
+from memory.learning.entities import Candidate, Utterance, denies, found, normal, supported
 from memory.learning.statement_filter import (
     LONGEST,
     LONGEST_SENTENCE,
@@ -296,25 +296,25 @@ class _Person:
     name: str = field(default="", repr=False)
 
 
-def read(heard: Heard) -> list[Candidate]:
+def read(utterance: Utterance) -> list[Candidate]:
     """Returns what is worth remembering in a message: code and lists first, without duplicates."""
-    heard = replace(heard, text=heard.text[:LONGEST])
+    utterance = replace(utterance, text=utterance.text[:LONGEST])
     seen: set[str] = set()
     kept: list[Candidate] = []
-    for one in (*_wholes(heard), *_statements(heard)):
+    for one in (*_wholes(utterance), *_statements(utterance)):
         key = normal(one.text)
         held_already = any(key in known or known in key for known in seen)
-        if not held_already and supported(one.text, one.quote, heard.text):
+        if not held_already and supported(one.text, one.quote, utterance.text):
             seen.add(key)
             kept.append(one)
     return kept
 
 
-def asked_to_remember(heard: Heard) -> list[Candidate]:
+def asked_to_remember(utterance: Utterance) -> list[Candidate]:
     """Returns only what the message explicitly asks Atlas to remember."""
-    if _HINT.search(heard.text[:LONGEST]) is None:
+    if _HINT.search(utterance.text[:LONGEST]) is None:
         return []
-    return [one for one in read(heard) if one.origin is MemoryOrigin.PERSON]
+    return [one for one in read(utterance) if one.origin is MemoryOrigin.PERSON]
 
 
 def worded(text: str) -> str:
@@ -326,42 +326,42 @@ def worded(text: str) -> str:
     return f"{line.rstrip('，；：')}。" if _HAN.search(line[-2:]) else f"{line}."
 
 
-def _wholes(heard: Heard) -> Iterator[Candidate]:
+def _wholes(utterance: Utterance) -> Iterator[Candidate]:
     """Yields code, and lists of steps."""
-    for block in blocks(heard.text):
+    for block in blocks(utterance.text):
         told = code(block)
         if told is not None:
-            yield _whole(heard, MemoryKind.CODE, told, told.words)
-    for text in lists(heard.text):
+            yield _whole(utterance, MemoryKind.CODE, told, told.words)
+    for text in lists(utterance.text):
         told = procedure(text)
         if told is not None:
-            yield _whole(heard, MemoryKind.PROCEDURE, told, told.words)
+            yield _whole(utterance, MemoryKind.PROCEDURE, told, told.words)
 
 
-def _whole(heard: Heard, kind: MemoryKind, told: Told, text: str) -> Candidate:
+def _whole(utterance: Utterance, kind: MemoryKind, told: Told, text: str) -> Candidate:
     return Candidate(
         kind,
         text,
         told.words,
-        heard.message_id,
-        heard.session_id,
-        heard.at,
+        utterance.message_id,
+        utterance.session_id,
+        utterance.at,
         subject=told.about,
         confidence=0.85,
-        importance=_weight(text, heard, _LEAST_IMPORTANCE),
-        valid_from=heard.at,
+        importance=_weight(text, utterance, _LEAST_IMPORTANCE),
+        valid_from=utterance.at,
     )
 
 
-def _statements(heard: Heard) -> Iterator[Candidate]:
+def _statements(utterance: Utterance) -> Iterator[Candidate]:
     person: _Person | None = None
-    for sentence in sentences(heard.text):
+    for sentence in sentences(utterance.text):
         wish = to_remember(sentence.text)
         if wish is not None:
             for said, quote in apart(wish, partial(_tells, person=None)):
-                yield _wished(heard, said, quote)
+                yield _wished(utterance, said, quote)
             continue
-        whole = _whole_sentence(heard, sentence)
+        whole = _whole_sentence(utterance, sentence)
         if whole is not None:
             yield whole
             continue
@@ -369,7 +369,7 @@ def _statements(heard: Heard) -> Iterator[Candidate]:
             told = plain(clause)
             asked = open_question(told)
             if asked is not None:
-                yield _whole(heard, MemoryKind.QUESTION, asked, worded(asked.words))
+                yield _whole(utterance, MemoryKind.QUESTION, asked, worded(asked.words))
                 continue
             for said, quote in apart(clause, partial(_tells, person=person)):
                 told = _resolved(plain(said), person)
@@ -377,7 +377,7 @@ def _statements(heard: Heard) -> Iterator[Candidate]:
                 if understood is None:
                     continue
                 person = _spoken_of(understood) or person
-                candidate = _understood(heard, told, quote, understood)
+                candidate = _understood(utterance, told, quote, understood)
                 if candidate is not None:
                     yield candidate
 
@@ -386,13 +386,13 @@ def _tells(said: str, person: _Person | None) -> bool:
     return reading(_resolved(plain(said), person)) is not None
 
 
-def _whole_sentence(heard: Heard, sentence: Sentence) -> Candidate | None:
+def _whole_sentence(utterance: Utterance, sentence: Sentence) -> Candidate | None:
     steps = procedure(sentence.text)
     if steps is not None:
-        return _whole(heard, MemoryKind.PROCEDURE, steps, worded(steps.words))
+        return _whole(utterance, MemoryKind.PROCEDURE, steps, worded(steps.words))
     asked = open_question(sentence.text)
     if asked is not None:
-        return _whole(heard, MemoryKind.QUESTION, asked, worded(asked.words))
+        return _whole(utterance, MemoryKind.QUESTION, asked, worded(asked.words))
     return None
 
 
@@ -412,24 +412,24 @@ def understand(text: str) -> Understood:
     return Understood(understood.pattern.kind, _subject(understood))
 
 
-def _wished(heard: Heard, wish: str, quote: str) -> Candidate:
+def _wished(utterance: Utterance, wish: str, quote: str) -> Candidate:
     understood = understand(wish)
     candidate = Candidate(
         understood.kind,
         worded(wish),
         quote,
-        heard.message_id,
-        heard.session_id,
-        heard.at,
+        utterance.message_id,
+        utterance.session_id,
+        utterance.at,
         subject=understood.subject,
         origin=MemoryOrigin.PERSON,
         confidence=1.0,
-        importance=max(ASKED, _weight(wish, heard, 0.0)),
+        importance=max(ASKED, _weight(wish, utterance, 0.0)),
     )
     return _dated(candidate)
 
 
-def _understood(heard: Heard, told: str, clause: str, understood: PatternMatch) -> Candidate | None:
+def _understood(utterance: Utterance, told: str, clause: str, understood: PatternMatch) -> Candidate | None:
     pattern = understood.pattern
     if pattern.dated and not tells_date(told):
         return None
@@ -439,25 +439,31 @@ def _understood(heard: Heard, told: str, clause: str, understood: PatternMatch) 
     if len(text) > _LONGEST:
         return None
     floor = _IMPORTANT.get(pattern.attribute, _LEAST_IMPORTANCE)
-    quote = clause if found(clause, heard.text) else told
+    quote = clause if found(clause, utterance.text) else told
     return _dated(
         Candidate(
             pattern.kind,
             text,
             quote,
-            heard.message_id,
-            heard.session_id,
-            heard.at,
+            utterance.message_id,
+            utterance.session_id,
+            utterance.at,
             subject=_subject(understood),
             confidence=pattern.confidence,
-            importance=_weight(text, heard, floor),
+            importance=_weight(text, utterance, floor),
             only_ends=pattern.only_ends,
         )
     )
 
 
 def statement(
-    heard: Heard, kind: MemoryKind, text: str, quote: str, *, confidence: float, subject: str = ONESELF
+    utterance: Utterance,
+    kind: MemoryKind,
+    text: str,
+    quote: str,
+    *,
+    confidence: float,
+    subject: str = ONESELF,
 ) -> Candidate:
     """Returns a candidate with the importance of its text and the time that it names."""
     return _dated(
@@ -465,12 +471,12 @@ def statement(
             kind,
             text,
             quote,
-            heard.message_id,
-            heard.session_id,
-            heard.at,
+            utterance.message_id,
+            utterance.session_id,
+            utterance.at,
             subject=subject,
             confidence=confidence,
-            importance=_weight(text, heard, _LEAST_IMPORTANCE),
+            importance=_weight(text, utterance, _LEAST_IMPORTANCE),
         )
     )
 
@@ -485,8 +491,8 @@ def _dated(candidate: Candidate) -> Candidate:
     return replace(candidate, valid_from=candidate.said_at, valid_until=time.until)
 
 
-def _weight(text: str, heard: Heard, floor: float) -> float:
-    return max(floor, importance(text, Role.USER, marked=heard.important).score)
+def _weight(text: str, utterance: Utterance, floor: float) -> float:
+    return max(floor, importance(text, Role.USER, marked=utterance.important).score)
 
 
 def _vague(value: str) -> bool:

@@ -296,7 +296,7 @@ def reading(subject: str, text: str) -> str:
     return text if known else f"{subject}: {text}"
 
 
-def rests_on(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
+def depends_on(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
     """Whether `text` contains a word that occurs in `gone` and nowhere in `left`.
 
     Stop words ("the", "in") do not count. A word and its English endings are one; numbers are compared as
@@ -331,7 +331,7 @@ def particulars(texts: Iterable[str]) -> frozenset[str]:
 def names(text: str, wanted: frozenset[str], left: Iterable[str]) -> bool:
     """Whether `text` contains one of `wanted` (particulars) that nothing of `left` contains.
 
-    Stricter than `rests_on`: for texts that may be unrelated to what is erased, where everyday words mean
+    Stricter than `depends_on`: for texts that may be unrelated to what is erased, where everyday words mean
     nothing.
     """
     return bool(_without(_words(text) & wanted, left))

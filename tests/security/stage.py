@@ -18,7 +18,7 @@ from tests.fakes.models import HashEmbedder, ScriptedChatModel, WordCounter
 from tests.fakes.vector_index import BruteForceVectorIndex
 from tests.storage.conftest import Place
 
-OPTIONS = TurnOptions(params=GenerationParams(max_tokens=200), goes_on=True)
+OPTIONS = TurnOptions(params=GenerationParams(max_tokens=200), continues=True)
 
 
 @dataclass

@@ -11,7 +11,7 @@ import pytest
 from atlas_desktop import phrases, tui
 from atlas_desktop.error_table import explain, refusal_text
 from atlas_desktop.error_texts import ERRORS
-from atlas_desktop.errors import Explained, Refusal, told
+from atlas_desktop.errors import Explained, Refusal, explanation
 from atlas_desktop.tui.base import with_keys
 from atlas_desktop.tui.keymap import how_to, shown_keys
 from docs.translations import texts_of
@@ -27,7 +27,7 @@ Make = Callable[..., Stage]
 def _error(code: str) -> Explained:
     names = re.findall(r"{(\w+)}", f"{ERRORS[code].title} {ERRORS[code].what} {ERRORS[code].next_step}")
     facts: dict[str, Any] = dict.fromkeys(names, 1)
-    return told(code, **facts)
+    return explanation(code, **facts)
 
 
 _COMMAND = re.compile(r"`(atlas(?: [a-z][a-z-]*)*)[^`]*`|--[a-z]")
@@ -133,7 +133,7 @@ def test_errors_are_explained_through_the_application() -> None:
 
 
 def test_other_errors_stay_as_they_are() -> None:
-    assert with_keys(told("disk_full"), {}) == told("disk_full")
+    assert with_keys(explanation("disk_full"), {}) == explanation("disk_full")
 
 
 async def test_without_a_model_the_status_says_so(make: Make) -> None:

@@ -22,7 +22,7 @@ from memory.attachments import Attachment, by_words
 from memory.context import engine
 from memory.context.library import whole_block
 from memory.context.recalling import asks
-from memory.learning.entities import Heard
+from memory.learning.entities import Utterance
 from memory.learning.memory_writer import claim
 from memory.learning.reader import read, understand
 from memory.recall.words import (
@@ -610,7 +610,7 @@ SCANS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
     ),
     "halves": (engine._halves, ("a\u0301", "\u0301")),
     "read": (
-        lambda text: read(Heard("m", "s", text, AT)),
+        lambda text: read(Utterance("m", "s", text, AT)),
         (
             *("I like tea and ", "and ", "first 1: ", "A. "),
             *("ich mag sehr ", "am 3. mai ich ", "je mange toujours ", "yo como siempre ", "desde me "),

@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from atlas_desktop.errors import Explained
-from atlas_desktop.services.run_to_completion import unbroken
+from atlas_desktop.services.run_to_completion import run_to_completion
 from atlas_desktop.tui.actions import ACTIONS, Action, Where, bindings
 from atlas_desktop.tui.base import ConversationScreen
 from atlas_desktop.tui.chat.attachments import AttachmentsController, Chips, DocumentsController
@@ -319,7 +319,7 @@ class ChatScreen(Ground, ConversationScreen):
         self.view.current = conversation
         self.prompt.history_of_sent = [m.content for m in messages if m.role is Role.USER]
         self.prompt.put(conversation.draft)
-        await unbroken(self._show(conversation, messages, branch))
+        await run_to_completion(self._show(conversation, messages, branch))
 
     async def _show(
         self, conversation: Conversation, messages: tuple[Message, ...], branch: "Branch | None"

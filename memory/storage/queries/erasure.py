@@ -9,7 +9,7 @@ from datetime import datetime
 from memory.context.entities import Summary
 from memory.entities import Copy, Erased
 from memory.errors import MessageNotFound
-from memory.memories.entities import FINDABLE, MemoryChange, reading, repeats, rests_on
+from memory.memories.entities import FINDABLE, MemoryChange, depends_on, reading, repeats
 from memory.storage import skills as skills
 from memory.storage.connection import Connection
 from memory.storage.insights import TIMING
@@ -30,7 +30,7 @@ from memory.summaries.planning import LEAST
 
 
 @dataclass(frozen=True, slots=True)
-class Resting:
+class Dependents:
     """Memories with a source among some messages: those erased with these, and those that only lose it."""
 
     going: tuple[str, ...]
@@ -58,7 +58,7 @@ _RESTING = """
 """
 
 
-def resting_on(conn: Connection, message_ids: Collection[str]) -> Resting:
+def dependents_of(conn: Connection, message_ids: Collection[str]) -> Dependents:
     """Divides the memories that have one of these messages, which must still exist, as a source.
 
     What the user wrote outside any session stays, and so does what other sources also state.
@@ -73,7 +73,7 @@ def resting_on(conn: Connection, message_ids: Collection[str]) -> Resting:
         )
     }
     going = [one for one in gone if one not in own and _rests(conn, one, gone[one], left.get(one, []))]
-    return Resting(tuple(going), tuple(one for one in gone if one not in set(going)))
+    return Dependents(tuple(going), tuple(one for one in gone if one not in set(going)))
 
 
 def _words(conn: Connection, ids: str, *, gone: bool) -> dict[str, list[str]]:
@@ -88,12 +88,12 @@ def _rests(conn: Connection, memory_id: str, gone: list[str], left: list[str]) -
     if not left:
         return True
     row = conn.execute("SELECT subject, text FROM memories WHERE id = ?", (memory_id,)).fetchone()
-    return rests_on(reading(*row), gone, left)
+    return depends_on(reading(*row), gone, left)
 
 
 def let_go(conn: Connection, message_ids: Collection[str]) -> Gone:
     """Erases what is based on these messages, which must still exist: memories, earlier versions, quotes."""
-    resting = resting_on(conn, message_ids)
+    resting = dependents_of(conn, message_ids)
     ids = json.dumps(list(message_ids))
     going = with_merged(conn, resting.going)
     losing = tuple(one for one in resting.losing if one not in set(going))
@@ -130,7 +130,7 @@ def _drop_versions(conn: Connection, memory_id: str, ids: str) -> int:
     versions = conn.execute(
         "SELECT version, subject, text FROM memory_versions WHERE memory_id = ?", (memory_id,)
     ).fetchall()
-    resting = [version for version, *words in versions if rests_on(reading(*words), *said)]
+    resting = [version for version, *words in versions if depends_on(reading(*words), *said)]
     conn.execute(
         """
         DELETE FROM memory_versions WHERE memory_id = ? AND version IN (SELECT value FROM json_each(?))
@@ -282,7 +282,7 @@ def _resting(
         ).fetchall()
         gone = [content for message_id, content in said if message_id in forgotten]
         left = [content for message_id, content in said if message_id not in forgotten]
-        if rests_on(title, gone, left) or repeats(title, gone, left):
+        if depends_on(title, gone, left) or repeats(title, gone, left):
             found.append(session_id)
     return found
 

@@ -15,7 +15,7 @@ from memory.errors import (
     SessionNotFound,
     TaskNotFound,
 )
-from memory.memories.entities import names, particulars, rests_on
+from memory.memories.entities import depends_on, names, particulars
 from memory.storage.connection import Connection, id_range, storable
 from memory.storage.queries import (
     context,
@@ -159,7 +159,7 @@ def with_repeats(conn: Connection, message_ids: Collection[str], memory_ids: Col
         gone = [text for one, text in said if one in found]
         left = [text for one, text in said if not (one in found or one in answers or one in later)]
         repeating += [
-            one for one, (at, text) in answers.items() if at == session_id and rests_on(text, gone, left)
+            one for one, (at, text) in answers.items() if at == session_id and depends_on(text, gone, left)
         ]
         repeating += [
             one for one, (at, text) in later.items() if at == session_id and names(text, wanted, left)
@@ -190,7 +190,7 @@ def _later_replies(
     These are the later replies in the same sessions, and the replies for which one was recalled.
     """
     ids = json.dumps(list(message_ids))
-    resting = erasure.resting_on(conn, message_ids).going
+    resting = erasure.dependents_of(conn, message_ids).going
     told = [turn.reply_id for turn in context.turns_naming(conn, [*message_ids, *memory_ids, *resting])]
     rows = conn.execute(
         f"""

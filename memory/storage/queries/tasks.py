@@ -520,7 +520,7 @@ def erase(conn: Connection, task_ids: Collection[str]) -> tuple[str, ...]:
     return touched
 
 
-def resting_on(conn: Connection, source_ids: Collection[str]) -> list[str]:
+def dependents_of(conn: Connection, source_ids: Collection[str]) -> list[str]:
     """Returns the tasks that read one of these messages or memories, or were started in one of these
     sessions.
     """
@@ -539,7 +539,7 @@ def forget_sources(conn: Connection, source_ids: Collection[str]) -> tuple[str, 
     """Deletes the tasks based on these messages, memories and sessions, with their reports: each quotes what
     it read. Returns the sessions whose prompts had passages of a report.
     """
-    found = resting_on(conn, source_ids)
+    found = dependents_of(conn, source_ids)
     return erase(conn, found) if found else ()
 
 

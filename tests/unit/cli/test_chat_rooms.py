@@ -18,7 +18,7 @@ from models.messages import GenerationParams
 from tests.contract.reading import asked_about, read, shelved
 from tests.unit.services.two_rooms import PASSPHRASE, TwoRooms
 
-OPTIONS = TurnOptions(params=GenerationParams(max_tokens=50), goes_on=True)
+OPTIONS = TurnOptions(params=GenerationParams(max_tokens=50), continues=True)
 
 
 class Talk:

@@ -21,7 +21,7 @@ RESPONSES = """
     INSERT INTO conversations VALUES ('c1', 'Named', 'gpt-4o'), ('c2', NULL, 'x');
     INSERT INTO responses VALUES
         ('r1', 'gpt-4o', 'Hello', 'Be kind.', 'Hi', 'c1', '2024-05-01T10:00:00.5'),
-        ('r3', 'x', 'Other', NULL, 'Talk', 'c2', '2024-05-03T10:00:00'),
+        ('r3', 'x', 'Other', NULL, 'ImportedSession', 'c2', '2024-05-03T10:00:00'),
         ('r2', 'gpt-4o', 'More', NULL, 'Sure', 'c1', '2024-05-02T10:00:00'),
         ('r4', 'x', 'Alone', NULL, NULL, NULL, 'never');
 """
@@ -106,7 +106,7 @@ async def test_llm(tmp_path: Path) -> None:
         "More\n\n[Result: now]\n\n```\nnoon\n```",
         "Sure",
     ]
-    assert [contents(one) for one in others] == [["Other", "Talk"], ["Alone"]]
+    assert [contents(one) for one in others] == [["Other", "ImportedSession"], ["Alone"]]
 
 
 async def test_llm_since_it_has_threads(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_any_text_is_a_transcript_or_not(lines: list[str]) -> None:
     words = "\n".join(lines)
     talks = list(talks_of(words, "t"))
     assert talks
-    said = [one.content for talk in talks for one in talk.said]
+    said = [one.content for talk in talks for one in talk.messages]
     assert bool(said) <= is_transcript(words)
     assert all(content in words for content in said)
 

@@ -171,9 +171,9 @@ async def test_what_nobody_knows_is_named(tmp_path: Path) -> None:
         (b"\x9c\xff\x00\x07" * 99, "it is not text"),
         (b"hello\x00", "it is not text"),
         ("[]".encode("utf-16"), "its text is UTF-16, but exports are UTF-8: save it as UTF-8"),
-        (b"hello", "it contains no format that Atlas can read"),
+        (b"hello", "Atlas cannot read its format"),
         # Cut within a character by what is looked at.
-        (b"a" + "é".encode() * 70_000, "it contains no format that Atlas can read"),
+        (b"a" + "é".encode() * 70_000, "Atlas cannot read its format"),
     ],
     ids=["empty", "blank", "noise", "zero", "wide", "prose", "accents"],
 )
@@ -389,4 +389,4 @@ async def test_many_files_without_anything_are_counted(tmp_path: Path) -> None:
         report.require_known()
     message = explain(caught.value).message
     assert "2.json: the file ends in the middle of it. 2 more cannot be read either." in message
-    assert "5.json, 6.json, 7.json and 1 more: it contains no format" in message
+    assert "5.json, 6.json, 7.json and 1 more: Atlas cannot read its format" in message

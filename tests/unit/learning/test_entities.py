@@ -3,7 +3,7 @@
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memory.learning.entities import Heard, found, normal, supported
+from memory.learning.entities import Utterance, found, normal, supported
 from memory.learning.reader import read
 from tests.unit.learning.test_reader import SAID_AT
 
@@ -61,7 +61,7 @@ def test_what_was_denied_is_not_evidence_of_the_contrary() -> None:
 
 @given(st.text(max_size=200) | PROSE.map(lambda text: f"I like {text}. My sister {text}!"))
 def test_whatever_is_written_every_candidate_has_its_evidence(message: str) -> None:
-    for one in read(Heard("m", "s", message, SAID_AT)):
+    for one in read(Utterance("m", "s", message, SAID_AT)):
         assert found(one.quote, message)
         assert supported(one.text, one.quote, message)
         assert 0 < one.confidence <= 1

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from benchmarks.dialogues import Half, dialogues
-from memory.learning.entities import Heard
+from memory.learning.entities import Utterance
 from memory.learning.memory_writer import claim, supersedes
 from memory.learning.reader import asked_to_remember, read
 
@@ -19,7 +19,9 @@ def f1(language: str) -> float:
     for dialogue in dialogues(Half.HELD_OUT, 40, language=language):
         known = {fact.turn: fact for fact in dialogue.facts}
         for turn, said in enumerate(dialogue.said):
-            found = [one.text.casefold() for one in read(Heard("m", "s", said, SAID_AT)) if not one.only_ends]
+            found = [
+                one.text.casefold() for one in read(Utterance("m", "s", said, SAID_AT)) if not one.only_ends
+            ]
             fact = known.get(turn)
             words = [word.casefold() for word in fact.words] if fact else []
             facts += fact is not None
@@ -73,5 +75,5 @@ def test_what_can_both_be_so_stays(before: str, after: str) -> None:
     ],
 )
 def test_wishes_to_remember(said: str, text: str) -> None:
-    (one,) = asked_to_remember(Heard("m", "s", said, SAID_AT))
+    (one,) = asked_to_remember(Utterance("m", "s", said, SAID_AT))
     assert one.text == text

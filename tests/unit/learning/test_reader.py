@@ -4,19 +4,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.learning.entities import Candidate, Heard, found
+from memory.learning.entities import Candidate, Utterance, found
 from memory.learning.reader import asked_to_remember, read
 from memory.memories.entities import MemoryKind, MemoryOrigin
 
 SAID_AT = datetime(2026, 3, 4, 15, tzinfo=UTC)
 
 
-def heard(text: str) -> Heard:
-    return Heard("m", "s", text, SAID_AT)
+def utterance(text: str) -> Utterance:
+    return Utterance("m", "s", text, SAID_AT)
 
 
 def learned(text: str) -> list[Candidate]:
-    return [one for one in read(heard(text)) if not one.only_ends]
+    return [one for one in read(utterance(text)) if not one.only_ends]
 
 
 @pytest.mark.parametrize(
@@ -244,12 +244,12 @@ def test_a_list_of_steps_is_one_procedure() -> None:
     ],
 )
 def test_what_is_to_be_remembered_is_the_person_s(said: str, text: str) -> None:
-    (one,) = asked_to_remember(heard(said))
+    (one,) = asked_to_remember(utterance(said))
     assert (one.text, one.origin, one.confidence) == (text, MemoryOrigin.PERSON, 1.0)
 
 
 def test_two_things_to_be_remembered_are_two_memories() -> None:
-    made = asked_to_remember(heard("Remember that I live in Bergen and work as a nurse."))
+    made = asked_to_remember(utterance("Remember that I live in Bergen and work as a nurse."))
     assert [(one.text, one.origin) for one in made] == [
         ("I live in Bergen.", MemoryOrigin.PERSON),
         ("I work as a nurse.", MemoryOrigin.PERSON),
@@ -267,7 +267,7 @@ def test_two_things_to_be_remembered_are_two_memories() -> None:
     ],
 )
 def test_not_every_remembering_is_a_wish(said: str) -> None:
-    assert asked_to_remember(heard(said)) == []
+    assert asked_to_remember(utterance(said)) == []
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.memories.entities import reading, rests_on
+from memory.memories.entities import depends_on, reading
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from memory.memories.entities import reading, rests_on
     ],
 )
 def test_what_rests_on_words(text: str, gone: str, left: str, rests: bool) -> None:
-    assert rests_on(text, [gone], [left]) is rests
+    assert depends_on(text, [gone], [left]) is rests
 
 
 def test_a_memory_is_read_with_what_it_is_about_unless_it_says_so() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession
-from memory.learning.entities import Heard
+from memory.learning.entities import Utterance
 from memory.learning.memory_writer import MemoryWriter
 from memory.learning.reader import read
 from memory.memories.entities import Memory, MemoryPatch, MemoryState
@@ -73,7 +73,7 @@ async def learned(store: Store, *said: str) -> list[Memory]:
     found: list[Memory] = []
     for text in said:
         session, message = await store.create_session(NewSession("a"), NewMessage(Role.USER, text))
-        found += await writer.add(read(Heard(message.id, session.id, text, NOW)))
+        found += await writer.add(read(Utterance(message.id, session.id, text, NOW)))
     return found
 
 

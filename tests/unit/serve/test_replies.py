@@ -7,7 +7,7 @@ import pytest
 from atlas_desktop.errors import DoorRefused
 from atlas_desktop.serve.completions import conversation, in_turn
 from atlas_desktop.serve.replies import ToolUse, checked_schema, format_schema, tool_use
-from atlas_desktop.serve.wire import Call, CalledFunction, Function, Part, ResponseFormat, Said, Tool
+from atlas_desktop.serve.wire import Call, CalledFunction, Function, Part, ResponseFormat, Tool, WireMessage
 from models.messages import ChatMessage, Role
 
 WEATHER = Function("weather", "of a city", {"type": "object", "properties": {"city": {"type": "string"}}})
@@ -74,16 +74,16 @@ def test_schemas_that_would_grow_too_large_are_refused() -> None:
 def test_a_conversation_is_instructions_and_turns() -> None:
     system, messages = conversation(
         [
-            Said("system", "Be brief."),
-            Said("user", [Part("text", "How is it "), Part("text", "in Graz?")]),
-            Said("developer", "Use tools."),
-            Said(
+            WireMessage("system", "Be brief."),
+            WireMessage("user", [Part("text", "How is it "), Part("text", "in Graz?")]),
+            WireMessage("developer", "Use tools."),
+            WireMessage(
                 "assistant",
                 None,
                 tool_calls=[Call("1", function=CalledFunction("weather", '{"city": "Graz"}'))],
             ),
-            Said("tool", "Sunny", tool_call_id="1"),
-            Said("user", "And\x1b[2J tomorrow?"),
+            WireMessage("tool", "Sunny", tool_call_id="1"),
+            WireMessage("user", "And\x1b[2J tomorrow?"),
         ]
     )
     assert system == "Be brief.\n\nUse tools."
@@ -97,13 +97,13 @@ def test_a_conversation_is_instructions_and_turns() -> None:
     "messages",
     [
         [],
-        [Said("user", "")],
-        [Said("user", "Hi"), Said("assistant", "Hello")],
-        [Said("wizard", "Hi")],
-        [Said("user", [Part("image_url")])],
+        [WireMessage("user", "")],
+        [WireMessage("user", "Hi"), WireMessage("assistant", "Hello")],
+        [WireMessage("wizard", "Hi")],
+        [WireMessage("user", [Part("image_url")])],
     ],
 )
-def test_what_cannot_be_answered_is_refused(messages: list[Said]) -> None:
+def test_what_cannot_be_answered_is_refused(messages: list[WireMessage]) -> None:
     with pytest.raises(DoorRefused):
         conversation(messages)
 

@@ -117,7 +117,7 @@ async def test_a_session_begun_by_itself_takes_along_what_it_was_begun_with() ->
 async def test_parts_of_one_message_stay_together() -> None:
     scene = Scene(settings("automatic", topic_similarity=0.3))
     first, _ = await scene.say(SEA)
-    second, notices = await scene.say(TAX, first.session, TurnOptions(goes_on=True))
+    second, notices = await scene.say(TAX, first.session, TurnOptions(continues=True))
     assert (second.session.id, notices) == (first.session.id, [])
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from atlas_desktop.bootstrap import _start_model
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.engines import EngineService, Unusable, for_private_room
+from atlas_desktop.services.engines import EngineService, UnavailableEngine, for_private_room
 from atlas_desktop.services.models import Model
 from atlas_desktop.settings.file import SettingsError, SettingsFile
 from atlas_desktop.settings.schema import Settings
@@ -314,7 +314,7 @@ async def test_the_private_room_refuses_what_is_not_on_this_computer() -> None:
         """Nothing is open."""
 
     own = ScriptedChatModel()
-    embedder = Unusable(NoModel("embed"))
+    embedder = UnavailableEngine(NoModel("embed"))
     local = Model(own, WordCounter(), close, prefixes=own, embedder=embedder)
     assert for_private_room(local) is local
     far = Model(own, WordCounter(), close, embedder=embedder, remote_chat="far", remote_embed="far")

@@ -66,7 +66,7 @@ async def test_what_fits_is_said_as_it_is() -> None:
 def test_all_parts_but_the_last_ask_for_a_word_only() -> None:
     made = [part_options(OPTIONS, number, 3) for number in (1, 2, 3)]
     assert [one.params.max_tokens for one in made] == [ACKNOWLEDGEMENT, ACKNOWLEDGEMENT, 50]
-    assert [one.goes_on for one in made] == [False, True, True]
+    assert [one.continues for one in made] == [False, True, True]
     assert part_options(OPTIONS, 1, 1) == OPTIONS
 
 
