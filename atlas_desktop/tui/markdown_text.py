@@ -342,7 +342,7 @@ def _widths(columns: Sequence[Sequence[Content]], room: int) -> list[int]:
         min(max((cell_len(word) for cell in column for word in cell.plain.split()), default=1), _FOLDED)
         for column in columns
     ]
-    at_most = max(wanted)
+    at_most = min(max(wanted), max(room, 1))
     if sum(map(min, wanted, least)) > room:
         # It does not fit anyway, and would only be harder to read.
         return [max(min(want, _FOLDED), 1) for want in wanted]
@@ -358,7 +358,6 @@ def _wrapped(cell: Content, width: int) -> list[Content]:
 class TableText(Static):
     """The table of a reply, as wide as it has to be; what is around it scrolls sideways."""
 
-    ALLOW_SELECT = False
     DEFAULT_CSS = """
     TableText { width: auto; height: auto; text-wrap: nowrap; }
     """

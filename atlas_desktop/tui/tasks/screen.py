@@ -179,8 +179,11 @@ class StepScreen(Covering, SparingScreen[None]):
         title = _("Step {number}: {team}", number=self._step.number, team=team_text(self._step.team))
         yield Static(Content(title), id="title", markup=False)
         with VerticalScroll(id="page"):
-            yield Static(step_text(self._step, self._evidence), id="text", markup=False)
+            yield ReadingText(id="text")
         yield KeyLine()
+
+    def on_mount(self) -> None:
+        self.query_one("#text", ReadingText).show(step_text(self._step, self._evidence))
 
     def action_leave(self) -> None:
         self.dismiss(None)

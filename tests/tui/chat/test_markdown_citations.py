@@ -149,6 +149,21 @@ async def test_a_click_on_a_number_opens_the_reader_at_the_passage(make: Make) -
         await assert_until(pilot, lambda: on(place.app, ReaderScreen))
 
 
+async def test_a_number_in_a_table_opens_the_reader_too(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    session, _document = await told(
+        store, "| When | Sure |\n|---|---|\n| At eight [1] | yes |\n\nOr never [2]."
+    )
+    place = make(store=store, resume=session)
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await assert_until(pilot, lambda: "At eight [1] │ yes" in shown(place))
+        await settle(pilot)
+        await click(pilot, place, "[1] │ yes")
+        await assert_until(
+            pilot, lambda: on(place.app, ReaderScreen) and "▌ The ferry leaves Bodø at eight" in shown(place)
+        )
+
+
 async def test_code_and_links_of_the_model_open_nothing(make: Make) -> None:
     store = InMemoryStore(FakeClock(NOW))
     session, _document = await told(store)
