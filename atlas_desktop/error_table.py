@@ -284,7 +284,9 @@ _MEMORY: Words = {
     memory.SummaryStale: named("summary_stale"),
     memory.AmbiguousId: lambda e: told("ambiguous_id", Exit.USAGE, matches=e.matches, ref=e.ref),
     memory.BadQuery: lambda e: told("bad_query", Exit.USAGE, detail=e.detail),
-    memory.ContextTooSmall: lambda e: told("message_too_long", needed=e.needed, limit=e.limit),
+    memory.ContextTooSmall: lambda e: told(
+        "message_too_long" if e.in_parts else "instructions_too_long", needed=e.needed, limit=e.limit
+    ),
 }
 
 
