@@ -286,7 +286,9 @@ _MEMORY: Words = {
     memory.SummaryStale: named("summary_stale"),
     memory.AmbiguousId: lambda e: explanation("ambiguous_id", Exit.USAGE, matches=e.matches, ref=e.ref),
     memory.BadQuery: lambda e: explanation("bad_query", Exit.USAGE, detail=e.detail),
-    memory.ContextTooSmall: lambda e: explanation("message_too_long", needed=e.needed, limit=e.limit),
+    memory.ContextTooSmall: lambda e: explanation(
+        "message_too_long" if e.in_parts else "instructions_too_long", needed=e.needed, limit=e.limit
+    ),
 }
 
 

@@ -410,9 +410,25 @@ ERRORS = {
         ),
         next_step=N_(
             "Send it in parts (`atlas ask --split`, or /split in a conversation), "
-            "allow a shorter reply, or choose a model with a longer context."
+            "or choose a model with a longer context."
         ),
         here=N_("Send it in parts with /split, or choose a model with a longer context with {key}."),
+        action="models.show",
+    ),
+    "instructions_too_long": ErrorText(
+        N_("The instructions are too long for the model"),
+        what=N_(
+            "They leave too little space for messages: with yours and a reply, {needed} tokens are needed; "
+            "the model reads at most {limit}. Your message is saved in full."
+        ),
+        next_step=N_(
+            "Shorten the instructions (`atlas config set chat.system_prompt`, or /system in a conversation) "
+            "or those of the project, or choose a model with a longer context."
+        ),
+        here=N_(
+            "Shorten the instructions with /system, or those of the project, or choose a model with a longer "
+            "context with {key}."
+        ),
         action="models.show",
     ),
     "not_a_backup": ErrorText(

@@ -110,7 +110,7 @@ class DemoTour:
     def _documents(self, terminal: Tmux, take: Callable[[str], None]) -> None:
         """The library, the preview of a folder, the reader, and a reply that cites."""
         terminal.press("F7")
-        terminal.see("12 documents")
+        terminal.see("13 documents")
         _slowly(terminal, "Down", "Down", "Down", "Down", "Down")
         terminal.see("D. Roche|Clinker, larch")
         take("documents")
@@ -122,7 +122,7 @@ class DemoTour:
         terminal.see("match 1 of")
         take("reader")
         _back(terminal, 3)
-        terminal.see("12 documents")
+        terminal.see("13 documents")
         self._papers()
         terminal.press("w")
         terminal.see("Watch a folder")

@@ -508,12 +508,16 @@ class SavedSearchNotFound(MemoryFault):
 
 
 class ContextTooSmall(MemoryFault):
-    """A single message does not fit the model's context; counts are in tokens."""
+    """A single message does not fit the model's context; counts are in tokens.
 
-    def __init__(self, needed: int, limit: int) -> None:
+    `in_parts` says whether it would fit in parts; if not, the instructions before it are too long.
+    """
+
+    def __init__(self, needed: int, limit: int, *, in_parts: bool = True) -> None:
         super().__init__(f"{needed} tokens do not fit into {limit}")
         self.needed = needed
         self.limit = limit
+        self.in_parts = in_parts
 
 
 # --- sync ------------------------------------------------------------------------------------------

@@ -43,8 +43,8 @@ os.environ.update(LANG="C.UTF-8", LC_ALL="C.UTF-8")
 # Chosen before any screen is imported.
 locale.use(os.environ.get("ATLAS_TEST_LANGUAGE", ""))
 
-# Every run tries the same examples, so that a failure is one of the change that is tested. How long an example
-# takes depends on what else the machine does.
+# Every run tries the same examples, so that a new failure comes from the change that is tested. How long an
+# example takes depends on what else the machine does.
 settings.register_profile("atlas", deadline=None, derandomize=True)
 settings.load_profile("atlas")
 

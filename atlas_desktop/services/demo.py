@@ -10,22 +10,29 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, NoReturn, TypeVar
 
 import msgspec
 
 from atlas_desktop.parsing.client import DocumentParser
 from atlas_desktop.paths import Paths
+from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.documents.reading import Incoming, read_all
-from atlas_desktop.services.documents.search import cited_reply
+from atlas_desktop.services.documents.search import DocumentSearchService, cited_reply
 from atlas_desktop.services.memories import KnowledgeService
 from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.services.projects import ProjectService
-from atlas_desktop.settings.schema import MemorySettings
+from atlas_desktop.services.recall import RecallService
+from atlas_desktop.services.tasks.reporting import Wording
+from atlas_desktop.services.tasks.service import TaskService
+from atlas_desktop.services.tasks.teams import Research, Teams
+from atlas_desktop.settings.schema import JobSettings, MemorySettings
 from memory.clock import Clock, LocalZone
 from memory.context.entities import Outcome, RecallDecision, TierUse, TurnRecord
 from memory.documents.entities import DocumentSummary, NewDocument, StoredPassage
 from memory.entities import Message, NewMessage, NewSession, RoomKind, Session, SessionPatch, TitleSource
+from memory.errors import TaskInState
+from memory.jobs.foreground_gate import ForegroundGate
 from memory.learning.entities import Candidate
 from memory.learning.learner import Learner
 from memory.learning.memory_writer import MemoryWriter
@@ -55,6 +62,8 @@ from memory.skills.entities import (
     read_skill,
 )
 from memory.storage.store import Store
+from memory.tasks.entities import NewTask
+from models.errors import NoModel
 from models.messages import Role, hash_tokens
 
 _Kind = TypeVar("_Kind")
@@ -163,6 +172,17 @@ class SkillEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     revised: SkillRevision | None = None
 
 
+class SampleTask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A task that was finished `days_ago`. `documents` are the titles of the only documents that it read,
+    `summary` is what its report says in short."""
+
+    brief: str
+    days_ago: int
+    project: str
+    documents: tuple[str, ...]
+    summary: str
+
+
 class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Information that is not in the files themselves. Documents are named by path, notes by title."""
 
@@ -170,6 +190,7 @@ class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     documents: dict[str, SampleDocument]
     notes: dict[str, NoteDates]
     skills: tuple[SkillEntry, ...]
+    tasks: tuple[SampleTask, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +308,26 @@ _TOKENS_PER_WORD = 4 / 3
 WATCHED = "Boat"
 """The folder of documents that is watched."""
 
+_STEP = timedelta(seconds=4)
+"""Between two steps of a task."""
+
 OpenStore = Callable[[RoomKind, Clock], Awaitable[Store]]
+
+
+def _no_model() -> NoReturn:
+    raise NoModel("chat")
+
+
+def _no_embedder() -> None:
+    """The samples have no vectors, so words alone are searched."""
+
+
+def _no_index(_passages: int) -> NoReturn:
+    raise NoModel("embed")
+
+
+async def _nothing_more() -> None:
+    """A report gets its vectors with the other samples, when the room is first open."""
 
 
 class PastClock:
@@ -351,9 +391,34 @@ class _Filling:
         await self._add_notes()
         await self._revise_skills()
         await self._add_drafts()
+        await self._do_tasks()
         # The background work must not learn from the samples again.
         for note, version in await self.store.notes.unlearned(limit=len(self.material.notes)):
             await self.store.notes.mark_learned(note, version)
+
+    # --- tasks ------------------------------------------------------------------------------------
+
+    async def _do_tasks(self) -> None:
+        """Carries the tasks out without a model: everything in their reports is taken from the documents."""
+        gate = ForegroundGate()
+        background = BackgroundService(self.store, self.clock, gate, JobSettings(enabled=False))
+        search = DocumentSearchService(self.store, _no_embedder, _no_index)
+        recall = RecallService(self.store, _no_embedder, _no_index, self.clock, background)
+        research = Research(self.store, recall, search)
+        teams = Teams(self.store, research, Wording(_no_model, _no_model, gate.checkpoint), self.clock.now)
+        tasks = TaskService(self.store, teams, background, _nothing_more)
+        for sample in self.material.index.tasks:
+            self._set(sample.days_ago)
+            read = tuple(self._documents[title] for title in sample.documents)
+            task = await tasks.create(NewTask(sample.brief, project=sample.project, documents=read))
+            while await tasks.advance(task.id):
+                self.clock.moment += _STEP
+            done = await tasks.get(task.id)
+            if done.report is None or done.report.document is None:
+                raise TaskInState(done.state.value)
+            report = await self.store.documents.get(done.report.document)
+            short = DocumentSummary(sample.summary, fallback=False, model=MODEL)
+            await self.store.documents.put_summary(report.id, short, report.sha256)
 
     # --- documents --------------------------------------------------------------------------------
 

@@ -148,6 +148,17 @@ async def considered_before(store: Store, reply_id: str) -> tuple[RecallDecision
 
 
 _LEAST_PART = 64
+_PART_LABEL = 24
+"""Tokens of the words before each part that say which it is."""
+_LEAST_BESIDE = 512
+"""Tokens that the instructions must leave for earlier parts, what is attached, and replies."""
+
+
+def _longest_part(info: ModelInfo, bare: Head, budget: Budget) -> int:
+    """Returns how many tokens of a text fit after the instructions as one part of several; 0 if these leave
+    too little room."""
+    beside = budget.limit - bare.tokens - info.shape.overhead[Role.USER] - _PART_LABEL
+    return beside if beside >= max(_LEAST_PART, min(_LEAST_BESIDE, budget.limit // 2)) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +248,8 @@ class ContextEngine:
             selected = await self._without_recalled(selected)
             prompt = await selected.assembled(sizes)
         if prompt.tokens > budget.limit:
-            raise ContextTooSmall(prompt.tokens + budget.reply, info.context_length)
+            needed, in_parts = prompt.tokens + budget.reply, bool(_longest_part(info, bare, budget))
+            raise ContextTooSmall(needed, info.context_length, in_parts=in_parts)
         recalled, read, skills = selected.recalled, selected.documents.uses, selected.skills
         if reply_id is not None:
             for use in skills.uses:
@@ -276,7 +288,8 @@ class ContextEngine:
         said = messages[-1]
         alone = (await sizes.of([replace(said, preface="")]))[0] + bare.tokens
         if alone > budget.limit:
-            raise ContextTooSmall(alone + budget.reply, info.context_length)
+            in_parts = bool(_longest_part(info, bare, budget))
+            raise ContextTooSmall(alone + budget.reply, info.context_length, in_parts=in_parts)
         recalled = RecalledContext(said.preface)
         held: tuple[str, ...] = ()
         if said.preface:
@@ -390,15 +403,21 @@ class ContextEngine:
         """Returns the text alone if one message can contain it, else parts (`memory.context.engine`).
 
         `system` is the session's own system prompt, None for the default; `project` is its project. A part
-        takes at most a third of the working memory, so that earlier parts also fit.
+        takes at most a third of the working memory, so that earlier parts also fit. Raises
+        `ContextTooSmall` when the instructions leave no room for parts.
         """
         own = await self._system(system, project)
         info, bare, budget = await self._measures_for(own, reply)
         (tokens,) = await self._counter.count([text])
         # The head of an ongoing session may have grown to the target.
-        if tokens + info.shape.overhead[Role.USER] <= budget.limit - budget.target:
+        if tokens + info.shape.overhead[Role.USER] <= budget.limit - max(budget.target, bare.tokens):
             return [text]
-        return await in_parts(text, self._counter, max(_LEAST_PART, (budget.working - bare.tokens) // 3))
+        longest = _longest_part(info, bare, budget)
+        if not longest:
+            needed = bare.tokens + tokens + budget.reply
+            raise ContextTooSmall(needed, info.context_length, in_parts=False)
+        part = max(_LEAST_PART, (budget.working - bare.tokens) // 3)
+        return await in_parts(text, self._counter, min(part, longest))
 
     async def record(self, prepared: Prepared, reply: Message, completion: Completion) -> bool:
         """Stores the parts of the reply's prompt; returns whether the next epoch is due."""

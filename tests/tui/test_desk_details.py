@@ -224,9 +224,10 @@ async def test_names_after_an_at_sign_offer_notes_and_files_of_other_conversatio
         assert chat(place.app).current.attached[1] == file
 
 
-async def test_notices_cover_neither_a_long_prompt_nor_attachments(make: Make) -> None:
+@pytest.mark.parametrize("size", [(80, 24), (80, 30), (140, 40)])
+async def test_notices_cover_neither_a_long_prompt_nor_attachments(make: Make, size: tuple[int, int]) -> None:
     place = make()
-    async with place.app.run_test(size=(80, 30), notifications=True) as pilot:
+    async with place.app.run_test(size=size, notifications=True) as pilot:
         await settle(pilot)
         screen = chat(place.app)
         screen.current.attached.append(NewAttachment("harbour.txt", "text/plain", 9, "Ebb at 8."))
@@ -241,3 +242,6 @@ async def test_notices_cover_neither_a_long_prompt_nor_attachments(make: Make) -
         assert chips.region.height
         assert toast.region.height
         assert toast.region.bottom <= chips.region.y < screen.prompt.region.y
+        (keys,) = screen.query("KeyLine")
+        (status,) = screen.query("#status")
+        assert screen.prompt.region.bottom <= status.region.y < keys.region.y

@@ -45,6 +45,7 @@ _SAMPLES: dict[str, Any] = {
     "code": -11,
     "tokens": 9,
     "limit": 5,
+    "in_parts": True,
     "minimum": 8,
     "backend": "x",
     "reason": "none",
@@ -80,7 +81,7 @@ def every_error() -> list[type[Exception]]:
 
 def make(kind: type[Exception]) -> Exception:
     names = [n for n in inspect.signature(kind.__init__).parameters if n not in ("self", "args", "kwargs")]
-    return kind(*(_SAMPLES[name] for name in names))
+    return kind(**{name: _SAMPLES[name] for name in names})
 
 
 @pytest.mark.parametrize("kind", every_error(), ids=lambda k: k.__name__)

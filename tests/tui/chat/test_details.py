@@ -16,7 +16,7 @@ from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, NamedModel, Stage, talk
-from tests.tui.driving import assert_until, chat, on, say, settle, shown
+from tests.tui.driving import assert_until, chat, command, on, say, settle, shown
 
 Make = Callable[..., Stage]
 SIZE = (120, 40)
@@ -218,6 +218,22 @@ async def test_what_is_too_long_is_refused_and_then_said_in_parts(make: Make) ->
         await settle(pilot)
         assert len(place.model.prompts) == asked + 1
         assert not chat(place.app).current.parts
+
+
+async def test_instructions_that_are_too_long_are_named_and_the_advice_works(make: Make) -> None:
+    place = make(model=NamedModel(["Fine, thank you."], context_length=400))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        chat(place.app).prompt.text = "/system " + "rule " * 500
+        await pilot.press("enter")
+        await say(pilot, "Hello there.")
+        await assert_until(pilot, lambda: "instructions are too long" in shown(place))
+        assert "/split" not in shown(place)
+        await say(pilot, "/split")
+        await assert_until(pilot, lambda: shown(place).count("instructions are too long") == 2)
+        await command(pilot, "/system Be brief.")
+        await say(pilot, "Hello again.")
+        await assert_until(pilot, lambda: "Fine, thank you." in shown(place))
 
 
 async def test_a_session_that_begins_by_itself_is_a_page_of_its_own(make: Make) -> None:

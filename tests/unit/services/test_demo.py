@@ -23,6 +23,7 @@ from memory.entities import RoomKind
 from memory.memories.entities import MemoryFilter, MemoryState, MemoryTier
 from memory.skills.entities import SkillState
 from memory.storage.store import Store
+from memory.tasks.entities import EvidenceKind, StepState, TaskState, Team
 from models.messages import Role
 from tests.stores import InMemoryStore
 
@@ -63,6 +64,28 @@ async def filled(tmp_path: Path) -> Filled:
 @pytest.fixture(scope="module")
 def material() -> Material:
     return read_material()
+
+
+async def test_a_finished_task_is_there_with_its_report_and_citations_that_open(filled: Filled) -> None:
+    (task,) = await filled.open.tasks.list()
+    assert (task.state, task.project) == (TaskState.DONE, "Boat")
+    assert NOW - timedelta(days=3) < task.created_at < (task.ended_at or NOW) < NOW - timedelta(days=1)
+    task = await filled.open.tasks.get(task.id)
+    assert [step.team for step in task.steps] == list(Team)
+    assert all(step.state is StepState.DONE and step.context for step in task.steps)
+    assert task.report is not None
+    assert len(task.report.citations) >= 8
+    for citation in task.report.citations:
+        assert citation.verified
+        assert citation.kind is EvidenceKind.DOCUMENT
+        document = await filled.open.documents.get(citation.source)
+        assert document.title == citation.title
+        chunks = await filled.open.documents.chunks(citation.source)
+        assert any(citation.quote in chunk.text for chunk in chunks)
+    assert task.report.document is not None
+    report = await filled.open.documents.get(task.report.document)
+    assert report.project == "Boat"
+    assert [one.id for one in await filled.open.tasks.list(project="Boat")] == [task.id]
 
 
 # --- the material ---------------------------------------------------------------------------------
@@ -228,8 +251,11 @@ async def test_citations_are_found_in_the_documents_letter_by_letter(
 
 
 async def test_documents_are_files_of_four_kinds_that_can_be_searched(filled: Filled) -> None:
-    documents = await filled.open.documents.list()
+    everything = await filled.open.documents.list()
+    documents = [one for one in everything if one.path]
     assert len(documents) == 12
+    (report,) = [one for one in everything if one not in documents]
+    assert report.summary
     assert Counter(Path(one.path).suffix for one in documents) == {
         ".md": 5,
         ".csv": 3,

@@ -1,9 +1,12 @@
 """A message that is too long: refused with a choice, and said in parts; edits and forks."""
 
+from dataclasses import replace
+
 import pytest
 
 from atlas_desktop.error_table import explain
 from atlas_desktop.services.turns import ACKNOWLEDGEMENT, TurnOptions, part_options
+from memory.attachments import NewAttachment
 from memory.entities import MessageStatus
 from memory.errors import AmbiguousId, ContextTooSmall, MessageNotFound
 from models.messages import GenerationParams
@@ -119,3 +122,44 @@ async def test_a_fork_goes_on_from_where_it_was_made() -> None:
     assert done.completion.timings.evaluated_tokens <= new
     # What the fork copied is in its prompt: it is not recalled from the session it was copied from.
     assert done.recalled == ()
+
+
+@pytest.mark.parametrize("instructions", [10, 300, 430])
+@pytest.mark.parametrize("length", [420, 560, 1500])
+async def test_what_is_refused_can_be_said_in_parts(instructions: int, length: int) -> None:
+    scene = small()
+    begun = replace(
+        OPTIONS,
+        system="word " * instructions,
+        attachments=(NewAttachment("notes.txt", "text/plain", 900, "A line of notes. " * 50),),
+    )
+    text = " ".join(f"Sentence {n}." for n in range(length))
+    refused = None
+    try:
+        await scene.say(text, options=begun)
+    except ContextTooSmall as error:
+        refused = error
+    if refused is None:
+        return
+    assert refused.in_parts
+    (session,) = await scene.store.list_sessions()
+    parts = await scene.room.chat.in_parts(text, session=session.id, options=OPTIONS)
+    assert len(parts) > 1
+    for number, part in enumerate(parts, 1):
+        await scene.say(part, session, part_options(OPTIONS, number, len(parts)))
+
+
+async def test_instructions_that_leave_no_room_are_named_and_shorter_ones_help() -> None:
+    scene = small()
+    with pytest.raises(ContextTooSmall) as caught:
+        await scene.say("Hello there.", options=replace(OPTIONS, system="word " * 1200))
+    words = explain(caught.value)
+    assert words.code == "instructions_too_long"
+    assert "--split" not in words.next_step
+    (session,) = await scene.store.list_sessions()
+    with pytest.raises(ContextTooSmall) as caught:
+        await scene.room.chat.in_parts("Hello there.", session=session.id, options=OPTIONS)
+    assert explain(caught.value).code == "instructions_too_long"
+    await scene.room.personas.instruct(session.id, "Be brief.")
+    done, _ = await scene.say("Hello there.", session, OPTIONS)
+    assert done.message.content == "Hello."
