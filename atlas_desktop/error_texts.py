@@ -533,8 +533,11 @@ ERRORS = {
     ),
     "sync_folder_missing": ErrorText(
         N_("The sync folder is not there"),
-        what=N_("{path} does not exist now. What you change meanwhile is kept and sent later."),
-        next_step=N_("Plug in the drive or mount the folder, then sync again."),
+        what=N_("{path} does not exist now, or is empty. What you change meanwhile is kept and sent later."),
+        next_step=N_(
+            "Plug in the drive or mount the folder, then sync again. If you have emptied the folder "
+            "yourself, `atlas sync now` fills it."
+        ),
     ),
     "sync_folder_unusable": ErrorText(
         N_("The sync folder cannot be used"),
