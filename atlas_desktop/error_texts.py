@@ -620,8 +620,16 @@ ERRORS = {
     ),
     "sync_folder_missing": ErrorText(
         N_("The sync folder is missing"),
-        what=N_("{path} does not exist at the moment. Your changes are kept and sent later."),
-        next_step=N_("Plug in the drive or mount the folder, then sync again."),
+        what=N_("{path} does not exist at the moment, or is empty. Your changes are kept and sent later."),
+        next_step=N_(
+            "Plug in the drive or mount the folder, then sync again. If you have emptied the folder "
+            "yourself, `atlas sync now` fills it again."
+        ),
+        here=N_(
+            "Plug in the drive or mount the folder, then sync again. If you have emptied the folder "
+            "yourself, sync now in the window of {key} to fill it again."
+        ),
+        action="sync.show",
     ),
     "sync_folder_unusable": ErrorText(
         N_("The sync folder cannot be used"),

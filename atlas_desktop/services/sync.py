@@ -200,28 +200,33 @@ class SyncService:
     # --- syncing ---------------------------------------------------------------------------------
 
     async def now(self, progress: Progress | None = None, *, asked: bool = True) -> SyncReport:
-        """Syncs the open rooms. Raises the errors of `Exchange.run`, and `SyncPaused` unless `asked`."""
+        """Syncs the open rooms. Raises the errors of `Exchange.run`, and `SyncPaused` unless `asked`.
+
+        An emptied folder is filled again if `asked`; otherwise it raises `SyncFolderMissing`.
+        """
         report = SyncReport()
         async with self._running:
             for room, state in await self._synced():
                 if room.store.room is not RoomKind.PRIVATE:
                     if state.paused and not asked:
                         raise SyncPaused
-                    report.add(await self._sync(room, state, progress))
+                    report.add(await self._sync(room, state, progress, refill=asked))
                     continue
                 # The private room closes by itself; what is left is synced when it is open again.
                 with suppress(RoomClosed):
                     await self._remove_removed(room, state)
-                    report.add(await self._sync(room, state, progress))
+                    report.add(await self._sync(room, state, progress, refill=asked))
         return report
 
-    async def _sync(self, room: "RoomServices", state: SyncState, progress: Progress | None) -> SyncReport:
+    async def _sync(
+        self, room: "RoomServices", state: SyncState, progress: Progress | None, *, refill: bool
+    ) -> SyncReport:
         is_open = room.store.room is RoomKind.OPEN
         # A device that has just joined takes over the settings of the others.
         if is_open and state.synced_at is not None:
             await self._offer_settings(room)
         folder = SyncFolder(Path(state.folder))
-        exchange = Exchange(room.store.sync, folder, self._clock, progress=progress)
+        exchange = Exchange(room.store.sync, folder, self._clock, progress=progress, refill=refill)
         report = await exchange.run()
         if report.forgotten:
             # Carrying it out on this device emptied titles, which would also empty them on the other devices.

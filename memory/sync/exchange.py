@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from memory.clock import Clock, micros
-from memory.errors import NotSynced, SyncDeviceRemoved
+from memory.errors import NotSynced, SyncDeviceRemoved, SyncFolderMissing
 from memory.storage.sync import SyncStore
 from memory.sync import folder as sync_folder
 from memory.sync.entities import (
@@ -82,7 +82,11 @@ class _Place:
 
 
 class Exchange:
-    """One sync of one room. `settings` are called with what other devices have changed of them."""
+    """One sync of one room. `settings` are called with what other devices have changed of them.
+
+    A folder that had files and is empty may be the place of a drive that is away: it is written again only
+    with `refill`.
+    """
 
     def __init__(
         self,
@@ -91,7 +95,9 @@ class Exchange:
         clock: Clock,
         *,
         progress: Progress | None = None,
+        refill: bool = True,
     ) -> None:
+        self._refill = refill
         self._store = store
         self._folder = folder
         self._clock = clock
@@ -112,6 +118,8 @@ class Exchange:
         await self._store.listen()
         state = await self._state()
         listing = await asyncio.to_thread(self._folder.look)
+        if not (self._refill or listing.places or state.revision == 0):
+            raise SyncFolderMissing(self._folder.path)
         self._places = listing.places
         self._tell_foreign(listing)
         state = await self._recover(state, listing)

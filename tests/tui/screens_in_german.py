@@ -106,7 +106,7 @@ def test_no_notes(snap_compare: Snap) -> None:
     assert taken(snap_compare, stage(HOME, clock=FakeClock(NOW)), SIZE, steps)
 
 
-def test_sync(snap_compare: Snap, shared: Path) -> None:
+def test_window_of_sync(snap_compare: Snap, shared: Path) -> None:
     async def steps(pilot: Pilot[None], place: Stage) -> None:
         await paired(place, shared)
         await opened_sync(pilot, place)

@@ -15,7 +15,7 @@ from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ErrorScreen
 from atlas_desktop.tui.sync.screen import CodeScreen, SyncScreen
 from memory.entities import NewMessage, NewSession
-from memory.sync import folder as keys
+from memory.sync import folder as sync_folder
 from memory.sync.exchange import Exchange
 from memory.sync.folder import SyncFolder
 from models.messages import Role
@@ -65,7 +65,7 @@ async def paired(place: Stage, folder: Path) -> None:
         state = await room.store.sync.state()
         assert state is not None
         other, away = InMemoryStore(FakeClock(NOW), room.store.room), SyncFolder(folder)
-        pairs = keys.signing_pair(), keys.sealing_pair()
+        pairs = sync_folder.signing_pair(), sync_folder.sealing_pair()
         named = str(uuid.UUID(int=2))
         await other.sync.begin(str(folder), "desktop", away.make_place(), state.keys, *pairs, device_id=named)
         await other.create_session(NewSession(title="Ropes"), NewMessage(Role.USER, "hello"))
@@ -88,7 +88,7 @@ def test_joining(snap_compare: Snap, size: tuple[int, int]) -> None:
         await pilot.press("j")
         await assert_until(pilot, lambda: on(place.app, FieldsScreen))
         folder, code = place.app.screen.query(Input)
-        folder.value, code.value = AWAY, keys.new_code()
+        folder.value, code.value = AWAY, sync_folder.new_code()
         await pilot.press("tab", "tab", "space")
 
     assert taken(snap_compare, desk(), size, steps, alone=True)

@@ -95,7 +95,7 @@ _ABOUT = N_(
 )
 _OF_PRIVATE = N_(
     "The private room stays out of the folder unless you tick it. Then it is synced, too, while it is open, "
-    "with keys of its own. Each device opens it with its own private passphrase."
+    "with keys of its own. Each device opens it with its own passphrase."
 )
 
 

@@ -224,7 +224,10 @@ def stamp_everything(conn: Connection, now: datetime) -> int:
 
 
 def pending(conn: Connection) -> int:
-    (count,) = conn.execute("SELECT count(*) FROM sync_stamps WHERE sent IS NULL").fetchone()
+    """Returns how many rows no file carries as they are now."""
+    (count,) = conn.execute(
+        "SELECT count(*) FROM (SELECT DISTINCT tbl, key FROM sync_stamps WHERE sent IS NULL)"
+    ).fetchone()
     return int(count)
 
 

@@ -22,6 +22,7 @@ class Syncing(Scenario):
     name = "sync"
     steps = 12
     moment_s = 0.03
+    soak_rounds = 300
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)

@@ -9,9 +9,11 @@ from textual.widgets import Input, Static
 
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.setup.unlock import PassphraseScreen
+from atlas_desktop.tui.sync import keeping
 from atlas_desktop.tui.sync.screen import CodeScreen, SyncScreen, picture
 from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession
+from memory.errors import StorageFull
 from memory.sync import folder as sync_folder
 from memory.sync.exchange import Exchange
 from memory.sync.folder import SyncFolder
@@ -175,6 +177,32 @@ async def test_what_another_device_wrote_is_in_the_list_after_a_sync(make: Make,
         await assert_until(pilot, lambda: "New devices: b." in shown(place))
         await pilot.press("escape")
         await assert_until(pilot, lambda: "Written elsewhere" in shown(place))
+
+
+async def test_a_full_disk_is_told_once_and_sync_goes_on(
+    make: Make, shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = make(theme="none")
+    monkeypatch.setattr(keeping, "EVERY_S", 0.01)
+    told: list[BaseException] = []
+    tried = 0
+
+    async def full(*_given: object, **_options: object) -> None:
+        nonlocal tried
+        tried += 1
+        raise StorageFull
+
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        await place.desk.sync.init(shared)
+        with monkeypatch.context() as patched:
+            patched.setattr(place.desk.sync, "now", full)
+            patched.setattr(place.app, "background_failed", told.append)
+            await place.app.sync.start()
+            await assert_until(pilot, lambda: tried > 2)
+        assert [type(one) for one in told] == [StorageFull]
+        await assert_until(pilot, lambda: place.app.sync.last is not None)
+        await assert_until(pilot, lambda: place.app.sync_text == "synced")
 
 
 def test_the_picture_of_a_code_is_square_and_has_a_quiet_border() -> None:

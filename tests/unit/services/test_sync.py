@@ -1,6 +1,6 @@
 """The service of sync: joining with a code, settings, removing devices, the private room."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -24,6 +24,7 @@ from memory.errors import (
     SyncDeviceNotFound,
     SyncDeviceRemoved,
     SyncFolderInHome,
+    SyncFolderMissing,
     SyncPaused,
 )
 from memory.sync import folder as sync_folder
@@ -345,6 +346,26 @@ async def test_paused_it_syncs_only_when_asked(folder: Path) -> None:
     with pytest.raises(SyncPaused):
         await one.sync.now(asked=False)
     await one.sync.now()
+
+
+def _take_away(folder: Path) -> Callable[[], object]:
+    """Leaves an empty folder in its place, as a drive does; returns what brings it back."""
+    away = folder.rename(folder.with_name("away"))
+    folder.mkdir()
+    return lambda: away.replace(folder)
+
+
+async def test_an_empty_folder_may_be_that_of_a_drive_that_is_away(folder: Path) -> None:
+    one, two = await _pair(folder)
+    bring_back = _take_away(folder)
+    await one.talk("Meanwhile")
+    with pytest.raises(SyncFolderMissing):
+        await one.sync.now(asked=False)
+    assert one.files(folder) == set()
+    bring_back()
+    for computer in (one, two):
+        await computer.sync.now(asked=False)
+    assert await two.titles() == {"Meanwhile"}
 
 
 async def test_a_device_that_leaves_keeps_everything_and_can_join_again(folder: Path) -> None:
