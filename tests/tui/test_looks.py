@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
+from atlas_desktop import tui
 from atlas_desktop.tui.memories.screen import MemoryList
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage
@@ -55,3 +57,13 @@ async def test_a_key_saves_a_picture_that_only_the_user_can_read(make: Make) -> 
 
 def saved(place: Stage):  # type: ignore[no-untyped-def]
     return sorted(place.app.desk.paths.exports.glob("*.svg"))
+
+
+def test_every_window_has_the_frame_of_windows() -> None:
+    package = Path(tui.__file__).parent
+    for path in package.rglob("*.py"):
+        text = path.read_text()
+        own = re.findall(r"class (\w+)\([^)]*\bModalScreen\[", text)
+        assert own == (["Window"] if path.name == "widgets.py" else []), path
+        if path.name not in ("widgets.py", "crash_recovery.py"):
+            assert "background: $background 70%" not in text, path
