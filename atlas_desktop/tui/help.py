@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -19,25 +19,19 @@ from atlas_desktop.locale import _
 from atlas_desktop.tui import keymap
 from atlas_desktop.tui.actions import ACTIONS, BY_ID, Action, Where, key_words
 from atlas_desktop.tui.keymap import keys_of
-from atlas_desktop.tui.widgets import CleanInput, Covering, fit
+from atlas_desktop.tui.widgets import CleanInput, Covering, Window, fit
 
 _KEYS = 21
 
 
-class HelpScreen(Covering, ModalScreen[None]):
+class HelpScreen(Window[None]):
     """`keys` are the user's own. The actions of `here` come first, and those with an id in `unavailable` are
     dimmed; typing searches. It is a single list of texts, so it opens at once."""
 
     of_rooms = False
     DEFAULT_CSS = """
     HelpScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 92; max-width: 96%; height: 92%; padding: 1 1 0 1;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold;
-        }
+        .box { width: 92; height: 92%; padding: 1 1 0 1; }
         OptionList {
             height: 1fr; border: none; padding: 0; background: $surface; scrollbar-size-vertical: 1;
             &:focus { border: none; background-tint: transparent; }

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, ItemGrid, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Button, Checkbox, Input, Label, Select, Static
 from textual.worker import Worker, WorkerState
 
@@ -34,7 +33,7 @@ from atlas_desktop.locale import N_, _, ngettext, number
 from atlas_desktop.phrases import held, left, passed_over, remaining, summary
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.widgets import CleanInput, Covering, Tick, field_line
+from atlas_desktop.tui.widgets import CleanInput, Tick, Window, field_line
 from memory.entities import MemoryMode, RoomKind, Session
 
 if TYPE_CHECKING:
@@ -57,18 +56,12 @@ _SHOWN = 50
 _MODES = (MemoryMode.NORMAL, MemoryMode.READS, MemoryMode.BLANK)
 
 
-class ImportDialog(Covering, ModalScreen[None]):
+class ImportDialog(Window[None]):
     """Checks the files first and says what they contain; the import itself runs in the background."""
 
     CSS = """
     ImportDialog {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 76; max-width: 96%; height: auto; max-height: 96%; padding: 1 2 0 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold;
-        }
+        .box { width: 76; padding: 1 2 0 2; }
         .line { height: auto; margin-bottom: 1; }
         .line > Label { width: 10; }
         .line > .next { margin-left: 2; }
@@ -431,7 +424,7 @@ _EXPORTING_GROUP = "export"
 _EXPORTING_SHOWN = 200
 
 
-class ExportDialog(Covering, ModalScreen[Report | None]):
+class ExportDialog(Window[Report | None]):
     """Exports the sessions with these ids from all open rooms; those of the private room only if the user
     asks for it. Dismissed with a report, or None."""
 

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.style import Style
 from textual.timer import Timer
 from textual.widget import Widget
@@ -374,3 +374,19 @@ def words_of(explained: Explained) -> Content:
         "\n",
         (clean(explained.next_step), "$quiet"),
     )
+
+
+class Window(Covering, ModalScreen[ScreenResultType]):
+    """A small window over a screen. Its content is in one `.box`, whose width the subclass gives."""
+
+    DEFAULT_CSS = """
+    Window {
+        align: center middle;
+        background: $background 70%;
+        .box {
+            max-width: 96%; height: auto; max-height: 96%; padding: 1 2;
+            background: $surface; border: round $primary;
+            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
+        }
+    }
+    """

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -10,6 +11,7 @@ from textual.app import App, ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
+from atlas_desktop import tui
 from atlas_desktop.exporting import pdf
 from atlas_desktop.tui.exports import png_of
 from atlas_desktop.tui.memories.screen import MemoryList
@@ -111,3 +113,13 @@ async def test_without_a_font_there_is_no_png(monkeypatch: pytest.MonkeyPatch) -
 
 def saved(place: Stage):  # type: ignore[no-untyped-def]
     return sorted(place.app.desk.paths.exports.glob("*.svg"))
+
+
+def test_every_window_has_the_frame_of_windows() -> None:
+    package = Path(tui.__file__).parent
+    for path in package.rglob("*.py"):
+        text = path.read_text()
+        own = re.findall(r"class (\w+)\([^)]*\bModalScreen\[", text)
+        assert own == (["Window"] if path.name == "widgets.py" else []), path
+        if path.name not in ("widgets.py", "crash_recovery.py"):
+            assert "background: $background 70%" not in text, path

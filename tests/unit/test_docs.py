@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -109,3 +111,17 @@ def test_locks_carry_no_addresses() -> None:
         assert "://" not in text
         assert "--index-url" not in text
         assert text.count("--hash=sha256:") > 100
+
+
+def test_a_benchmark_without_the_development_packages_says_what_to_install() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.modules['pexpect'] = None; import benchmarks.program"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1
+    assert "Traceback" not in ran.stderr
+    assert "pexpect" in ran.stderr
+    assert "requirements-dev.lock" in ran.stderr

@@ -7,7 +7,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from atlas_desktop.locale import _
@@ -17,7 +16,7 @@ from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.widgets import Covering
+from atlas_desktop.tui.widgets import Window
 from memory.entities import MemoryMode, StoredReceipt, Target, counts
 
 if TYPE_CHECKING:
@@ -170,18 +169,12 @@ async def forget(app: "BaseApp", target: Target) -> "tuple[ForgettingPlan, Recei
     return plan, await forgetting.forget(plan)
 
 
-class ReceiptsScreen(Covering, ModalScreen[None]):
+class ReceiptsScreen(Window[None]):
     """What was forgotten, latest first: when, how much, and whether it is gone."""
 
     DEFAULT_CSS = """
     ReceiptsScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 84; max-width: 94%; height: auto; max-height: 90%; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-        }
+        .box { width: 84; max-width: 94%; max-height: 90%; }
         VerticalScroll { height: auto; max-height: 30; scrollbar-size-vertical: 1; }
         VerticalScroll:focus { background-tint: transparent; }
         .receipts { height: auto; }

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static, Tree
 from textual.widgets.tree import TreeNode
 
@@ -22,7 +21,7 @@ from atlas_desktop.tui.chat.markdown import CopyCode
 from atlas_desktop.tui.chat.message import SHOWN, MessageBlock
 from atlas_desktop.tui.exports import copy_out
 from atlas_desktop.tui.keymap import Keymap, how_to
-from atlas_desktop.tui.widgets import Covering
+from atlas_desktop.tui.widgets import Window
 from memory.entities import Message, MessageStatus
 from memory.skills.entities import Verdict
 from models.messages import Role, StopReason
@@ -403,18 +402,12 @@ class BranchTree(Tree[str]):
     """Each node is a stretch of messages; its data is the id of the first message."""
 
 
-class BranchScreen(Covering, ModalScreen[str | None]):
+class BranchScreen(Window[str | None]):
     """Dismissed with the id of the message to go to, or None."""
 
     DEFAULT_CSS = """
     BranchScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 96; max-width: 96%; height: 80%; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-        }
+        .box { width: 96; height: 80%; }
         Tree { height: 1fr; overflow-x: hidden; background: $surface; scrollbar-size-vertical: 1; }
         Tree:focus { background-tint: transparent; }
         .hint { color: $quiet; height: auto; margin-bottom: 1; }

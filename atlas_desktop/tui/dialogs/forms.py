@@ -10,14 +10,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.widgets import CleanInput, Covering, Tick
+from atlas_desktop.tui.widgets import CleanInput, Tick, Window
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -26,13 +25,7 @@ if TYPE_CHECKING:
 
 _CSS = """
 {name} {{
-    align: center middle;
-    background: $background 70%;
-    .box {{
-        width: 84; max-width: 96%; height: 70%; padding: 1 2;
-        background: $surface; border: round $primary;
-        border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-    }}
+    .box {{ width: 84; height: 70%; }}
     .hint {{ color: $quiet; height: auto; margin-bottom: 1; }}
     .problem {{ color: $error; height: auto; }}
     TextArea {{ height: 1fr; min-height: 4; border: round $border-blurred; }}
@@ -42,7 +35,7 @@ _CSS = """
 _LINE_LONGEST = 2000
 
 
-class TextEditScreen(Covering, ModalScreen[str | None]):
+class TextEditScreen(Window[str | None]):
     """Dismissed with the text, or None if cancelled."""
 
     DEFAULT_CSS = _CSS.format(name="TextEditScreen")
@@ -73,7 +66,7 @@ class TextEditScreen(Covering, ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class NamedTextScreen(Covering, ModalScreen[tuple[str, str] | None]):
+class NamedTextScreen(Window[tuple[str, str] | None]):
     """As `TextEditScreen`, with a name: dismissed with both."""
 
     DEFAULT_CSS = _CSS.format(name="NamedTextScreen")
@@ -110,7 +103,7 @@ class NamedTextScreen(Covering, ModalScreen[tuple[str, str] | None]):
         self.dismiss(None)
 
 
-class NamedLineScreen(Covering, ModalScreen[tuple[str, str] | None]):
+class NamedLineScreen(Window[tuple[str, str] | None]):
     """As `NamedTextScreen`, for one line of text: Enter saves from either field. `label` is the placeholder
     of the text field, `missing` the notice while a field is empty."""
 
@@ -175,7 +168,7 @@ class _EnterConfirms(Tick, inherit_bindings=False):
     ]
 
 
-class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
+class FieldsScreen(Window[dict[str, str] | None]):
     """Dismissed with the text of each field by its name, or None. Enter moves to the next field.
 
     `hidden` names the fields whose text is not shown while it is typed. `ticks` are boxes below the fields,
@@ -185,14 +178,7 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
 
     DEFAULT_CSS = """
     FieldsScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 72; max-width: 94%; height: auto; max-height: 90%; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-            scrollbar-size-vertical: 1;
-        }
+        .box { width: 72; max-width: 94%; max-height: 90%; scrollbar-size-vertical: 1; }
         .name { height: 1; padding-left: 1; color: $foreground; }
         .hint { color: $quiet; height: auto; margin-bottom: 1; padding-left: 1; }
         Tick { height: 1; background: transparent; border: none; padding: 0; margin: 1 0 0 1; }
@@ -257,19 +243,13 @@ class FieldsScreen(Covering, ModalScreen[dict[str, str] | None]):
         self.dismiss(None)
 
 
-class PathScreen(Covering, ModalScreen[str | None]):
+class PathScreen(Window[str | None]):
     """Dismissed with the typed path, without the quotes that terminals put around it, or None."""
 
     of_rooms = False
     DEFAULT_CSS = """
     PathScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 72; max-width: 94%; height: auto; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold;
-        }
+        .box { width: 72; max-width: 94%; }
         .hint { color: $quiet; height: auto; }
     }
     """
@@ -311,7 +291,7 @@ class EnterSaves(TextArea):
             self.replace("\n", *self.selection, maintain_selection_offset=False)
 
 
-class MemoryEditScreen(Covering, ModalScreen[str | None]):
+class MemoryEditScreen(Window[str | None]):
     """Dismissed with the new text, or None if it is unchanged.
 
     With `enter_saves`, for a text of a sentence or two, Enter saves it.
@@ -319,13 +299,7 @@ class MemoryEditScreen(Covering, ModalScreen[str | None]):
 
     DEFAULT_CSS = """
     MemoryEditScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 72; max-width: 94%; height: auto; max-height: 90%; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold;
-        }
+        .box { width: 72; max-width: 94%; max-height: 90%; }
         TextArea {
             height: auto; min-height: 4; max-height: 14; margin-bottom: 1;
             border: round $border-blurred;
@@ -387,18 +361,12 @@ class Kept(Protocol):
 T = TypeVar("T", bound=Kept)
 
 
-class NamedItemsScreen(Covering, ModalScreen[T | None], Generic[T]):
+class NamedItemsScreen(Window[T | None], Generic[T]):
     """Dismissed with the chosen thing, or None."""
 
     DEFAULT_CSS = """
     NamedItemsScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 84; max-width: 96%; height: auto; max-height: 90%; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-        }
+        .box { width: 84; max-height: 90%; }
         OptionList {
             height: auto; max-height: 20; border: none; padding: 0; background: $surface;
             scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;

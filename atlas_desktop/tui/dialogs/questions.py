@@ -9,29 +9,19 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.errors import Explained
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.tui.widgets import CleanInput, Covering, words_of
+from atlas_desktop.tui.widgets import CleanInput, Window, words_of
 
 _CSS = """
 {name} {{
-    align: center middle;
-    background: $background 70%;
     .box {{
-        width: 64;
-        max-width: 90%;
-        height: auto;
-        max-height: 90%;
-        padding: 1 2;
-        background: $surface;
-        border: round {border};
-        border-title-color: {border};
-        border-title-style: bold;
+        width: 64; max-width: 90%; max-height: 90%; border: round {border}; border-title-color: {border};
     }}
     .buttons {{ height: auto; margin-top: 1; align-horizontal: right; }}
     Button {{ margin-left: 2; min-width: 10; }}
@@ -40,7 +30,7 @@ _CSS = """
 """
 
 
-class ErrorScreen(Covering, ModalScreen[None]):
+class ErrorScreen(Window[None]):
     """Shows an error: what happened, what it means, what to do next."""
 
     of_rooms = False
@@ -65,7 +55,7 @@ class ErrorScreen(Covering, ModalScreen[None]):
         self.dismiss(None)
 
 
-class RenameScreen(Covering, ModalScreen[str | None]):
+class RenameScreen(Window[str | None]):
     """Asks for a title. Dismissed with None if it is unchanged."""
 
     DEFAULT_CSS = _CSS.format(name="RenameScreen", border="$primary")
@@ -89,17 +79,14 @@ class RenameScreen(Covering, ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class ConfirmScreen(Covering, ModalScreen[bool]):
+class ConfirmScreen(Window[bool]):
     """Asks a question; anything but the confirm button means no."""
 
     DEFAULT_CSS = """
     ConfirmScreen {
-        align: center middle;
-        background: $background 70%;
         .box {
-            width: 64; max-width: 90%; height: auto; max-height: 90%; padding: 1 2;
-            background: $surface; border: round $warning;
-            border-title-color: $warning; border-title-style: bold;
+            width: 64; max-width: 90%; max-height: 90%;
+            border: round $warning; border-title-color: $warning;
         }
         .text { height: auto; max-height: 62vh; scrollbar-size-vertical: 1; }
         .text Static { height: auto; }
@@ -152,19 +139,13 @@ class Curtain(Screen[None]):
     """An empty screen that covers everything while the program locks."""
 
 
-class ChoiceScreen(Covering, ModalScreen[str | None]):
+class ChoiceScreen(Window[str | None]):
     """`choices` maps values to their names. Dismissed with the chosen value, or None."""
 
     of_rooms = False
     DEFAULT_CSS = """
     ChoiceScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 64; max-width: 94%; height: auto; max-height: 90%; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold;
-        }
+        .box { width: 64; max-width: 94%; max-height: 90%; }
         OptionList {
             height: auto; max-height: 16; border: none; padding: 0; background: $surface;
             scrollbar-size-vertical: 1;
@@ -231,18 +212,12 @@ class Choice:
     detail: str = ""
 
 
-class PickScreen(Covering, ModalScreen[str | None]):
+class PickScreen(Window[str | None]):
     """Dismissed with the id of a choice, or None. Each of `keys` closes it too, with its own result."""
 
     DEFAULT_CSS = """
     PickScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 72; max-width: 94%; height: auto; max-height: 90%; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-        }
+        .box { width: 72; max-width: 94%; max-height: 90%; }
         OptionList {
             height: auto; max-height: 18; border: none; padding: 0; background: $surface;
             scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
@@ -282,7 +257,7 @@ def _option(choice: Choice) -> Option:
     return Option(Content.assemble(name, "\n  ", (clean_line(choice.detail[:_LONGEST]), "$quiet")))
 
 
-class SearchedListScreen(Covering, ModalScreen[str | None]):
+class SearchedListScreen(Window[str | None]):
     """A field with a list below that follows what is typed. Dismissed with what is chosen, or None.
 
     The field keeps the focus; up, down and the page keys move in the list.
@@ -290,13 +265,7 @@ class SearchedListScreen(Covering, ModalScreen[str | None]):
 
     DEFAULT_CSS = """
     SearchedListScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 90; max-width: 96%; height: 80%; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-        }
+        .box { width: 90; height: 80%; }
         OptionList {
             height: 1fr; border: none; padding: 0; background: $surface; margin-top: 1;
             scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;

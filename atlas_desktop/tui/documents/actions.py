@@ -15,7 +15,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Button, Input, OptionList, Select, Static, Tree
 from textual.widgets.option_list import Option
@@ -30,7 +29,7 @@ from atlas_desktop.services.documents.scanning import FolderScan, SkipReason
 from atlas_desktop.tui.dialogs.forms import TextEditScreen
 from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen
 from atlas_desktop.tui.documents.rows import Row, on_missing_text, short_path, title_text
-from atlas_desktop.tui.widgets import CleanInput, Covering, Tick
+from atlas_desktop.tui.widgets import CleanInput, Tick, Window
 from memory.documents.entities import OnMissing
 from memory.errors import DocumentHasFile
 from memory.jobs.foreground_gate import Gently
@@ -214,14 +213,7 @@ _PAUSE_S = 0.3
 
 _CSS = """
 {name} {{
-    align: center middle;
-    background: $background 70%;
-    .box {{
-        width: 84; max-width: 96%; height: auto; max-height: 96%; padding: 0 2;
-        background: $surface; border: round $primary;
-        border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-        scrollbar-size-vertical: 1;
-    }}
+    .box {{ width: 84; padding: 0 2; scrollbar-size-vertical: 1; }}
     .name {{ height: 1; padding-left: 1; }}
     .hint {{ color: $quiet; height: auto; padding: 0 1; }}
     .problem {{ color: $error; height: auto; padding: 0 1; display: none; }}
@@ -346,7 +338,7 @@ class ToAdd:
     copy: bool
 
 
-class AddScreen(Covering, ModalScreen[ToAdd | None]):
+class AddScreen(Window[ToAdd | None]):
     """Dismissed with what to add, or None."""
 
     DEFAULT_CSS = _CSS.format(name="AddScreen")
@@ -404,7 +396,7 @@ class ToWatch:
     on_missing: OnMissing
 
 
-class WatchScreen(Covering, ModalScreen[ToWatch | None]):
+class WatchScreen(Window[ToWatch | None]):
     """Dismissed with the folder to watch, or None. It shows what would be read before anything is."""
 
     DEFAULT_CSS = (

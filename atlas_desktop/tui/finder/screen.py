@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.style import Style
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -33,7 +32,7 @@ from atlas_desktop.tui.provenance.sources import STATE_TEXTS
 from atlas_desktop.tui.settings.screen import Row as Setting
 from atlas_desktop.tui.settings.screen import details, matching
 from atlas_desktop.tui.settings.screen import rows as settings_rows
-from atlas_desktop.tui.widgets import CleanInput, Covering, fit
+from atlas_desktop.tui.widgets import CleanInput, Window, fit
 from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.errors import (
     DocumentNotFound,
@@ -237,18 +236,12 @@ _COMMANDS = ">"
 """Typed first, it shows only commands."""
 
 
-class FinderScreen(Covering, ModalScreen[Row | None]):
+class FinderScreen(Window[Row | None]):
     """Dismissed with what to open, or None. `actions` are those that can be done on the screen below."""
 
     DEFAULT_CSS = """
     FinderScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 130; max-width: 96%; height: 90%; padding: 0 1;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-        }
+        .box { width: 130; height: 90%; padding: 0 1; }
         #kinds { height: auto; padding: 0 1; }
         #fault { height: auto; padding: 0 1; color: $warning; display: none; }
         #results { layout: horizontal; height: 1fr; margin-top: 1; }

@@ -7,7 +7,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -16,7 +15,7 @@ from atlas_desktop.phrases import before_leaving, can_text, engine_line
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.widgets import Covering
+from atlas_desktop.tui.widgets import Window
 from models.engines.spec import is_local
 from models.errors import EngineError, ModelsError
 
@@ -33,20 +32,13 @@ _ABOUT = N_(
 )
 
 
-class EnginesScreen(Covering, ModalScreen[None]):
+class EnginesScreen(Window[None]):
     """Lists the engines with their models, and has a key for each thing that can be done with one."""
 
     of_rooms = False
     DEFAULT_CSS = """
     EnginesScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 96; max-width: 98%; height: auto; max-height: 92%; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-            scrollbar-size-vertical: 1;
-        }
+        .box { width: 96; max-width: 98%; max-height: 92%; scrollbar-size-vertical: 1; }
         #about { height: auto; color: $quiet; }
         #engines {
             height: auto; max-height: 18; border: none; padding: 0; margin-top: 1; background: $surface;

@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -18,7 +17,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.dialogs.questions import Choice, PickScreen
 from atlas_desktop.tui.keymap import how_to
-from atlas_desktop.tui.widgets import CleanInput, Covering
+from atlas_desktop.tui.widgets import CleanInput, Window
 from memory.entities import RoomKind
 from memory.notes.entities import LinkKind, LinkTarget, NoteLink
 from memory.notes.markup import folded
@@ -39,13 +38,7 @@ _SHOWN = 20_000
 
 _CSS = """
 {name} {{
-    align: center middle;
-    background: $background 70%;
-    .box {{
-        width: 72; max-width: 96%; height: auto; max-height: 96%; padding: 1 2;
-        background: $surface; border: round $primary;
-        border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-    }}
+    .box {{ width: 72; }}
     .hint {{ color: $quiet; height: auto; padding: 0 1; }}
     .problem {{ color: $error; height: auto; padding: 0 1; display: none; }}
     .problem.-shown {{ display: block; }}
@@ -61,7 +54,7 @@ Check = Callable[[str], Awaitable[str]]
 """Returns what is wrong with a title; empty if nothing is."""
 
 
-class TitleScreen(Covering, ModalScreen[str | None]):
+class TitleScreen(Window[str | None]):
     """Asks for the title of a note. Dismissed with None if it is unchanged."""
 
     DEFAULT_CSS = _CSS.format(name="TitleScreen")
@@ -100,7 +93,7 @@ class TitleScreen(Covering, ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class AddToNoteScreen(Covering, ModalScreen[str | None]):
+class AddToNoteScreen(Window[str | None]):
     """Asks which note to add something to: one of the notes, or a new one. Dismissed with its title.
 
     `notes` are those of the room, the one used last first: it is filled in.
@@ -171,18 +164,12 @@ class AddToNoteScreen(Covering, ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class VersionsScreen(Covering, ModalScreen[int | None]):
+class VersionsScreen(Window[int | None]):
     """Lists earlier texts of a note. Dismissed with the version to bring back, or None."""
 
     DEFAULT_CSS = """
     VersionsScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 110; max-width: 96%; height: 80%; padding: 0 1;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-        }
+        .box { width: 110; height: 80%; padding: 0 1; }
         OptionList {
             width: 30; height: 1fr; border: none; padding: 0; background: $surface;
             scrollbar-size-vertical: 1;

@@ -14,7 +14,6 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message as Event
-from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
@@ -26,7 +25,7 @@ from atlas_desktop.phrases import hidden_text, outcome_text, part_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.context import meter, next_prompt, tier_line
 from atlas_desktop.tui.provenance.sources import Chosen, Known, Lead, Reasons, excerpt, reasons_of
-from atlas_desktop.tui.widgets import Covering
+from atlas_desktop.tui.widgets import Window
 from models.messages import Role
 
 if TYPE_CHECKING:
@@ -39,18 +38,7 @@ if TYPE_CHECKING:
 
 _BOX = """
 {name} {{
-    align: center middle;
-    background: $background 70%;
-    .box {{
-        width: 96;
-        max-width: 96%;
-        height: 92%;
-        padding: 1 1 0 2;
-        background: $surface;
-        border: round $primary;
-        border-title-color: $primary;
-        border-title-style: bold;
-    }}
+    .box {{ width: 96; height: 92%; padding: 1 1 0 2; }}
     .hint {{ color: $quiet; height: auto; }}
     .heading {{ color: $accent; text-style: bold; margin-top: 1; }}
     #beginning {{ height: auto; max-height: 60%; }}
@@ -62,7 +50,7 @@ _BOX = """
 """
 
 
-class WholeScreen(Covering, ModalScreen[None]):
+class WholeScreen(Window[None]):
     """Shows one message in full."""
 
     DEFAULT_CSS = _BOX.format(name="WholeScreen")
@@ -86,7 +74,7 @@ class WholeScreen(Covering, ModalScreen[None]):
         self.dismiss(None)
 
 
-class InspectorScreen(Covering, ModalScreen[None]):
+class InspectorScreen(Window[None]):
     """The meter, the summaries (Enter opens one), and the exact next prompt."""
 
     DEFAULT_CSS = _BOX.format(name="InspectorScreen")
@@ -134,7 +122,7 @@ def _who(message: "Message") -> str:
     return clean_line(message.speaker or "") or (_("You") if message.role is Role.USER else "Atlas")
 
 
-class SummaryScreen(Covering, ModalScreen[str | None]):
+class SummaryScreen(Window[str | None]):
     """A summary beside the messages it replaces. Dismissed with its new text, or None if it is unchanged."""
 
     DEFAULT_CSS = _BOX.format(name="SummaryScreen")
@@ -285,19 +273,12 @@ _BAR = 10
 _LEAST = 0.005
 
 
-class WhyScreen(Covering, ModalScreen[Chosen | None]):
+class WhyScreen(Window[Chosen | None]):
     """Dismissed with what to open, or None. A memory opens in another such screen on top."""
 
     DEFAULT_CSS = """
     WhyScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 100; max-width: 96%; height: auto; max-height: 92%; padding: 1 2 0 2;
-            scrollbar-size-vertical: 1;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-        }
+        .box { width: 100; max-height: 92%; padding: 1 2 0 2; scrollbar-size-vertical: 1; }
         .heading { color: $accent; text-style: bold; margin-top: 1; height: auto; }
         .words { height: auto; }
         .quiet { color: $quiet; height: auto; }

@@ -7,7 +7,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
 from atlas_desktop.errors import BadClient
@@ -15,7 +14,7 @@ from atlas_desktop.locale import _
 from atlas_desktop.phrases import access_line, client_line, scope_text
 from atlas_desktop.services.clients import scopes_of
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, NamedItemsScreen
-from atlas_desktop.tui.widgets import Covering
+from atlas_desktop.tui.widgets import Window
 from memory.clients import AccessEntry, Client, NewClient, Scope
 
 if TYPE_CHECKING:
@@ -84,21 +83,14 @@ class ClientsScreen(NamedItemsScreen[Client]):
 
 _CSS = """
 {name} {{
-    align: center middle;
-    background: $background 70%;
-    .box {{
-        width: 84; max-width: 96%; height: auto; max-height: 90%; padding: 1 2;
-        background: $surface; border: round $primary;
-        border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-        scrollbar-size-vertical: 1;
-    }}
+    .box {{ width: 84; max-height: 90%; scrollbar-size-vertical: 1; }}
     .hint {{ color: $quiet; height: auto; }}
     .token {{ height: auto; margin: 1 0; text-style: bold; }}
 }}
 """
 
 
-class TokenScreen(Covering, ModalScreen[None]):
+class TokenScreen(Window[None]):
     """Shows a new token, which is shown only once."""
 
     DEFAULT_CSS = _CSS.format(name="TokenScreen")
@@ -124,7 +116,7 @@ class TokenScreen(Covering, ModalScreen[None]):
         self.dismiss(None)
 
 
-class AccessLogScreen(Covering, ModalScreen[None]):
+class AccessLogScreen(Window[None]):
     """Shows what a program asked for: kinds and numbers, newest first."""
 
     DEFAULT_CSS = _CSS.format(name="AccessLogScreen")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
 from atlas_desktop.locale import N_, _
@@ -15,7 +14,7 @@ from atlas_desktop.tui.actions import key_words
 from atlas_desktop.tui.appearance import THEMES
 from atlas_desktop.tui.dialogs.questions import ChoiceScreen
 from atlas_desktop.tui.keymap import KeyTaken
-from atlas_desktop.tui.widgets import Covering
+from atlas_desktop.tui.widgets import Window
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -31,7 +30,7 @@ _THEMES_TEXTS = {
 }
 
 
-class KeyScreen(Covering, ModalScreen[str | None]):
+class KeyScreen(Window[str | None]):
     """Dismissed with the key, an empty text for none, or None if it is unchanged.
 
     `check` raises `SettingsError` for a key that cannot be used: the window shows the reason and waits for
@@ -41,13 +40,7 @@ class KeyScreen(Covering, ModalScreen[str | None]):
     of_rooms = False
     DEFAULT_CSS = """
     KeyScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 64; max-width: 94%; height: auto; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold;
-        }
+        .box { width: 64; max-width: 94%; }
         .problem { height: auto; color: $error; margin-top: 1; display: none; }
         .problem.-shown { display: block; }
         .hint { color: $quiet; height: auto; margin-top: 1; }

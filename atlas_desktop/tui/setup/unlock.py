@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean
 from atlas_desktop.services.vault import Attempts
 from atlas_desktop.tui.setup.welcome import Page
-from atlas_desktop.tui.widgets import CleanInput, Covering
+from atlas_desktop.tui.widgets import CleanInput, Window
 from memory.errors import KeyringOff, KeyringUnavailable, MemoryFault, WrongPassphrase, WrongRecoveryKey
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ class UnlockScreen(Page):
         self._secret.focus()
 
 
-class PassphraseScreen(Covering, ModalScreen[bool]):
+class PassphraseScreen(Window[bool]):
     """Calls `attempt` with what is typed until it succeeds; dismissed with False if the user gives up.
 
     `attempts` delays further guesses.
@@ -162,13 +161,7 @@ class PassphraseScreen(Covering, ModalScreen[bool]):
     of_rooms = False
     DEFAULT_CSS = """
     PassphraseScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 64; max-width: 90%; height: auto; padding: 1 2;
-            background: $surface; border: round $warning;
-            border-title-color: $warning; border-title-style: bold; border-subtitle-color: $quiet;
-        }
+        .box { width: 64; max-width: 90%; border: round $warning; border-title-color: $warning; }
         #words { height: auto; margin-bottom: 1; }
         #state { height: auto; color: $quiet; }
         #state.-wrong { color: $error; }

@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -18,7 +17,7 @@ from atlas_desktop.phrases import device_state, report_text, when_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.forms import TICKED, FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.widgets import Covering
+from atlas_desktop.tui.widgets import Window
 from memory.errors import NotSynced, RoomClosed
 
 if TYPE_CHECKING:
@@ -43,19 +42,13 @@ def picture(code: str) -> str:
     )
 
 
-class CodeScreen(Covering, ModalScreen[None]):
+class CodeScreen(Window[None]):
     """Shows a code until it is closed."""
 
     of_rooms = False
     DEFAULT_CSS = """
     CodeScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 64; max-width: 94%; height: auto; max-height: 96%; padding: 0 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-        }
+        .box { width: 64; max-width: 94%; padding: 0 2; }
         .text { height: auto; text-style: bold; text-align: center; }
         .picture { height: auto; width: auto; color: white; background: black; }
         .middle { height: auto; align-horizontal: center; }
@@ -99,20 +92,13 @@ _OF_PRIVATE = N_(
 )
 
 
-class SyncScreen(Covering, ModalScreen[None]):
+class SyncScreen(Window[None]):
     """Shows the state of sync, with a key for each thing that can be done."""
 
     of_rooms = False
     DEFAULT_CSS = """
     SyncScreen {
-        align: center middle;
-        background: $background 70%;
-        .box {
-            width: 92; max-width: 96%; height: auto; max-height: 92%; padding: 1 2;
-            background: $surface; border: round $primary;
-            border-title-color: $primary; border-title-style: bold; border-subtitle-color: $quiet;
-            scrollbar-size-vertical: 1;
-        }
+        .box { width: 92; max-height: 92%; scrollbar-size-vertical: 1; }
         #facts { height: auto; }
         #devices {
             height: auto; max-height: 10; border: none; padding: 0; margin-top: 1; background: $surface;
