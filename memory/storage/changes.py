@@ -249,7 +249,8 @@ def _statements() -> Iterator[str]:
     placed = _stamp("messages", "new.id", "'session_id'", _after("messages", "new.id", BORN))
     yield f"""
         CREATE TEMP TRIGGER sync_messages_rooted AFTER UPDATE OF parent_id ON main.messages
-        WHEN {_CAPTURING} AND old.parent_id IS NOT NULL AND new.parent_id IS NULL AND new.status <> 'streaming'
+        WHEN {_CAPTURING} AND old.parent_id IS NOT NULL AND new.parent_id IS NULL
+            AND new.status <> 'streaming'
         BEGIN {placed} END
     """
 
