@@ -246,6 +246,14 @@ def _statements() -> Iterator[str]:
         WHEN {_CAPTURING} AND old.content <> '' AND new.content = '' AND new.status <> 'streaming'
         BEGIN {emptied} {_stale("messages", "new.id")} END
     """
+    # A message is in the session of its parent; a device may know it only by that.
+    placed = _stamp("messages", "new.id", "'session_id'", _after("messages", "new.id", BORN))
+    yield f"""
+        CREATE TEMP TRIGGER sync_messages_rooted AFTER UPDATE OF parent_id ON main.messages
+        WHEN {_CAPTURING} AND old.parent_id IS NOT NULL AND new.parent_id IS NULL
+            AND new.status <> 'streaming'
+        BEGIN {placed} END
+    """
 
 
 def _of_table(table: SyncedTable) -> Iterator[str]:

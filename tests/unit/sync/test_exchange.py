@@ -348,3 +348,33 @@ async def test_words_forgotten_in_what_waits_for_other_rows_are_forgotten_everyw
     await settle(three, one, two)
     for device in (one, two, three):
         assert [(m.id, m.content) for m in await device.store.branch(talk)][-1] == (said.id, "")
+
+
+async def test_what_was_said_after_a_merge_stays_where_it_was_said_when_that_comes_apart(
+    folder: TestFolder,
+) -> None:
+    one, two, other = await _pair(folder)
+    first = (await one.store.branch(other))[-1].id
+    into, _ = await two.store.create_session(NewSession(title="Knots"), NewMessage(Role.USER, "Hm"))
+    await two.store.organising.merge(into.id, [other])
+    await two.sync()
+    merged = [file.number for file in await two.store.sync.files()]
+    said = await two.store.append_message(into.id, NewMessage(Role.USER, "Said since"), parent_id=first)
+    await two.sync()
+    await two.store.restore_session(other)
+    await two.store._database.write(
+        lambda conn: conn.execute("UPDATE messages SET parent_id = NULL WHERE id = ?", (said.id,))
+    )
+    await two.sync()
+    # Written again, that file says nothing of where the messages were meanwhile.
+    await two.store.sync.mark_stale(merged)
+    await two.sync()
+    three = await folder.device("three")
+    await settle(three, two, one)
+    for device in (one, two, three):
+        found = await device.store._database.read(
+            lambda conn: conn.execute(
+                "SELECT session_id, parent_id FROM messages WHERE id = ?", (said.id,)
+            ).fetchone()
+        )
+        assert tuple(found) == (into.id, None)
