@@ -8,6 +8,8 @@ from typing import Any, cast
 
 import pytest
 
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import Explained
 from atlas_desktop.tui.models.switcher import ModelSwitcher
 from models.errors import ModelFileMissing, NoModel, UnknownEngine, UnknownModel, WorkerCrashed
 
@@ -34,6 +36,9 @@ class App:
             switch_model=self._switch,
             model=SimpleNamespace(chat=SimpleNamespace(info=self._info)),
         )
+
+    def explain(self, error: BaseException) -> Explained:
+        return explain(error)
 
     def _use(self, ref: str, role: str | None) -> object:
         if ref == "unknown":
