@@ -155,14 +155,24 @@ async def test_of_a_strange_pdf_only_the_words_are_taken(content: bytes, tmp_pat
 
 @pytest.mark.skipif(sys.platform != "linux", reason="as Linux bounds a process")
 @pytest.mark.parametrize(
-    ("bound", "content", "reason"),
+    ("bound", "content", "reason", "told"),
     [
-        ("PDF_TIME_S = 1", b"%PDF-1.7\n" + b"1 0 obj\n" * 1_000_000, Refusal.TOO_SLOW),
-        ("MOST_MEMORY = 90_000_000", b"%PDF-1.7\n" + bytes(40_000_000), Refusal.TOO_MUCH_MEMORY),
+        (
+            "PDF_TIME_S = 1",
+            b"%PDF-1.7\n" + b"1 0 obj\n" * 1_000_000,
+            Refusal.TOO_SLOW,
+            "It could not be read within ",
+        ),
+        (
+            "MOST_MEMORY = 90_000_000",
+            b"%PDF-1.7\n" + bytes(40_000_000),
+            Refusal.TOO_MUCH_MEMORY,
+            "Reading it needs more than ",
+        ),
     ],
 )
 async def test_the_bounds_are_told(
-    bound: str, content: bytes, reason: Refusal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bound: str, content: bytes, reason: Refusal, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "large.pdf"
     file.write_bytes(content)
@@ -171,7 +181,7 @@ async def test_the_bounds_are_told(
     with pytest.raises(AttachmentRefused) as caught:
         await read_attachment(file)
     assert caught.value.reason is reason
-    assert explain(caught.value).message.startswith("large.pdf: It could not be read within ")
+    assert explain(caught.value).message.startswith(f"large.pdf: {told}")
 
 
 READ_ALL = """

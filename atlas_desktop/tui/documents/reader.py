@@ -333,7 +333,7 @@ class DocumentText(ScrollView, can_focus=True):
 
     def _take(self, rows: Rows, position: int) -> None:
         self._rows, self._wanted = rows, None
-        self.virtual_size = Size(self.size.width, len(rows))
+        self.virtual_size = Size(self.scrollable_content_region.width, len(rows))
         self.scroll_to(y=rows.first_row_of(position), animate=False, force=True, immediate=True)
         self.refresh()
         self.post_message(self.Moved())
@@ -344,7 +344,8 @@ class DocumentText(ScrollView, can_focus=True):
         return (self._rows.begin, self._rows.end) == (0, len(self._page.text))
 
     def on_resize(self, _event: events.Resize) -> None:
-        columns = min(self.size.width - _MARGIN, WIDEST)
+        # The size may still include the place of the scrollbar.
+        columns = min(self.scrollable_content_region.width - _MARGIN, WIDEST)
         if columns > 0 and columns != self._columns:
             if self._wanted is None:
                 self._wanted = self.top

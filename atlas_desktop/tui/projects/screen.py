@@ -78,7 +78,7 @@ _SETTING_TEXTS = {
     Setting.PERSONA: N_("Persona"),
     Setting.MODEL: N_("Model"),
     Setting.MEMORY: N_("Memory mode"),
-    Setting.ISOLATED: N_("Keeps to itself"),
+    Setting.ISOLATED: N_("Isolated"),
     Setting.LIFETIME: N_("Lifetime"),
 }
 _HELP_TEXTS = {

@@ -387,10 +387,10 @@ def _heading(text: str) -> Static:
     return Static(Content(text), classes="heading", markup=False)
 
 
-def bar(part: float) -> str:
+def bar(part: float) -> Content:
     """Draws a score between 0 and 1 as a small bar."""
     filled = max(0, min(_BAR, round(part * _BAR)))
-    return "█" * filled + "░" * (_BAR - filled)
+    return Content.assemble(("━" * filled, "$primary"), ("─" * (_BAR - filled), "$quiet"))
 
 
 def _words(lead: Lead) -> Content:
@@ -407,5 +407,5 @@ def _considered(item: "Item", lead: Lead) -> Content:
         lead.text,
         (f"\n{lead.origin}" if lead.origin else "", "$quiet"),
         (f"\n{outcome_text(one.outcome)} · {fits}", "$quiet"),
-        *(f"\n{set_cell_size(name, wide)}  {bar(part)}" for name, part in parts.items()),
+        *(text for name, part in parts.items() for text in (f"\n{set_cell_size(name, wide)}  ", bar(part))),
     )

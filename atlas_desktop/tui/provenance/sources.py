@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import N_, _
 from atlas_desktop.phrases import used_skill_text
-from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.sessions import numbers
 from atlas_desktop.tui.calendar import short
+from atlas_desktop.tui.markdown_text import parser, rows_of
 from memory.errors import SessionNotFound
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def source_text(title: str, when: str, number: int) -> str:
 USES = 10
 """Number of the latest replies shown that used a memory."""
 _LONGEST = 240
+_READ = 4 * _LONGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +207,10 @@ async def _mention(hit: "Hit", origins: Origins, now: datetime) -> Lead:
 
 
 def excerpt(text: str) -> str:
-    """Returns the text on one line, shortened."""
-    line = clean_line(text)
+    """Returns a Markdown text on one line, without its marks and shortened."""
+    words = (
+        " · ".join(cell.plain for cells in row.cells for cell in cells) if row.cells else row.content.plain
+        for row in rows_of(parser().parse(clean(text[:_READ])))
+    )
+    line = clean_line(" ".join(filter(None, words)))
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…"

@@ -91,7 +91,7 @@ async def test_settings_are_changed_on_the_page(make: Make) -> None:
         await pilot.press("down", "down", "enter")
         await assert_until(pilot, lambda: "reads: uses memories, adds none" in shown(place))
         await pilot.press("down", "enter")
-        await assert_until(pilot, lambda: "keeps to itself" in shown(place).splitlines()[0])
+        await assert_until(pilot, lambda: "isolated" in shown(place).splitlines()[0])
     settings = (await store.projects.get("Boat")).settings
     assert (settings.instructions, settings.persona) == ("Be brief.", persona.id)
     assert (settings.memory_mode, settings.isolated) == (MemoryMode.READS, True)

@@ -1,4 +1,4 @@
-"""Projects that keep to themselves: nothing of them is recalled elsewhere, nothing from elsewhere in them."""
+"""Isolated projects: nothing of them is recalled elsewhere, nothing from elsewhere in them."""
 
 import pytest
 
