@@ -93,7 +93,7 @@ async def test_search_begins_with_its_words_and_a_half_typed_query_keeps_what_wa
         assert titles(screen) == ["Sourdough that does not rise"]
         await type_text(pilot, " OR")
         await settle(pilot)
-        assert "OR needs something on both sides" in shown(place)
+        assert "OR needs a term on each side" in shown(place)
         assert titles(screen) == ["Sourdough that does not rise"]
         await pilot.press("escape")
         await settle(pilot)

@@ -154,7 +154,7 @@ async def test_a_folder_that_is_not_there_is_explained(make: Make, shared: Path)
         await assert_until(pilot, lambda: "Folder for sync" in shown(place))
         await type_text(pilot, str(shared / "absent"))
         await pilot.press("enter")
-        await assert_until(pilot, lambda: "The sync folder is not there" in shown(place))
+        await assert_until(pilot, lambda: "The sync folder is missing" in shown(place))
 
 
 async def test_what_another_device_wrote_is_in_the_list_after_a_sync(make: Make, shared: Path) -> None:
