@@ -71,7 +71,7 @@ def test_text_of_a_conversation_that_is_not_shown_draws_nothing() -> None:
 async def test_an_error_of_a_conversation_that_is_not_shown_is_told_by_the_application() -> None:
     controller, others = reply_of(conversation())
     await controller.ended(TurnEnded(conversation(), error=NoModel("chat")))
-    assert others.named == ["say_error"]
+    assert others.named == ["explain", "say_error"]
 
 
 async def test_the_end_of_a_turn_because_its_room_closes_is_no_error() -> None:
