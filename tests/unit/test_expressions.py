@@ -196,6 +196,9 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_SURVEYS": ("e.", "o."),
         "_ATTITUDE": ("i ", "we "),
         "_INSTRUCTS": ("a. ", "please ", "and please ", "wenn ich nach "),
+        "_REQUESTS": ("now ", "please, "),
+        "_BREAK": (".", "\n"),
+        "_PERSON": ("i", "the "),
     },
     "memory.recall.needs": {
         "_ORDER": ("the order ", "in "),
