@@ -1,4 +1,4 @@
-"""What the user takes out of Atlas: text to the clipboard, tables and pictures to files."""
+"""Copies text to the clipboard, and saves tables and pictures as files."""
 
 import asyncio
 import os

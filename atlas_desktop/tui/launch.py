@@ -39,7 +39,7 @@ def launch(
     """Shows the interface until the user leaves. Raises `AlreadyRunning`, `UsageError` or `MemoryFault`.
 
     With a passphrase from a file or descriptor it unlocks the room before it draws anything, and the private
-    room too if `ctx.private` says so. `locked` is for the program that replaces another one at a lock.
+    room too if `ctx.private` is set. `locked` is for the program that replaces another one at a lock.
     `commands` carries out what other terminals hand over.
     """
 
@@ -107,7 +107,8 @@ def held(ctx: "Context") -> Iterator[None]:
 
             settings = SettingsFile(ctx.paths.config)
             with suppress(SettingsError, OSError):
-                # With a fault, which is reported once the home is free, the default theme is used.
+                # If the settings cannot be read, the default theme is used; the fault is reported once the
+                # home is free.
                 settings.load()
             if not AlreadyRunningApp(settings.settings.ui.theme, refusal, take).run():
                 raise

@@ -9,8 +9,8 @@ from memory.sync.entities import Stamp
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A column that names a row of another table, with `within` if that row's key has two parts. Without that
-    row, an optional one is empty until it comes, and otherwise the whole row waits."""
+    """A column that names a row of another table, with `within` if that row's key has two parts. Until that
+    row arrives, an optional column stays empty; for a required one, the whole row waits."""
 
     table: str
     column: str
@@ -247,7 +247,7 @@ EMPTIED = "emptied_messages"
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """What one device says of a row. `base` are the columns as they were written at `born`, `fields` those
+    """One device's state of a row. `base` are the columns as they were written at `born`, `fields` those
     that were changed at another time."""
 
     born: Stamp | None = None
@@ -298,7 +298,7 @@ def latest(one: Stamp | None, other: Stamp | None) -> Stamp | None:
 
 
 def merge(known: Marks, change: RowChange) -> Merged:
-    """Returns what a change makes of a row with the stamps `known`."""
+    """Returns the result of merging a change into a row with the stamps `known`."""
     forgotten = latest(known.forgotten, change.forgotten)
     born = latest(known.born, change.born)
     gone = latest(known.gone, change.gone)

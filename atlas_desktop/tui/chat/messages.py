@@ -248,7 +248,7 @@ class MessagesController:
         )
 
     def judge_skill(self, verdict: Verdict) -> None:
-        """Records what the skill of a reply did; the same verdict again takes it back."""
+        """Records whether the skill of a reply helped; the same verdict again removes the record."""
         if (message := self._mounted.meant_unless_selected(Role.ASSISTANT)) is not None:
             self._app.attempt(self._judge(message, verdict), group=GROUP)
 

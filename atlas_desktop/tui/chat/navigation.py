@@ -37,7 +37,7 @@ class NavigationController:
         left: "Callable[[Chosen | AskAbout | None], None]",
     ) -> None:
         """`ask` shows a new conversation about documents, `show_note` the Notes view,
-        `show_task` the board at a task by its id; `left` does what the reader was closed with."""
+        `show_task` the board at a task by its id; `left` handles the result of the reader."""
         self._app = app
         self._view = view
         self._sessions = sessions
@@ -70,7 +70,7 @@ class NavigationController:
             await self._sessions.open(chosen.session_id)
         found = chosen.message_id
         if found is not None and not await self._view.transcript.go_to(found):
-            # It is on another branch than the one shown.
+            # It is on a different branch from the one shown.
             await self._sessions.go_to(chosen.session_id, found)
 
     def show_memories(self) -> None:
@@ -140,18 +140,18 @@ class NavigationController:
 
 
 class TasksController:
-    """Opens the board of tasks, and gives tasks in the room of the conversation that is shown."""
+    """Opens the board of tasks, and starts tasks in the room of the conversation that is shown."""
 
     def __init__(
         self, app: "BaseApp", view: ConversationView, *, left: "Callable[[Result | None], None]"
     ) -> None:
-        """`left` does what the board was closed with."""
+        """`left` handles the result of the board."""
         self._app = app
         self._view = view
         self._left = left
 
     def show(self, words: str = "", *, marked: str = "") -> None:
-        """Opens the board; `words` are a brief to be carried out first."""
+        """Opens the board; `words` are the brief of a task to start first."""
         self._app.attempt(partial(self._show, words, marked), group="open", exclusive=True)
 
     async def _show(self, words: str, marked: str) -> None:

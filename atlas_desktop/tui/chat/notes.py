@@ -23,7 +23,7 @@ class NotesController:
     def __init__(
         self, app: "BaseApp", view: ConversationView, *, left: "Callable[[Result | None], None]"
     ) -> None:
-        """`left` does what the view was closed with."""
+        """`left` handles the result of the view."""
         self._app = app
         self._view = view
         self._left = left
@@ -71,7 +71,7 @@ class NotesController:
         try:
             linked = await self._view.room.store.notes.linked([one.message.id for one in blocks])
         except RoomClosed:
-            # The marks go with the room.
+            # The marks disappear with the room.
             return
         for block in blocks:
             block.noted = block.message.id in linked

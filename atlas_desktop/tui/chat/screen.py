@@ -212,7 +212,7 @@ class ChatScreen(Ground, ConversationScreen):
     def _lift_notices(self) -> None:
         """Keeps notices above everything that is between the transcript and the end of the screen."""
         between = (self._find_bar, self._waiting, self.undo_bar, self.menu, self._chips, self.prompt)
-        # Before the first layout, and while nothing of the screen is visible, none has a place.
+        # Before the first layout, and while nothing of the screen is visible, no widget has a place.
         top = min((one.region.y for one in between if one.region.height), default=self.size.height)
         for rack in self.query("ToastRack"):
             rack.styles.margin = (0, 0, max(self.size.height - top, LEAST_BELOW), 0)

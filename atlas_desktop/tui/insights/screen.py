@@ -156,7 +156,7 @@ def _activity(found: "Insights") -> Iterable[Part]:
 
 
 def _answers(found: "Insights") -> Iterable[Part]:
-    """Yields what the user talked about, when, and what it took in time, as far as that is known."""
+    """Yields the user's topics, usual hours and time spent waiting, where known."""
     named = sorted(
         (one for one in found.topics if one.kind != "cluster"), key=lambda one: (-one.sessions, one.name)
     )[:_NAMED]

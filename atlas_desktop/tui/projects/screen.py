@@ -99,7 +99,7 @@ _HELP_TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: its `id`, what it says on one line, what is below that, and what the details add."""
+    """A row: its `id`, its first line, the line below, and the text that the details add."""
 
     id: str
     text: str
@@ -198,7 +198,7 @@ def settings_of(page: "ProjectPage", days: float) -> list[Row]:
 
 
 def nothing(tab: str, keymap: Keymap) -> str:
-    """Returns what a tab says when it is empty."""
+    """Returns the text of an empty tab."""
     if tab not in _NOTHING_TEXTS:
         return ""
     return _(_NOTHING_TEXTS[tab], key=how_to("notes.project", keymap))
@@ -244,7 +244,7 @@ _SHOWN = 5
 
 
 class ProjectChanges:
-    """Asks for what is to change, stores it, and reads the page again with `reload`."""
+    """Asks for a change, stores it, and reads the page again with `reload`."""
 
     def __init__(self, app: "BaseApp", room: "RoomServices", *, reload: Callable[[], None]) -> None:
         self._app = app

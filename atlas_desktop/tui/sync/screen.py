@@ -93,7 +93,7 @@ _OF_PRIVATE = N_(
 
 
 class SyncScreen(Window[None]):
-    """Shows the state of sync, with a key for each thing that can be done."""
+    """Shows the state of sync, with a key for each action."""
 
     of_rooms = False
     DEFAULT_CSS = """
@@ -266,8 +266,8 @@ class SyncScreen(Window[None]):
     async def _asked(
         self, title: str, names: list[str], placeholders: dict[str, str], private: str
     ) -> dict[str, str] | None:
-        """Returns what was entered; None if it was cancelled, without a folder, or the private room was to be
-        opened for it and was not."""
+        """Returns the input; None if it was cancelled or has no folder, or if the private room should have
+        been opened for it and was not."""
         given = await self.app.push_screen_wait(
             FieldsScreen(title, names, ticks={private: _(_OF_PRIVATE)}, placeholders=placeholders)
         )
