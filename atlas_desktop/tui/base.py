@@ -194,12 +194,12 @@ class BaseApp(SturdyApp):
     desk: "AppContext"
     now: Now
     demo_passphrase = ""
-    """The passphrase of the demonstration's home, which it shows; empty outside of it."""
+    """The passphrase of the demonstration's home, which the demonstration shows; otherwise empty."""
     leaving = False
     background = ""
     """Background activity, for the status line."""
     door_url: str | None = None
-    """Where other programs can ask; None while the door is closed."""
+    """The address for requests of other programs; None while the door is closed."""
     sync_text = ""
     """The state of sync in a few words, for the status line; empty if nothing is synced."""
     model_name = ""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TAB = 8
 WIDEST = 100
-"""Columns that a text to read is wide at most."""
+"""The maximum width of a text, in columns."""
 
 
 def language_of(info: str) -> str:
@@ -389,10 +389,10 @@ _RULE = "─" * 20
 _EMPHASIS = re.compile(r"(?<!\S)(?:\*{1,2}|~~)(?=[^\s*])|(?<=\S)(?:\*{1,2}|~~)(?![\w*])|`")
 _UNBROKEN = "unbroken"
 _PREVIEWED = 72
-"""Columns of a table where nobody says how many there are."""
+"""Columns of a table if the caller gives no width."""
 
 Text = Content | Callable[[int], Content]
-"""A text, or what makes one for a width."""
+"""A text, or a function that makes one for a width."""
 
 
 def markdown_text(text: str, width: int = _PREVIEWED) -> Content:

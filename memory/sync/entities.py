@@ -48,10 +48,10 @@ class HybridClock:
 
 
 VERSION = 1
-"""Of the files. A device that meets a higher one leaves the file alone and says so."""
+"""Of the files. A device that meets a higher one leaves the file alone and reports it."""
 
 LONG_VALUE = 64 * 1024
-"""Bytes from which a value is in a file of its own, which is not written again with the changes around it."""
+"""Bytes from which a value gets a separate file, which is not written again with the changes around it."""
 
 Time = tuple[int, int]
 """A stamp in a file: its time, and the place of its device in the list of the file."""

@@ -38,9 +38,9 @@ from memory.sync.folder import Fault, Kind, Listing, Opened, SyncFolder
 FILE_BYTES = 1024 * 1024
 """Of values in a file of changes, about."""
 SLICE = 500
-"""Changes that are merged in one transaction. Between two, other work of the room gets its turn."""
+"""Changes that are merged in one transaction. Other work of the room runs between two transactions."""
 _TIER = 16
-"""Files of about one size from which they are written again as one."""
+"""The number of files of about one size at which they are written again as one."""
 _WHY = {
     Fault.FOREIGN: Why.FOREIGN,
     Fault.INCOMPLETE: Why.INCOMPLETE,
@@ -50,7 +50,7 @@ _WHY = {
 }
 
 Progress = Callable[[int, int], None]
-"""Called with how many of the files that are to be read have been read, and how many these are."""
+"""Called with the number of files that have been read, and the number of files to read."""
 
 
 def head_name(key: bytes, place: str) -> str:

@@ -280,7 +280,7 @@ _LENGTH = struct.Struct(">Q")
 _LEAST = 4096
 _TAG = 16
 MOST = 1 << 31
-"""Bytes that a content may have, unpacked."""
+"""The maximum size of an unpacked content, in bytes."""
 
 
 class Kind(IntEnum):

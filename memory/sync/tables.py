@@ -236,13 +236,13 @@ ALL: tuple[SyncedTable, ...] = (
     SyncedTable("meta", ("key",), ("value",), only="{row}.key GLOB 'merged:*'"),
     SyncedTable("sync_settings", ("name",), ("value",)),
 )
-"""In an order in which every row comes after what it refers to, as far as there is one."""
+"""In an order in which every row comes after the rows it refers to, where such an order exists."""
 
 BY_NAME: Mapping[str, SyncedTable] = {one.name: one for one in ALL}
 PLACES: Mapping[str, int] = {one.name: number for number, one in enumerate(ALL)}
 
 EMPTIED = "emptied_messages"
-"""Stands in the log of changes for messages whose text was forgotten while the message stays in its tree."""
+"""In the log of changes, replaces the text of a message that was forgotten but stays in its tree."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class ChangeGate:
 
 
 _COMMAND = re.compile(r"/[a-z_-]+(?: [^\n]*)?")
-"""Matches what looks like a command."""
+"""Matches a text that looks like a command."""
 
 
 class ComposerController:

@@ -319,7 +319,7 @@ class Growing(Widget):
     """Looks like `SafeMarkdown`, painted line by line; tables and code that are too wide are cut."""
 
     sideways = False
-    """Whether wide lines are kept whole, because what is around it scrolls sideways."""
+    """Whether wide lines are kept whole, because the container scrolls sideways."""
 
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
     ALLOW_SELECT = False

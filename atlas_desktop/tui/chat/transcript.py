@@ -326,8 +326,8 @@ class VirtualTranscript(VerticalScroll):
     async def _halted(self) -> AsyncIterator[None]:
         """Stops mounting in the background meanwhile, and discards messages that were read but not mounted.
 
-        A mount under way stops waiting for a layout: the screen, which does the layout, may itself be waiting
-        for what is shown here.
+        A mount in progress stops waiting for a layout: the screen, which does the layout, may itself be
+        waiting for what is shown here.
         """
         self._asked_for += 1
         self._layout.set()
@@ -453,7 +453,7 @@ def light(messages: Sequence[Message]) -> int:
 
 
 LEAST_ROWS = 3
-"""Rows that a message takes at least: its author, a line, an empty one."""
+"""The least number of rows of a message: its author, a line, an empty one."""
 FIRST = 2
 """Messages that are mounted before a conversation is shown."""
 

@@ -269,7 +269,7 @@ class DocumentText(ScrollView, can_focus=True):
         self.passage: tuple[int, int] | None = None
         self.found: Sequence[tuple[int, int]] = ()
         self.current: tuple[int, int] | None = None
-        """The match that is looked at."""
+        """The match that is shown."""
         self._marked: tuple[int, int] | None = None
 
     # --- content ----------------------------------------------------------------------------------
@@ -497,7 +497,7 @@ def _overlap(one: tuple[int, int] | None, begin: int, end: int) -> bool:
 MOST = 20_000
 """Matches that are counted and marked."""
 _PIECE = 32_768
-"""Characters that are searched at a time: a search holds the interpreter, and keys wait for it."""
+"""Characters that are searched at a time: a search holds the interpreter's lock, and keys wait for it."""
 _OVERLAP = 1_000
 
 

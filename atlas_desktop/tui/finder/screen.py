@@ -298,7 +298,7 @@ class FinderScreen(Window[Row | None]):
         self._worker: Worker[None] | None = None
         self.searching = False
         self.answered = ""
-        """The text for which something, or nothing at all, has been shown."""
+        """The text for which the first results, or none at all, have been shown."""
         self.finished = ""
         """The text for which everything has been shown."""
         self._list = OptionList(markup=False)

@@ -221,7 +221,7 @@ def _place(term: str) -> re.Pattern[str]:
 
 
 _CHIP = 3
-"""Cells of a filter beside its word: its key, and spaces."""
+"""Cells of a filter in addition to its word: its key, and spaces."""
 
 
 class FilterChips(Widget):

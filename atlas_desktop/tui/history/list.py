@@ -453,7 +453,7 @@ Show = Callable[[Page[SessionHit], int, int], None]
 class HistorySearch:
     """Runs one search at a time; a newer one replaces it.
 
-    `show` is called with a page that replaces all rows (`documents` and `notes` are new then, too), `add`
+    `show` is called with a page that replaces all rows (then `documents` and `notes` are also new), `add`
     with a further page and its first row, `explain` with a remark on the query (empty: none). `attempt` runs
     work in the background.
     """

@@ -39,7 +39,7 @@ _LONGEST = 200
 _NAMED = 6
 _SPAN_H = 3
 _LEAST_MESSAGES = 10
-"""Messages from which on it makes sense to say when most were written."""
+"""The least number of messages for which the busiest hours are shown."""
 _COLUMNS = "▁▂▃▄▅▆▇█"
 Part = Content | str | tuple[str, str]
 
@@ -313,7 +313,7 @@ Plot = Any
 
 _LINES = 5
 _LEAST = 2
-"""Weeks, months or kinds below which a plot says less than its text."""
+"""Weeks, months or kinds below which the text alone is clearer than a plot."""
 _MARKERS = ("braille", "dot", "x", "star", "heart")
 _WEEKS, _LEAST_WEEKS = 26, 12
 _MONTHS = 24

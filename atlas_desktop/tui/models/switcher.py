@@ -23,7 +23,7 @@ class ModelSwitcher:
         self._app = app
         self._choose = choose
         self._due = False
-        """Whether to change the model when the reply under way has ended."""
+        """Whether to change the model when the current reply has ended."""
 
     async def use(self, ref: str, role: str | None = None) -> str:
         """Chooses a model for its purpose, and says when it will be used: an installed one, or `NAME:MODEL`

@@ -233,7 +233,7 @@ class VersionsScreen(Window[int | None]):
 LONGEST_QUOTE = 4_000
 """Characters of a text that are quoted."""
 _OPEN, _CLOSE = "\ue000", "\ue001"
-"""Stand around a link in a text that is about to be shown; the next character numbers it."""
+"""Enclose a link in a text that is about to be shown; the next character numbers it."""
 _FIRST = 0xF0000
 _MOST = 0xFFFD
 

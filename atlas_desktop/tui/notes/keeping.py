@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from memory.notes.entities import Note
 
 PAUSE_S = 0.5
-"""How long nobody types before the text is stored."""
+"""How long the user has to pause before the text is stored."""
 LATEST_S = 0.9
-"""How long a typed character waits at most until storing begins."""
+"""The longest time from a typed character until storing begins."""
 _SWITCH_S = 0.0005
 AGAIN_S = 5.0
 """When storing is tried again after it failed."""

@@ -64,7 +64,7 @@ _LONG = 20_000
 """Characters of a note above which its preview is drawn only in pauses."""
 _PREVIEW_S = 1.5
 _PROPOSING_S = 0.3
-"""How long a note is looked at before links are suggested for it."""
+"""How long a note is shown before links are suggested for it."""
 _PAUSE_S = 0.35
 """How long the typed words must stay the same before the texts are searched."""
 _TYPED = ("back", "list")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 QUIET_S = 2.0
 """Seconds without changes in the folder before it is read: a tool writes many files one after another."""
 EVERY_S = 60.0
-"""Seconds after which what was changed here is sent, and a folder that sends no events is looked at."""
+"""Seconds after which local changes are sent, and a folder that sends no events is checked."""
 
 
 class SyncKeeper:

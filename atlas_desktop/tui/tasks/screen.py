@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
-"""Signs (of private use) around what no source supports, while the report is parsed."""
+"""Signs (of private use) around parts that no source supports, while the report is parsed."""
 _MARKS = {
     TaskState.RUNNING: "▸",
     TaskState.PLANNED: "▸",
