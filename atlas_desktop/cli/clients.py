@@ -88,6 +88,6 @@ async def show_log(ctx: Context, args: argparse.Namespace) -> int:
     found = await room.clients.log(args.client, limit=max(1, args.limit))
     ctx.emit(
         [output.access(one) for one in found],
-        lambda: "\n".join(map(phrases.access_line, found)) or _("Nothing was asked for yet."),
+        lambda: "\n".join(map(phrases.access_line, found)) or _("No requests yet."),
     )
     return Exit.DONE

@@ -84,8 +84,8 @@ class FailureScreen(Screen[None]):
                 )
                 yield Static(
                     _(
-                        "Go on with a fresh screen. If it happens again, run `atlas doctor` "
-                        "to check everything."
+                        "Continue with a fresh screen. If it happens again, run `atlas doctor` to "
+                        "check everything."
                     ),
                     classes="quiet",
                     markup=False,
@@ -93,7 +93,7 @@ class FailureScreen(Screen[None]):
             with Horizontal(classes="buttons"):
                 yield Button(_("Quit"), id="quit", compact=True)
                 yield Button(
-                    (_("Try again") if self._again else _("Go on")),
+                    (_("Try again") if self._again else _("Continue")),
                     id="on",
                     variant="primary",
                     compact=True,

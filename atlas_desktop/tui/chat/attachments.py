@@ -369,7 +369,7 @@ class DocumentsController:
         """Shows a new conversation that is about the documents from its first message on."""
         await self._sessions.show_new(private=wanted.room is RoomKind.PRIVATE)
         if self._view.room_kind is not wanted.room:
-            self._app.warn(_("Documents can be asked about only in the room that they are in."))
+            self._app.warn(_("You can ask about documents only in their own room."))
             return
         self._view.current.documents = list(wanted.documents)
         if wanted.quote:

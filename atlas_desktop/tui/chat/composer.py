@@ -338,7 +338,7 @@ class EarlierPromptsScreen(SearchedListScreen):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = _("Earlier messages of yours")
+            box.border_title = _("Your earlier messages")
             box.border_subtitle = _("Enter puts it into the prompt · Esc cancels")
             yield CleanInput(placeholder=_("Type to search"), id="find")
             yield self._list

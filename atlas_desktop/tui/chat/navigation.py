@@ -165,7 +165,7 @@ class TasksController:
             task = await room.tasks.create(new)
             marked = task.id
             await room.tasks.start(task.id)
-            self._app.say(_("The task is carried on in the background."))
+            self._app.say(_("The task continues in the background."))
         screen = TasksScreen(
             self._app,
             room,

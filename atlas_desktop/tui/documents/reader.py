@@ -642,7 +642,7 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
         self._tell_note(
             _("The document has changed since it was cited. The passage is marked where it is now.")
             if begin >= 0
-            else _("The document has changed since it was cited, and the passage is not in it any more.")
+            else _("The document has changed since it was cited, and no longer contains the passage.")
         )
         return (begin, begin + len(self._quote)) if begin >= 0 else None
 

@@ -173,7 +173,7 @@ def title_check(room: "RoomServices", *, but: str = "") -> "Callable[[str], Coro
 
     async def check(title: str) -> str:
         if not title:
-            return _("A note needs a title: links name it.")
+            return _("A note needs a title, so that links can name it.")
         taken = await room.store.notes.titled(title)
         if taken is None or taken == but:
             return ""
@@ -253,7 +253,7 @@ class NoteActions:
             _("Rename the note"),
             title_check(room, but=note.id),
             title=note.title,
-            hint=_("Links to it follow: notes that name it name its new title."),
+            hint=_("Links to it are updated: notes that name it use its new title."),
         )
         title = await self._app.push_screen_wait(asked)
         if title:
@@ -275,7 +275,7 @@ class NoteActions:
             await self._app.notes.keep_all()
             await room.notes.revert(note.id, chosen)
             self._reread()
-            self._app.say(_("Brought back. The text until now is among the earlier versions."))
+            self._app.say(_("Brought back. The previous text is among the earlier versions."))
 
     def file(self) -> None:
         """Asks which project a note belongs to."""

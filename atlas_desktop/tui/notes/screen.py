@@ -308,11 +308,11 @@ class NotesScreen(View, SparingScreen[Result | None]):
         return Content(
             _(
                 "No notes yet.\n\n"
-                "Press n to write one. Notes are Markdown, in your room, and nothing leaves this computer. "
-                "Type [[ to link to another note, a conversation or a document; what links to a note is "
-                "shown beside it.\n\n"
-                "In a conversation, among the memories and in the reader, a key makes a note of what you "
-                "look at. `atlas notes import` takes a folder of Markdown."
+                "Press n to write one. Notes are Markdown, in your room, and nothing leaves this "
+                "computer. Type [[ to link to another note, a conversation or a document; what links "
+                "to a note is shown next to it.\n\n"
+                "In a conversation, among the memories and in the reader, a key makes a note of what "
+                "you look at. `atlas notes import` takes a folder of Markdown."
             )
         )
 

@@ -55,7 +55,7 @@ _NOTHING_TEXTS = {
     SESSIONS: N_("No conversations yet. Press n to start one in this project."),
     DOCUMENTS: N_("No documents. `atlas docs add FILE --project NAME` adds one to the project."),
     NOTES: N_("No notes. Press {key} on a note in Notes to put it into this project."),
-    TASKS: N_("No tasks. `/task TEXT` in one of its conversations gives one in the project."),
+    TASKS: N_("No tasks. `/task TEXT` in one of its conversations starts one in the project."),
     MEMORIES: N_("No memories. What you decide and plan in its conversations is remembered here."),
 }
 _MOST = 500

@@ -129,9 +129,9 @@ class AccessLogScreen(Window[None]):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="box") as box:
-            box.border_title = _("What “{name}” asked for", name=self._client.name)
+            box.border_title = _("Requests of “{name}”", name=self._client.name)
             box.border_subtitle = _("Esc closes")
-            lines = "\n".join(map(access_line, self._entries)) or _("Nothing was asked for yet.")
+            lines = "\n".join(map(access_line, self._entries)) or _("No requests yet.")
             yield Static(Content(lines), markup=False)
 
     def action_close(self) -> None:

@@ -87,8 +87,8 @@ _ABOUT = N_(
     "stick or a cloud folder carries from one to the other. All files in it are encrypted."
 )
 _OF_PRIVATE = N_(
-    "The private room stays out of the folder unless you tick it. Then it is synced, too, while it is open, "
-    "with keys of its own. Each device opens it with its own passphrase."
+    "The private room stays out of the folder unless you tick it. If you tick it, it is also synced "
+    "while it is open, with its own keys. Each device opens it with its own passphrase."
 )
 
 
@@ -202,7 +202,7 @@ class SyncScreen(Window[None]):
         if not self._private_is_open:
             return _("Private room: closed, and not synced while it is closed. v opens it.")
         if self._private is None:
-            return _("Private room: not synced. v syncs it, too.")
+            return _("Private room: not synced. v adds it to sync.")
         names = [clean_line(one.name) for one in self._private.devices if one.removed_at is None]
         if not names:
             return _("Private room: synced while it is open; no other device has it yet.")
@@ -239,7 +239,7 @@ class SyncScreen(Window[None]):
         self._do(self._begin())
 
     async def _begin(self) -> None:
-        folder, private = _("Folder for sync"), _("Sync the private room, too")
+        folder, private = _("Folder for sync"), _("Also sync the private room")
         given = await self._asked(
             _("Set up sync"), [folder], {folder: _("A folder that Syncthing or another tool copies")}, private
         )
@@ -255,7 +255,7 @@ class SyncScreen(Window[None]):
 
     async def _join(self) -> None:
         folder, code = _("Folder, as it is on this computer"), _("Code from the other device")
-        private = _("Sync the private room, too")
+        private = _("Also sync the private room")
         given = await self._asked(_("Join"), [folder, code], {}, private)
         if given is None:
             return

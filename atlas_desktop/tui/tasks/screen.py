@@ -289,11 +289,16 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
             empty = self.query_one("#none", Static)
             empty.display = not found
             empty.update(
-                Content(_("No tasks. Press n to give one: work of more than a turn, such as a comparison."))
+                Content(
+                    _(
+                        "No tasks. Press n to start one: work that takes more than one turn, such as a "
+                        "comparison."
+                    )
+                )
             )
             active = sum(one.state in _UNDER_WAY for one in found)
             counts = [ngettext("{count} task", "{count} tasks", len(found))]
-            counts += [_("{count} under way", count=active)] if active else []
+            counts += [_("{count} in progress", count=active)] if active else []
             self.query_one("#title", Static).update(Content(" · ".join([_("Tasks"), *counts])))
             self._show_details()
         self.refresh_bindings()
@@ -455,7 +460,7 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
                 await work()
             except TaskNotFound:
                 # It was deleted meanwhile.
-                self.atlas.say(_("This task does not exist any more."))
+                self.atlas.say(_("This task no longer exists."))
             self.reload()
 
         self.atlas.attempt(run, group="task-action")
