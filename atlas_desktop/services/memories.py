@@ -42,7 +42,7 @@ from memory.memories.lifetime import (
     with_project,
 )
 from memory.memories.profile import candidates, in_order
-from memory.memories.upkeep import Merger, Promotion, Rewording, Upkeep
+from memory.memories.upkeep import Consolidation, Promotion, Rewording, Upkeep
 from memory.recall.decay import PRESETS, StrengthCurve, half_life_days, strength
 from memory.storage.store import Store
 from models.ports import ChatModel
@@ -561,7 +561,7 @@ class UpkeepService:
     async def promote(self) -> list[Promotion]:
         return await self._upkeep.promote()
 
-    async def consolidate(self, *, dry_run: bool = False) -> list[Merger]:
+    async def consolidate(self, *, dry_run: bool = False) -> list[Consolidation]:
         """Like `Upkeep.consolidate`, once every memory has its vector."""
         await self._complete()
         made = await self._upkeep.consolidate(dry_run=dry_run)

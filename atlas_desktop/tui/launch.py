@@ -100,7 +100,7 @@ def held(ctx: "Context") -> Iterator[None]:
             if not (sys.stdin.isatty() and sys.stdout.isatty()):
                 raise
             from atlas_desktop.settings.file import SettingsError, SettingsFile
-            from atlas_desktop.tui.already_running import AlreadyRunningApp
+            from atlas_desktop.tui.crash_recovery import AlreadyRunningApp
 
             def take() -> None:
                 stack.enter_context(InstanceLock(ctx.paths, wait_s=0))

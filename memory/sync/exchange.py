@@ -1,6 +1,6 @@
 """One sync of a room with its folder: reads the changes of other devices, and writes those of this one.
 
-A device only writes files below its own place. `Exchange.run` may be killed at any moment: it merges what it
+A device only writes files below its own place. `Exchange.run` may be killed at any moment: it applies what it
 reads and stores its position in one transaction, and records each file before and after writing it.
 """
 
@@ -38,7 +38,7 @@ from memory.sync.folder import Fault, Kind, Listing, Opened, SyncFolder
 FILE_BYTES = 1024 * 1024
 """Of values in a file of changes, about."""
 SLICE = 500
-"""Changes that are merged in one transaction. Other work of the room runs between two transactions."""
+"""Changes that are applied in one transaction. Other work of the room runs between two transactions."""
 _TIER = 16
 """The number of files of about one size at which they are written again as one."""
 _WHY = {
@@ -356,7 +356,7 @@ class Exchange:
                 wanted = number
                 break
             position, digest = number, sync_folder.digest(raw or b"")
-            await self._merge(device, segment, position, digest)
+            await self._apply(device, segment, position, digest)
             self._report.received_changes += len(segment.changes)
             self._report.received_bytes += len(raw or b"")
             self._done += 1
@@ -434,7 +434,7 @@ class Exchange:
                     return opened.content
         return None
 
-    async def _merge(self, device: Device, segment: Segment, position: int, digest: bytes) -> None:
+    async def _apply(self, device: Device, segment: Segment, position: int, digest: bytes) -> None:
         numbers = [(await self._store.know(one)).number for one in segment.devices]
         parts = [segment.changes[at : at + SLICE] for at in range(0, len(segment.changes), SLICE)] or [[]]
         for part in parts[:-1]:
