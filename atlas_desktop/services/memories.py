@@ -175,6 +175,11 @@ class KnowledgeService:
         """Returns pinned memories first, then the most recently changed first."""
         return await self._memories.select(wanted, limit=limit, offset=offset)
 
+    async def learned_in(self, session: str) -> list[Memory]:
+        """Returns the memories learned in a session. Raises `SessionNotFound`, `AmbiguousId`."""
+        found = await self._store.get_session(session)
+        return await self._memories.select(MemoryFilter(session=found.id))
+
     async def inbox(self, *, limit: int | None = None) -> list[Memory]:
         """Returns the learned memories that have not been reviewed yet."""
         wanted = MemoryFilter(states=frozenset({MemoryState.INBOX}))

@@ -18,10 +18,10 @@ from atlas_desktop.services.memories import KnowledgeService, UpkeepService
 from atlas_desktop.services.models import Model
 from atlas_desktop.services.notes.folders import NoteFolders, NoteMirror
 from atlas_desktop.services.notes.notebook import NoteBin, NoteService, NoteSuggestions
-from atlas_desktop.services.organising import FilingService, OrganisingService
+from atlas_desktop.services.organising import FilingService, OrganisingService, RelatedService
 from atlas_desktop.services.personas import PersonaService
 from atlas_desktop.services.projects import ProjectService
-from atlas_desktop.services.provenance import ProvenanceService, RelatedService
+from atlas_desktop.services.provenance import ProvenanceService
 from atlas_desktop.services.recall import QueryEmbedder, RecallService, WorkingEmbedder
 from atlas_desktop.services.retention import RetentionService
 from atlas_desktop.services.sessions import BranchService, SessionService
