@@ -6,6 +6,7 @@ from enum import StrEnum, auto
 
 from textual.binding import Binding
 
+from atlas_desktop.importing.formats import programs
 from atlas_desktop.locale import N_, _
 
 _WHERE_TEXTS = {
@@ -227,8 +228,8 @@ _CONVERSATION: tuple[Action, ...] = (
         words=True,
         name=_("Import conversations…"),
         help=_(
-            "Import conversations from other apps (ChatGPT, Claude, Open WebUI, LM "
-            "Studio, Jan, llm, Markdown). `/import PATH` checks it at once."
+            "Import conversations from other apps ({programs}, Markdown). `/import PATH` checks it at once.",
+            programs=", ".join(programs()),
         ),
     ),
     Action(
