@@ -94,10 +94,15 @@ class ChatScreen(Ground, ConversationScreen):
         self._waiting = Static("", id="waiting", markup=False)
         self._status_line = StatusLine(id="status")
 
-        view = ConversationView(
+        self.view = ConversationView(
             app, self.transcript, self.prompt, refresh=self.tell, refresh_list=self.refresh_list
         )
-        self.view = view
+        self._begin_conversations(app, self.view)
+        self._begin_contents(app, self.view)
+        app.turns.listener = self
+
+    def _begin_conversations(self, app: "BaseApp", view: ConversationView) -> None:
+        """Makes the controllers of whole conversations: which is shown, where it is kept, what is sent."""
         self.composer = ComposerController(app, view, run_command=self._run_command)
         self.context = ContextController(app, view)
         self.sessions = SessionsController(
@@ -137,6 +142,9 @@ class ChatScreen(Ground, ConversationScreen):
             left=lambda wanted: self.documents.left(wanted),
         )
         self.memories = MemoriesController(app, view, self.sessions)
+
+    def _begin_contents(self, app: "BaseApp", view: ConversationView) -> None:
+        """Makes the controllers of what is in a conversation: messages, files, notes, tasks, its project."""
         self.finding = FindingController(app, view, self._find_bar)
         self.citations = CitationReader()
         self.transcript.cites(self.citations.known, self.citations.skills)
@@ -190,7 +198,6 @@ class ChatScreen(Ground, ConversationScreen):
             messages=self.messages,
             citations=self.citations,
         )
-        app.turns.listener = self
 
     def compose(self) -> ComposeResult:
         with Body():
