@@ -31,8 +31,7 @@ from atlas_desktop.tui.chat.markdown import CopyCode
 from atlas_desktop.tui.chat.memories import MemoriesController
 from atlas_desktop.tui.chat.message import CitationLinks, CitationReader, ErrorNote
 from atlas_desktop.tui.chat.messages import MessagesController, MountedMessages
-from atlas_desktop.tui.chat.navigation import NavigationController, TasksController
-from atlas_desktop.tui.chat.notes import NotesController
+from atlas_desktop.tui.chat.navigation import NavigationController, NotesController, TasksController
 from atlas_desktop.tui.chat.personas import PersonasController
 from atlas_desktop.tui.chat.projects import ProjectsController
 from atlas_desktop.tui.chat.prompt import Prompt
@@ -155,7 +154,7 @@ class ChatScreen(Ground, ConversationScreen):
             composer=self.composer,
             sessions=self.sessions,
             memories=self.memories,
-            navigation=self.navigation,
+            place_chosen=self.navigation.place_chosen,
         )
         self.attachments = AttachmentsController(app, view, self._chips)
         self.documents = DocumentsController(
