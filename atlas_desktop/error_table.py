@@ -30,6 +30,7 @@ from atlas_desktop.errors import (
     room_name,
     size,
 )
+from atlas_desktop.importing.formats import programs
 from atlas_desktop.locale import N_, _, number
 from atlas_desktop.paths import NoSuchHome, UnsafeHome
 from atlas_desktop.services.cleaning import clean_line
@@ -401,13 +402,17 @@ _NAMED = 3
 def _unknown_export(e: UnknownExport) -> Explained:
     next_step = (
         _(
-            "Use an unmodified export from ChatGPT, Claude, Open WebUI, LM Studio, Jan or llm, or "
-            "Markdown or JSON lines; --format selects which."
+            "Use an unmodified export from {programs}, or Markdown or JSON lines; --format selects which.",
+            programs=_either(programs()),
         )
         if e.alien
         else None
     )
     return explanation("unknown_export", next_step=next_step, reasons=_reasons(e))
+
+
+def _either(names: list[str]) -> str:
+    return _("{names} or {last}", names=", ".join(names[:-1]), last=names[-1])
 
 
 _IMPORTING: Words = {UnknownExport: _unknown_export}

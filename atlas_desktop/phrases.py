@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from atlas_desktop.errors import Skipped, room_name, size
-from atlas_desktop.importing.entities import Format, ImportReport
+from atlas_desktop.importing.entities import ImportReport
+from atlas_desktop.importing.formats import FORMATS, MEMORIES, Format
 from atlas_desktop.locale import N_, _, formats, ngettext, number, plural
 from atlas_desktop.services.cleaning import clean_line
 from memory.clients import AccessEntry, AccessKind, AccessOutcome, Client, Scope
@@ -962,19 +963,6 @@ def step_line(step: "Step") -> str:
     return "  ".join(filter(None, [f"{step.number}.", team_text(step.team), tokens, found]))
 
 
-_WHOSE_TEXTS = {
-    "chatgpt": N_("ChatGPT"),
-    "claude": N_("Claude"),
-    "openwebui": N_("Open WebUI"),
-    "lmstudio": N_("LM Studio"),
-    "jan": N_("Jan"),
-    "llm": N_("llm"),
-    "jsonl": N_("Atlas"),
-    "markdown": N_("Markdown"),
-    "memories": N_("memories from Atlas"),
-}
-
-
 def leaving(sessions: int, where: str, *, sealed: bool, private: int, redacted: bool) -> str:
     """Returns the notice shown before an export. `private` counts sessions of the private room."""
     what = ngettext("1 conversation", "{count} conversations", sessions) if sessions else _("Memories")
@@ -1031,9 +1019,19 @@ def summary(report: ImportReport, *, dry_run: bool) -> str:
     return "\n".join(lines)
 
 
+def importable() -> str:
+    """Returns what an import reads, in one sentence."""
+    *names, last = (_(one.title) for one in FORMATS.values() if one is not MEMORIES)
+    return _(
+        "Exports from {names} and {last}. Existing data does not change. Nothing leaves this computer.",
+        names=", ".join(names),
+        last=last,
+    )
+
+
 def whose(kind: Format) -> str:
     """Returns the name of a format."""
-    return _(_WHOSE_TEXTS[kind.value])
+    return _(kind.title)
 
 
 def _left(one: Skipped) -> str:

@@ -5,24 +5,16 @@ from typing import Any
 
 from atlas_desktop import phrases as phrases
 from atlas_desktop.cli import output
-from atlas_desktop.cli.context import Context, unchanged
+from atlas_desktop.cli.context import Context, command_group, unchanged
 from atlas_desktop.errors import Declined, Exit
 from atlas_desktop.locale import _
 from memory.clients import RATE, NewClient, Scope
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser(
-        "clients", parents=[common], help=_("manage the programs that may ask Atlas")
+    add = command_group(
+        subparsers, common, "clients", _("manage the programs that may ask Atlas"), hand_over=unchanged
     )
-    commands = group.add_subparsers(dest="clients_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler, exclusive=True, hand_over=unchanged)
-        return parser
 
     new = add("add", add_client, _("add a program and show its token, once"))
     new.add_argument("name", metavar="NAME", help=_("letters, digits, `.`, `_` and `-`"))
@@ -88,6 +80,6 @@ async def show_log(ctx: Context, args: argparse.Namespace) -> int:
     found = await room.clients.log(args.client, limit=max(1, args.limit))
     ctx.emit(
         [output.access(one) for one in found],
-        lambda: "\n".join(map(phrases.access_line, found)) or _("Nothing was asked for yet."),
+        lambda: "\n".join(map(phrases.access_line, found)) or _("No requests yet."),
     )
     return Exit.DONE

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import output
 from atlas_desktop.cli.ask import read_text
-from atlas_desktop.cli.context import Context, given_text
+from atlas_desktop.cli.context import Context, command_group, given_text
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
 
@@ -17,17 +17,7 @@ _STATES = ("draft", "approved", "retired")
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser(
-        "skills", parents=[common], help=_("manage instructions for recurring work")
-    )
-    commands = group.add_subparsers(dest="skills_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler, exclusive=True)
-        return parser
+    add = command_group(subparsers, common, "skills", _("manage instructions for recurring work"))
 
     def skill(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("skill", metavar="ID", help=_("a skill: its id or its name"))

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli.context import Context, ctrl_c_interrupts, read_secret
+from atlas_desktop.cli.context import Context, command_group, ctrl_c_interrupts, read_secret
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Declined, Exit, UsageError, size
 from atlas_desktop.locale import N_, _, ngettext, number
@@ -609,15 +609,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
     All but `status` and `backup` are `exclusive`: they write keyslots or open rooms that must not be in use.
     """
-    group = subparsers.add_parser("vault", parents=[common], help=_("manage keys, recovery, integrity"))
-    commands = group.add_subparsers(dest="vault_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str, *, exclusive: bool = True) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler, exclusive=exclusive)
-        return parser
+    add = command_group(subparsers, common, "vault", _("manage keys, recovery, integrity"))
 
     add("create", create, _("create the vault and print its recovery key"))
     add("status", status, _("show how the vault can be unlocked; needs no passphrase"), exclusive=False)

@@ -127,13 +127,13 @@ class AtlasApp(BaseApp):
     """The application on top of a desk.
 
     `key` is the room's key if the vault is already unlocked; `resume` opens a session. `off_record` needs no
-    vault: everything said is kept in memory only and ends with the program. `private` (the private room's
+    vault: everything is kept in memory only, until the program ends. `private` (the private room's
     key, or True to ask for the passphrase) opens that room too.
 
     A `locked` program replaces another one at a lock: it unlocks only when the user acts, and shows the
     conversation that was shown then. `relaunch` starts such a program; without it, the application cannot
-    lock. `demo` also locks, and shows sample conversations. `demo_passphrase` says that these are shown now,
-    in a home that ends with the program and has this passphrase.
+    lock. `demo` also locks, and starts a program with sample conversations. In that program,
+    `demo_passphrase` is the passphrase of its temporary home.
 
     `models` defaults to those of the desk; `commands` carries out what other terminals hand over; `now`
     returns the local time.
@@ -243,7 +243,7 @@ class AtlasApp(BaseApp):
         await self._enter(key)
 
     async def _enter(self, key: "RoomKey | None") -> None:
-        # A program that was killed while an editor had a text left it there.
+        # A program that was killed while an external editor was open has left the text there.
         await asyncio.to_thread(clear_leftovers, self.desk.paths.editing)
         room = await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
         self.look_after(room)
@@ -254,7 +254,7 @@ class AtlasApp(BaseApp):
         engine = self.desk.settings.models.chat_engine
         has_model = bool(engine) or await self.models.chat_model() is not None
         if has_model or self.is_demo:
-            # The demonstration can be looked at before there is a model.
+            # The demonstration can be viewed without a model.
             await self.show_chat(warm=has_model)
         else:
             await self.choose_model()
@@ -352,7 +352,7 @@ class AtlasApp(BaseApp):
         self.setting_changed(key)
 
     def setting_changed(self, key: str) -> None:
-        """Applies a changed setting as far as that is possible while the program runs."""
+        """Applies a changed setting, where that is possible while the program runs."""
         section = key.partition(".")[0]
         if section == KEYS:
             self.appearance.apply_keys()
@@ -518,7 +518,7 @@ class AtlasApp(BaseApp):
         self.attempt(self._save_picture(), group="picture")
 
     async def _save_picture(self) -> None:
-        """Saves what is shown as a picture."""
+        """Saves the shown screen as a picture."""
         from atlas_desktop.tui.exports import save_pictures
 
         await save_pictures(self, "screen", "Atlas")
@@ -530,7 +530,7 @@ class AtlasApp(BaseApp):
         self._scroll_sideways(_SIDEWAYS)
 
     def _scroll_sideways(self, columns: int) -> None:
-        """Scrolls all that is wider than its place."""
+        """Scrolls everything that is wider than its container."""
         for widget in self.screen.query("ScrollableContainer, MarkdownTable, MarkdownFence"):
             if widget.max_scroll_x > 0:
                 widget.scroll_relative(x=columns, animate=False)

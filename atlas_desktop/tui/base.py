@@ -194,12 +194,12 @@ class BaseApp(SturdyApp):
     desk: "AppContext"
     now: Now
     demo_passphrase = ""
-    """The passphrase of the demonstration's home, which it shows; empty outside of it."""
+    """The passphrase of the demonstration's home, which the demonstration shows; otherwise empty."""
     leaving = False
     background = ""
     """Background activity, for the status line."""
     door_url: str | None = None
-    """Where other programs can ask; None while the door is closed."""
+    """The address for requests of other programs; None while the door is closed."""
     sync_text = ""
     """The state of sync in a few words, for the status line; empty if nothing is synced."""
     model_name = ""
@@ -254,12 +254,12 @@ class BaseApp(SturdyApp):
 
     @property
     def replying(self) -> bool:
-        """Whether a reply is under way in any conversation."""
+        """Whether a reply is in progress in any conversation."""
         return bool(self.active_conversations)
 
     @property
     def active_conversations(self) -> "list[Conversation]":
-        """The conversations with a reply under way."""
+        """The conversations with a reply in progress."""
         return [] if self._turns is None else [*self._turns.active]
 
     async def stop_turns(self) -> None:
@@ -353,7 +353,7 @@ class BaseApp(SturdyApp):
 
     @abstractmethod
     async def change_model_soon(self) -> bool:
-        """Starts the chosen model now (True), or when the reply under way has ended (False)."""
+        """Starts the chosen model now (True), or when the current reply has ended (False)."""
 
     @abstractmethod
     async def model_chosen(self) -> None:
@@ -477,7 +477,7 @@ class BaseApp(SturdyApp):
         self.post_message(Notify(said))
 
     def say_stop_first(self) -> None:
-        """Says that the reply under way has to be stopped before the change that was asked for."""
+        """Says that the current reply has to be stopped before the requested change."""
         self.say(_("Stop the current reply first ({key}).", key=how_to("chat.stop", self.keys)))
 
     def action_hint_quit(self) -> None:
@@ -497,7 +497,7 @@ class BaseApp(SturdyApp):
         self.notify(clean(text), severity="warning", timeout=LONGER * reading_s(text), markup=False)
 
     def outdated(self, notice: Notification) -> bool:
-        """Whether a notice belongs to a screen that is covered or closed, or the program is being left."""
+        """Whether a notice belongs to a screen that is covered or closed, or the program is ending."""
         on, stack = self._said_on.get(notice.identity), self.screen_stack
         return self.leaving or (
             on is not None and (on in stack[:-1] or (on not in stack and not on.is_modal))

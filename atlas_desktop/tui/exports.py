@@ -1,4 +1,4 @@
-"""What the user takes out of Atlas: text to the clipboard, tables and pictures to files."""
+"""Copies text to the clipboard, and saves tables and pictures as files."""
 
 import asyncio
 import os
@@ -85,7 +85,7 @@ def _write(folder: Path, stem: str, ending: str, data: bytes) -> Path:
 # --- pictures --------------------------------------------------------------------------------------
 
 _FONT_FACES = re.compile(r"@font-face \{[^{}]*\}")
-"""Textual's pictures take their font from a server: whoever looks at one would fetch it."""
+"""Textual's pictures load their font from a server, which every viewer would contact."""
 _RULE = re.compile(r"\.([\w-]+) \{([^{}]*)\}")
 _FILL = re.compile(r"fill: (#\w{6})")
 _CELL_WIDTH, _CELL_HEIGHT = 12.2, 24.4

@@ -1,4 +1,4 @@
-"""The terminal: reads keys and pastes, is restored at the end, and is lent to the user's own editor."""
+"""The terminal: reads its keys and pastes, restores it at the end, and hands it to the user's own editor."""
 
 import codecs
 import os

@@ -96,8 +96,8 @@ async def test_a_failing_background_task_is_told_and_the_program_goes_on(make: M
         assert SECRET not in shown(place)
         assert on(place.app, ChatScreen)
         # It took no key from what is typed.
-        await say(pilot, "Go on")
-        await assert_until(pilot, lambda: "Go on" in shown(place))
+        await say(pilot, "Continue")
+        await assert_until(pilot, lambda: "Continue" in shown(place))
     [log] = (place.desk.paths.logs).iterdir()
     assert SECRET not in log.read_text()
 

@@ -128,7 +128,7 @@ def _stretches(pages: Sequence[int], begin: int, end: int) -> Iterator[tuple[int
 def _blocks(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
     """Yields ranges of whole lines."""
     if begin == end:
-        # An empty page has a mark, too.
+        # An empty page also has a mark.
         yield begin, end
     while begin < end:
         after = min(begin + _BLOCK, end)
@@ -145,7 +145,7 @@ def _breaking(width: int) -> "re.Pattern[str]":
 
 
 def _is_plain(text: str, begin: int, end: int) -> bool:
-    # In pieces: a match holds the interpreter, and a line may have millions of characters.
+    # In pieces, because a match holds the interpreter's lock and a line may have millions of characters.
     pieces = range(begin, end, _BLOCK)
     return all(_PLAIN.fullmatch(text, at, min(at + _BLOCK, end)) is not None for at in pieces)
 
@@ -174,7 +174,7 @@ def _starts_of_wide(text: str, begin: int, end: int, width: int) -> Iterator[int
             return
         cells = cells_of(sign)
         if sign == " ":
-            # Spaces at the end of a row may stand beyond it.
+            # Spaces at the end of a row may extend beyond it.
             used, space = used + 1, at
             continue
         while used + cells > width and at > begin:
@@ -269,7 +269,7 @@ class DocumentText(ScrollView, can_focus=True):
         self.passage: tuple[int, int] | None = None
         self.found: Sequence[tuple[int, int]] = ()
         self.current: tuple[int, int] | None = None
-        """The match that is looked at."""
+        """The match that is shown."""
         self._marked: tuple[int, int] | None = None
 
     # --- content ----------------------------------------------------------------------------------
@@ -497,7 +497,7 @@ def _overlap(one: tuple[int, int] | None, begin: int, end: int) -> bool:
 MOST = 20_000
 """Matches that are counted and marked."""
 _PIECE = 32_768
-"""Characters that are searched at a time: a search holds the interpreter, and keys wait for it."""
+"""Characters that are searched at a time: a search holds the interpreter's lock, and keys wait for it."""
 _OVERLAP = 1_000
 
 
@@ -546,7 +546,7 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
 
     It opens at the range `passage`, which is marked. If the document has changed since the passage was
     cited, its `quote` is looked for instead. Without a passage, Markdown that Atlas has written, such as the
-    report of a task, is shown as it reads.
+    report of a task, is shown formatted.
     """
 
     CSS_PATH = "documents.tcss"
@@ -642,7 +642,7 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
         self._tell_note(
             _("The document has changed since it was cited. The passage is marked where it is now.")
             if begin >= 0
-            else _("The document has changed since it was cited, and the passage is not in it any more.")
+            else _("The document has changed since it was cited, and no longer contains the passage.")
         )
         return (begin, begin + len(self._quote)) if begin >= 0 else None
 
@@ -688,7 +688,7 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
         return self.has_class("-preview")
 
     def action_reader_preview(self) -> None:
-        """Shows Markdown as it reads, or as it is written."""
+        """Shows Markdown formatted, or its source."""
         self.set_class(not self._previewed, "-preview")
         self.set_focus(self._preview_box if self._previewed else self.view)
         self.call_after_refresh(self._draw_preview)

@@ -39,7 +39,7 @@ _LONGEST = 200
 _NAMED = 6
 _SPAN_H = 3
 _LEAST_MESSAGES = 10
-"""Messages from which on it makes sense to say when most were written."""
+"""The least number of messages for which the busiest hours are shown."""
 _COLUMNS = "▁▂▃▄▅▆▇█"
 Part = Content | str | tuple[str, str]
 
@@ -156,7 +156,7 @@ def _activity(found: "Insights") -> Iterable[Part]:
 
 
 def _answers(found: "Insights") -> Iterable[Part]:
-    """Yields what the user talked about, when, and what it took in time, as far as that is known."""
+    """Yields the user's topics, usual hours and time spent waiting, where known."""
     named = sorted(
         (one for one in found.topics if one.kind != "cluster"), key=lambda one: (-one.sessions, one.name)
     )[:_NAMED]
@@ -313,7 +313,7 @@ Plot = Any
 
 _LINES = 5
 _LEAST = 2
-"""Weeks, months or kinds below which a plot says less than its text."""
+"""Weeks, months or kinds below which the text alone is clearer than a plot."""
 _MARKERS = ("braille", "dot", "x", "star", "heart")
 _WEEKS, _LEAST_WEEKS = 26, 12
 _MONTHS = 24

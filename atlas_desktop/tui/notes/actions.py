@@ -1,4 +1,4 @@
-"""Changes notes from the Notes view: new, rename, delete, restore, move, file, bring back."""
+"""Actions of the Notes view: create, rename, delete, restore, move and file notes."""
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
@@ -59,8 +59,8 @@ class Hits:
 
 
 def rooms_of(app: "BaseApp") -> "list[RoomServices]":
-    """Returns the rooms whose notes are shown, that of the conversation first: the open ones; the one in
-    memory only if there is no other."""
+    """Returns the rooms whose notes are shown, that of the conversation first: the open ones, or the one in
+    memory if there is no other."""
     here = app.room
     rooms = [one for one in app.desk.open_rooms if one.store.room is not RoomKind.OFF_RECORD]
     rooms.sort(key=lambda one: one is not here)
@@ -74,8 +74,8 @@ async def read_shelves(rooms: "Sequence[RoomServices]", *, binned: bool) -> list
 def rows_of(shelves: Sequence[Shelf], words: str = "", hits: Sequence[Hits] = ()) -> list[Row]:
     """Returns the rows to show: all notes, latest first, or those that the words find.
 
-    A word that begins with # is a tag; the others are looked for in titles, projects and first lines, and
-    `hits` are what was found in the texts.
+    A word that begins with # is a tag; the others are searched for in titles, projects and first lines;
+    `hits` are the passages found in the texts.
     """
     every = sorted(
         ((one, shelf.room) for shelf in shelves for one in shelf.notes),
@@ -119,7 +119,7 @@ def _matches(note: "NoteEntry", words: str) -> bool:
 
 
 def text_words(words: str) -> str:
-    """Returns the words to look for in texts: those that are no tags."""
+    """Returns the words to search for in texts: those that are not tags."""
     return " ".join(word for word in words.split() if not word.startswith("#"))
 
 
@@ -173,7 +173,7 @@ def title_check(room: "RoomServices", *, but: str = "") -> "Callable[[str], Coro
 
     async def check(title: str) -> str:
         if not title:
-            return _("A note needs a title: links name it.")
+            return _("A note needs a title, so that links can name it.")
         taken = await room.store.notes.titled(title)
         if taken is None or taken == but:
             return ""
@@ -253,7 +253,7 @@ class NoteActions:
             _("Rename the note"),
             title_check(room, but=note.id),
             title=note.title,
-            hint=_("Links to it follow: notes that name it name its new title."),
+            hint=_("Links to it are updated: notes that name it use its new title."),
         )
         title = await self._app.push_screen_wait(asked)
         if title:
@@ -275,7 +275,7 @@ class NoteActions:
             await self._app.notes.keep_all()
             await room.notes.revert(note.id, chosen)
             self._reread()
-            self._app.say(_("Brought back. The text until now is among the earlier versions."))
+            self._app.say(_("Brought back. The previous text is among the earlier versions."))
 
     def file(self) -> None:
         """Asks which project a note belongs to."""
@@ -328,7 +328,7 @@ class NoteActions:
     # --- bin ----------------------------------------------------------------------------------------
 
     def delete(self, *, binned: bool) -> None:
-        """Moves a note to the bin, or deletes one that is there for good."""
+        """Moves a note to the bin, or permanently deletes one that is in the bin."""
         self._of_marked(self._forget if binned else self._delete)
 
     async def _delete(self, room: "RoomServices", note: "NoteEntry") -> None:
@@ -341,7 +341,7 @@ class NoteActions:
         self._bar.offer(_("“{title}” moved to the bin.", title=note.title), undo)
 
     def undo(self) -> None:
-        """Takes the note that was just deleted out of the bin again."""
+        """Restores the note that was just deleted."""
         if (take_back := self._bar.take()) is not None:
             self._do(partial(self._undo, take_back))
 

@@ -1,4 +1,4 @@
-"""What a note is connected with: the rows beside it."""
+"""The connections of a note, as rows: links, neighbours, suggestions and mentions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -162,8 +162,8 @@ async def proposals_of(note: "Note", room: "RoomServices") -> list[Connection]:
 
 
 async def _tree(note: "Note", room: "RoomServices") -> list[Connection]:
-    """Returns the notes within two steps, by links in either direction. Each stands once, where it is
-    nearest."""
+    """Returns the notes within two steps, by links in either direction. Each appears once, at its nearest
+    place."""
     near = _neighbours(note)
     notes = {one.id: one for one in await room.store.notes.get_many(list(near))}
     seen = {note.id, *near}

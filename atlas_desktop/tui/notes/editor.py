@@ -49,7 +49,7 @@ _LONGEST = 60
 
 
 class LinkMenu(OptionList):
-    """What the link that is being typed can lead to. The editor keeps the focus and passes keys on."""
+    """The possible targets of the link that is being typed. The editor keeps the focus and passes keys on."""
 
     can_focus = False
     DEFAULT_CSS = """
@@ -121,7 +121,7 @@ def _offered(target: LinkTarget) -> Content:
 
 
 class NoteEditor(TextArea):
-    """Tab indents, Esc leaves; Ctrl+Z undoes, Ctrl+Y does it again. After `[[` it completes names."""
+    """Tab indents, Esc leaves; Ctrl+Z undoes, Ctrl+Y redoes. After `[[` it completes names."""
 
     DEFAULT_CSS = """
     NoteEditor {
@@ -161,7 +161,8 @@ class NoteEditor(TextArea):
         return self
 
     def watch(self, obj: DOMNode, attribute_name: str, callback: Any, init: bool = True) -> None:  # noqa: FBT001, FBT002
-        """Follows the theme until the editor closes: the application holds on to those who watch it."""
+        """Follows the theme until the editor closes, because the application keeps a reference to its
+        watchers."""
         if obj is self.app and attribute_name == "theme":
             self.app.theme_changed_signal.subscribe(self, lambda _theme: callback())
         else:
@@ -198,7 +199,7 @@ class NoteEditor(TextArea):
         self.replace(text, self._location(begin), self._location(end))
 
     def put(self, text: str) -> None:
-        """Replaces the text; nothing before can be undone."""
+        """Replaces the text; earlier changes can no longer be undone."""
         self.menu.offer(())
         self._naming = None
         self.load_text(text)
@@ -276,7 +277,7 @@ Run = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
 
 
 class NotePreview(Growing):
-    """Shows links under the current title of what they lead to; links that lead nowhere look different."""
+    """Shows each link with the current title of its target; links without a target look different."""
 
     COMPONENT_CLASSES = {"link", "nowhere"}  # noqa: RUF012
     DEFAULT_CSS = """
@@ -310,7 +311,7 @@ class NotePreview(Growing):
 
     @property
     def _readable(self) -> int:
-        """The columns of text: those of the box around it, and not too many to read."""
+        """The columns of text: those of the box around it, up to a readable width."""
         box = self.parent
         inside = box.scrollable_content_region.width if isinstance(box, Widget) else 0
         return max(min(inside - self.gutter.width, WIDEST), 0)

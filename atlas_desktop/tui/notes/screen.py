@@ -1,4 +1,4 @@
-"""The Notes view: a list of notes, the one that is written, what it is connected with."""
+"""The Notes view: the list of notes, the editor of one, and its connections."""
 
 import asyncio
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ _LONG = 20_000
 """Characters of a note above which its preview is drawn only in pauses."""
 _PREVIEW_S = 1.5
 _PROPOSING_S = 0.3
-"""How long a note is looked at before links are suggested for it."""
+"""How long a note is shown before links are suggested for it."""
 _PAUSE_S = 0.35
 """How long the typed words must stay the same before the texts are searched."""
 _TYPED = ("back", "list")
@@ -296,7 +296,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._shown = end
 
     def _first_open(self, at: int) -> int | None:
-        """Returns the index of the row at or after a place that is no heading."""
+        """Returns the index of the row at or after a place that is not a heading."""
         order = [*range(max(at, 0), self._shown), *range(max(at, 0))]
         return next((i for i in order if i < self._shown and not self._rows[i].heading), None)
 
@@ -308,11 +308,11 @@ class NotesScreen(View, SparingScreen[Result | None]):
         return Content(
             _(
                 "No notes yet.\n\n"
-                "Press n to write one. Notes are Markdown, in your room, and nothing leaves this computer. "
-                "Type [[ to link to another note, a conversation or a document; what links to a note is "
-                "shown beside it.\n\n"
-                "In a conversation, among the memories and in the reader, a key makes a note of what you "
-                "look at. `atlas notes import` takes a folder of Markdown."
+                "Press n to write one. Notes are Markdown, in your room, and nothing leaves this "
+                "computer. Type [[ to link to another note, a conversation or a document; what links "
+                "to a note is shown next to it.\n\n"
+                "In a conversation, among the memories and in the reader, a key makes a note of what "
+                "you look at. `atlas notes import` takes a folder of Markdown."
             )
         )
 
@@ -344,7 +344,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
         row = self._rows[event.option_index]
         if row.room is not None and row.note is not None and not self._is_shown(row.room, row.note.id):
             if self._opening is not None and self._opening[0] == row.note.id:
-                # Enter was pressed before this was told.
+                # Enter was pressed before this event arrived.
                 return
             self._way.clear()
             self._open(row.room, row.note.id, at=None if row.hit is None else row.hit.chunk.begin)
@@ -450,7 +450,8 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._keeping.keep_soon()
 
     def _take_typed(self) -> None:
-        """Notes what is in the editor if it is not stored: its last change may not have been reported yet."""
+        """Takes the text of the editor if it is not stored: its last change may not have been reported
+        yet."""
         if self._note is not None and self._room is not None and self.editor.is_attached:
             text = self.editor.text
             if text != self._stored and text != self._keeping.text_of(self._room, self._note.id):
@@ -486,7 +487,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
     def _tell_note(self, *, typing: bool = False) -> None:
         """Shows what is known of the note: its name, its preview, its connections.
 
-        While somebody is `typing`, the preview of a long note waits for a pause.
+        While the user is `typing`, the preview of a long note waits for a pause.
         """
         self._tell_name()
         if self._preview_timer is not None:
@@ -552,7 +553,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
             self._tell_note(typing=True)
 
     def _show_entry(self, room: "RoomServices", entry: NoteEntry) -> None:
-        """Brings the row of a note up to date; it keeps its place until the list is read again."""
+        """Updates the row of a note; it keeps its place until the list is read again."""
         self._shelves = [
             replace(shelf, notes=tuple(entry if one.id == entry.id else one for one in shelf.notes))
             if shelf.room is room
@@ -724,7 +725,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
             self.dismiss(wanted)
 
     def _go(self, visit: Visit, *, write: bool) -> None:
-        """Shows a note that was looked at before, if it is still there."""
+        """Shows a note that was shown before, if it still exists."""
         for shelf in self._shelves:
             if shelf.room.store.room is visit.room:
                 index = next((i for i, row in enumerate(self._rows) if row.id == f"note {visit.note}"), None)
@@ -784,7 +785,8 @@ class NotesScreen(View, SparingScreen[Result | None]):
     # --- navigation -----------------------------------------------------------------------------------
 
     def _write(self) -> None:
-        # First the focus: Textual moves that of a widget that is hidden, also when it is elsewhere by then.
+        # The focus first: when a widget is hidden, Textual moves its focus, even if that is elsewhere by
+        # then.
         self.set_focus(self.query_one("#preview-box") if self.has_class("-preview") else self.editor)
         self.add_class("-note")
         self.remove_class("-links")
@@ -807,7 +809,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
             self._open(row.room, row.note.id, at=position, write=True)
 
     def action_notes_links(self) -> None:
-        """Goes to what the note is connected with; a narrow screen shows it in place of the rest."""
+        """Goes to the connections of the note; a narrow screen shows only them."""
         if self._note is None:
             return
         self.set_focus(self._links)
@@ -826,8 +828,8 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self.action_notes_back()
 
     def action_notes_back(self) -> None:
-        """Returns the way one came: from the links, from a followed link, to the list, out of the search, of
-        the bin, then closes the screen."""
+        """Goes back one step: from the links, a followed link, the note, the search or the bin; then closes
+        the screen."""
         if self._links.has_focus and self.has_class("-note"):
             self._write()
         elif self._on_page and self._way:
@@ -865,7 +867,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self.changes.new()
 
     def action_notes_save(self) -> None:
-        """Stores the text now; it is stored by itself, too."""
+        """Stores the text now; it is also stored automatically."""
         self.atlas.attempt(self._save, group="notes-save")
 
     async def _save(self) -> None:

@@ -1,4 +1,4 @@
-"""The window with the programs that may ask Atlas, and the window with what they asked for."""
+"""The window of the programs that may use Atlas, and the window of their requests."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -69,7 +69,7 @@ class ClientsScreen(NamedItemsScreen[Client]):
         return client
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        # Textual would call the handler of the base class, too, which chooses.
+        # Textual would also call the handler of the base class, which chooses.
         event.prevent_default()
         event.stop()
         self.action_edit()
@@ -129,9 +129,9 @@ class AccessLogScreen(Window[None]):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="box") as box:
-            box.border_title = _("What “{name}” asked for", name=self._client.name)
+            box.border_title = _("Requests of “{name}”", name=self._client.name)
             box.border_subtitle = _("Esc closes")
-            lines = "\n".join(map(access_line, self._entries)) or _("Nothing was asked for yet.")
+            lines = "\n".join(map(access_line, self._entries)) or _("No requests yet.")
             yield Static(Content(lines), markup=False)
 
     def action_close(self) -> None:

@@ -274,7 +274,9 @@ async def test_renaming_a_note_changes_the_links_to_it(make: Make) -> None:
         await look(pilot, place, "Summer")
         await mark(pilot, place, ids["Harbours"])
         await pilot.press("r")
-        await assert_until(pilot, lambda: on(place.app, TitleScreen) and "Links to it follow" in shown(place))
+        await assert_until(
+            pilot, lambda: on(place.app, TitleScreen) and "Links to it are updated" in shown(place)
+        )
         place.app.screen.query_one(Input).value = "Ports"
         await pilot.press("enter")
         await assert_until(pilot, lambda: "Ports" in shown(place) and on(place.app, NotesScreen))

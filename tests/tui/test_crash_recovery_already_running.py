@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from atlas_desktop.errors import AlreadyRunning
 from atlas_desktop.paths import Paths
 from atlas_desktop.process import InstanceLock
-from atlas_desktop.tui.already_running import AlreadyRunningApp
+from atlas_desktop.tui.crash_recovery import AlreadyRunningApp
 from atlas_desktop.tui.launch import held
 
 if TYPE_CHECKING:
