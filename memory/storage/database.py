@@ -80,8 +80,8 @@ class Database:
         return self._reopen is not None
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """Returns the result of `work(connection)`, which sees one state of the database and cannot change
-        it.
+        """Returns the result of `work(connection)`, which sees one state of the database and must not change
+        it: changes are rolled back and raise `RuntimeError`.
 
         Raises `RoomClosed`, `RoomDamaged`, `StorageBusy` and the errors of `work`.
         """
@@ -177,14 +177,17 @@ class Database:
     def _reading(self, work: Callable[[Connection], T]) -> T:
         conn = self._connection
         with self._faults():
-            conn.execute("PRAGMA query_only = ON")
+            before = conn.total_changes
             conn.execute("BEGIN")
             try:
-                return work(conn)
+                result = work(conn)
+                # Not `PRAGMA query_only`: with it SQLite would prepare every statement again after each read.
+                if conn.total_changes != before:
+                    raise RuntimeError("a read has written")
+                return result
             finally:
                 if conn.in_transaction:
-                    conn.execute("COMMIT")
-                conn.execute("PRAGMA query_only = OFF")
+                    conn.execute("ROLLBACK")
 
     def _preparing(self, work: Callable[[Connection], object]) -> None:
         if work not in self._prepared:

@@ -44,7 +44,7 @@ async def test_an_error_undoes_the_whole_write(database: Database) -> None:
 
 
 async def test_a_read_cannot_write(database: Database) -> None:
-    with pytest.raises(StorageFull):
+    with pytest.raises(RuntimeError, match="a read has written"):
         await database.read(lambda conn: insert(conn, 1))
     assert await database.read(rows) == []
     await database.write(lambda conn: insert(conn, 1))

@@ -116,7 +116,6 @@ async def test_contradictions_are_named(store: Store, label: str, statement: str
 
 async def test_a_reference_to_nothing_is_named(store: Store) -> None:
     await filled(store, messages=3)
-    await database_of(store).read(lambda conn: conn.execute("PRAGMA query_only = OFF"))
 
     def off(conn: Connection) -> None:
         conn.execute("COMMIT")
