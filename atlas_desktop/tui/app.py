@@ -487,7 +487,7 @@ class AtlasApp(BaseApp):
             self.push_screen(SettingsScreen(self))
 
     def action_show_clients(self) -> None:
-        from atlas_desktop.tui.settings.clients import ClientsScreen
+        from atlas_desktop.tui.settings.dialogs import ClientsScreen
 
         for room in self.desk.open_rooms:
             if room.store.room is RoomKind.OPEN and not isinstance(self.screen, ClientsScreen):

@@ -30,9 +30,8 @@ from atlas_desktop.tui.chat.finding import FindBar, FindingController
 from atlas_desktop.tui.chat.markdown import CopyCode
 from atlas_desktop.tui.chat.memories import MemoriesController
 from atlas_desktop.tui.chat.message import CitationLinks, CitationReader, ErrorNote
-from atlas_desktop.tui.chat.messages import MessagesController, MountedMessages
+from atlas_desktop.tui.chat.messages import MessagesController, MountedMessages, NotesController
 from atlas_desktop.tui.chat.navigation import NavigationController, TasksController
-from atlas_desktop.tui.chat.notes import NotesController
 from atlas_desktop.tui.chat.personas import PersonasController
 from atlas_desktop.tui.chat.projects import ProjectsController
 from atlas_desktop.tui.chat.prompt import Prompt
