@@ -1784,6 +1784,19 @@ _DOCUMENTS: tuple[Action, ...] = (
         help=_("Show Markdown as it reads, or as it is written. Search works in what is written."),
     ),
     Action(
+        "reader.picture",
+        Where.READER,
+        "reader_picture",
+        "v",
+        in_palette=False,
+        name=_("Page as a picture"),
+        label=_("Picture"),
+        help=_(
+            "Show the page of a PDF as it looks, with the passage, the match or the selection marked, if the "
+            "terminal can show pictures."
+        ),
+    ),
+    Action(
         "reader.back",
         Where.READER,
         "reader_back",
