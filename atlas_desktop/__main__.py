@@ -88,7 +88,7 @@ class _Parser(argparse.ArgumentParser):
         super().error(message)
 
 
-# By name: the module in `cli`, with its function unless that is `register`, and the help text as in the module.
+# By name: the module in `cli`, its function unless that is `register`, and the help text as in the module.
 COMMANDS = {
     "ask": ("ask", N_("send one message and print the reply")),
     "chat": ("chat", N_("chat line by line")),
