@@ -25,7 +25,7 @@ COMMANDS = {
     ("sessions", "search"): ("search", "search_messages"),
     ("docs", "search"): ("documents", "search"),
     ("notes", "suggest"): ("notes", "suggest"),
-    ("mcp", None): ("mcp", "mcp"),
+    ("mcp", None): ("serve", "mcp"),
     ("clients", "add"): ("clients", "add_client"),
     ("clients", "list"): ("clients", "list_clients"),
     ("clients", "log"): ("clients", "show_log"),

@@ -1785,6 +1785,19 @@ _DOCUMENTS: tuple[Action, ...] = (
         help=_("Show Markdown formatted, or its source. Search works in the source."),
     ),
     Action(
+        "reader.picture",
+        Where.READER,
+        "reader_picture",
+        "v",
+        in_palette=False,
+        name=_("Page as a picture"),
+        label=_("Picture"),
+        help=_(
+            "Show the page of a PDF as it looks, with the passage, the match or the selection marked, if the "
+            "terminal can show pictures."
+        ),
+    ),
+    Action(
         "reader.back",
         Where.READER,
         "reader_back",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from atlas_desktop.errors import Explained
     from atlas_desktop.services.desk import AppContext
     from atlas_desktop.tui.finder.screen import Row
+    from atlas_desktop.tui.images import Inquiry
     from atlas_desktop.tui.models.jobs import ModelJobs
     from atlas_desktop.tui.models.onboarding import ModelOnboarding
     from memory.vault.keys import RoomKey
@@ -135,8 +136,8 @@ class AtlasApp(BaseApp):
     lock. `demo` also locks, and starts a program with sample conversations. In that program,
     `demo_passphrase` is the passphrase of its temporary home.
 
-    `models` defaults to those of the desk; `commands` carries out what other terminals hand over; `now`
-    returns the local time.
+    `models` defaults to those of the desk; `commands` carries out what other terminals hand over;
+    `inquiry` is what the terminal told about pictures; `now` returns the local time.
     """
 
     TITLE = "Atlas"
@@ -159,8 +160,11 @@ class AtlasApp(BaseApp):
         demo_passphrase: str = "",
         models: "ModelOnboarding | None" = None,
         commands: Commands | None = None,
+        inquiry: "Inquiry | None" = None,
         now: Now = local_now,
     ) -> None:
+        # Textual's constructor already chooses the driver, which reads what was typed during it.
+        self.inquiry = inquiry
         super().__init__()
         self.desk = desk
         desk.on_stale = self.say_stale
@@ -427,7 +431,7 @@ class AtlasApp(BaseApp):
         content.
         """
         if self.driver is not None:
-            self.driver.write(CLEARED)
+            self.driver.write(self.forgetting_pictures() + CLEARED)
 
     @property
     def can_lock(self) -> bool:
@@ -487,7 +491,7 @@ class AtlasApp(BaseApp):
             self.push_screen(SettingsScreen(self))
 
     def action_show_clients(self) -> None:
-        from atlas_desktop.tui.settings.clients import ClientsScreen
+        from atlas_desktop.tui.settings.dialogs import ClientsScreen
 
         for room in self.desk.open_rooms:
             if room.store.room is RoomKind.OPEN and not isinstance(self.screen, ClientsScreen):

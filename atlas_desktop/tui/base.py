@@ -24,6 +24,7 @@ from atlas_desktop.errors import Explained
 from atlas_desktop.locale import _
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
 from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.tui.images import ImageTerminal, Inquiry
 from atlas_desktop.tui.keymap import Keymap, how_to, shown_keys
 from atlas_desktop.tui.terminal import forgiving
 from atlas_desktop.tui.textual_workarounds import SparingScreen, SturdyApp
@@ -195,6 +196,8 @@ class BaseApp(SturdyApp):
     now: Now
     demo_passphrase = ""
     """The passphrase of the demonstration's home, which the demonstration shows; otherwise empty."""
+    inquiry: Inquiry | None = None
+    """What the terminal told about pictures; None without a terminal."""
     leaving = False
     background = ""
     """Background activity, for the status line."""
@@ -515,8 +518,19 @@ class BaseApp(SturdyApp):
 
         self.notify(held_back_text(held), severity="warning", timeout=STALE_S, markup=False)
 
+    # --- the terminal ----------------------------------------------------------------------------
+
+    @property
+    def images(self) -> ImageTerminal | None:
+        """The terminal, if it shows pictures."""
+        return None if self.inquiry is None else self.inquiry.terminal
+
+    def forgetting_pictures(self) -> str:
+        """Returns what makes the terminal forget all pictures that it keeps."""
+        return "" if self.images is None else self.images.forgetting()
+
     def get_driver_class(self) -> "type[Driver]":
-        return forgiving(super().get_driver_class())
+        return forgiving(super().get_driver_class(), self.inquiry)
 
     def last_words(self, error: BaseException) -> str:
         words = explain(error)

@@ -132,6 +132,7 @@ def show(
     # Textual paints at ticks of this clock. At its default of 60 a second, a key can wait 17 ms for nothing.
     os.environ.setdefault("TEXTUAL_FPS", "120")
     from atlas_desktop.tui.app import AtlasApp
+    from atlas_desktop.tui.images import inquire
 
     app = AtlasApp(
         ctx.desk,
@@ -144,6 +145,7 @@ def show(
         demo=demo,
         demo_passphrase=demo_passphrase,
         commands=commands,
+        inquiry=inquire(ctx.desk.settings.ui.images, os.environ),
     )
     try:
         app.run()

@@ -466,7 +466,7 @@ class Shutdown:
         """Ends a program whose loop is stuck; everything acknowledged is stored. Called in a thread."""
         silence()
         if what is not Asked.HUNG_UP and self._app.driver is not None:
-            give_back(self._app.driver)
+            give_back(self._app.driver, self._app.forgetting_pictures())
         remove_private_temporary_folder(self._app.desk.paths)
         if what is Asked.LOCK and self.relaunch is not None and self._app.desk.room is not None:
             self.relaunch()

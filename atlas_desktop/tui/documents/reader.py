@@ -26,7 +26,7 @@ from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from atlas_desktop.locale import _, number
-from atlas_desktop.parsing.protocol import MARKDOWN
+from atlas_desktop.parsing.protocol import MARKDOWN, PDF, PageView
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.dialogs.questions import Choice, PickScreen
@@ -34,6 +34,7 @@ from atlas_desktop.tui.documents.rows import AskAbout, place_text, quoted, title
 from atlas_desktop.tui.exports import copy_out
 from atlas_desktop.tui.notes.adding import add_to_note, of_document
 from atlas_desktop.tui.notes.editor import NotePreview
+from atlas_desktop.tui.pictures import PictureScreen, can_show
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets import CleanInput, Covering, KeyLine
 from memory.documents.entities import Heading
@@ -41,6 +42,7 @@ from memory.errors import MemoryFault, RoomClosed
 from memory.jobs.foreground_gate import Gently
 
 if TYPE_CHECKING:
+    from atlas_desktop.parsing.protocol import PagePicture
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
     from memory.documents.entities import Document
@@ -303,10 +305,14 @@ class DocumentText(ScrollView, can_focus=True):
         row = self._rows.first_row_of(position) if not above else self._rows.row_at(position)
         self.scroll_to(y=max(row - above, 0), animate=False, force=True, immediate=True)
 
+    def shows(self, position: int) -> bool:
+        """Whether a position is in view."""
+        row = self._rows.row_at(position) if self._rows.begin <= position <= self._rows.end else -1
+        return round(self.scroll_y) <= row < round(self.scroll_y) + self.size.height - 1
+
     def show_range(self, begin: int) -> None:
         """Scrolls to a position unless it is in view."""
-        row = self._rows.row_at(begin) if self._rows.begin <= begin <= self._rows.end else -1
-        if not round(self.scroll_y) <= row < round(self.scroll_y) + self.size.height - 1:
+        if not self.shows(begin):
             self.go_to(begin, above=max(self.size.height // 4, 1))
 
     # --- layout -----------------------------------------------------------------------------------
@@ -800,6 +806,39 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
             quote = self._cited(begin, min(end, begin + _LONGEST_ASKED))
         self.dismiss(AskAbout((self._document,), self._room.store.room, quote))
 
+    # --- pages as pictures ------------------------------------------------------------------------
+
+    @property
+    def _has_pictures(self) -> bool:
+        """Whether pages can be shown as they look, here."""
+        document, there = self._document, bool(self._page.pages)
+        return there and document is not None and document.media_type == PDF and can_show(self.atlas)
+
+    def action_reader_picture(self) -> None:
+        """Shows the page in view as a picture; the text follows to the page that was shown last."""
+        assert self._document is not None
+        marked = self.view.selected or self.view.current or self.view.passage
+        begin = self.view.top if marked is None or not self.view.shows(marked[0]) else marked[0]
+        first = max(bisect_right(self._page.pages, begin), 1)
+
+        async def draw(page: int, width: int) -> "PagePicture":
+            view = PageView(page, width, self._on_page(marked, page))
+            return await self._room.documents.draw(self._document_id, view)
+
+        def left(page: int | None) -> None:
+            if page is not None and page != first:
+                self.view.go_to(self._page.pages[page - 1])
+
+        title = title_text(self._document)
+        self.app.push_screen(PictureScreen(self.atlas, title, draw, page=first), left)
+
+    def _on_page(self, marked: tuple[int, int] | None, page: int) -> str:
+        """Returns the part of a range of the text that is on a page."""
+        if marked is None:
+            return ""
+        bounds = (*self._page.pages, len(self._page.text))
+        return self._page.text[max(marked[0], bounds[page - 1]) : min(marked[1], bounds[page])]
+
     # --- navigation -------------------------------------------------------------------------------
 
     def action_reader_outline(self) -> None:
@@ -842,6 +881,8 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
             return False
         if deed in ("next", "previous"):
             return bool(self.view.found)
+        if deed == "picture":
+            return self._has_pictures
         if deed == "preview":
             return self._is_markdown
         return deed != "outline" or bool(self._page.headings)
