@@ -152,8 +152,6 @@ class NoteEditor(TextArea):
             placeholder=_("Write in Markdown. [[ links to notes, conversations and documents."),
         )
         self.menu = menu
-        self.take: Callable[[], object] = lambda: None
-        """Takes the marked target; called while the key is handled."""
         self._naming: str | None = None
 
     def focus(self, scroll_visible: bool = True) -> Self:  # noqa: FBT001, FBT002, ARG002
@@ -224,7 +222,8 @@ class NoteEditor(TextArea):
             case "up" | "down":
                 self.menu.step(-1 if key == "up" else 1)
             case "tab" | "enter":
-                self.take()
+                if (target := self.menu.picked) is not None:
+                    self.complete(target)
             case "escape":
                 self.menu.offer(())
             case _:
@@ -242,7 +241,7 @@ class NoteEditor(TextArea):
         if self._naming is not None:
             self.look_for_link()
 
-    def complete(self, target: LinkTarget, among: Sequence[LinkTarget]) -> None:
+    def complete(self, target: LinkTarget) -> None:
         """Replaces what is typed of a link by the link to a target."""
         typed = opened_link(self.before_cursor)
         if typed is None:
@@ -250,8 +249,9 @@ class NoteEditor(TextArea):
         row, column = self.cursor_location
         rest = self.document.get_line(row)[column:]
         end = column + (2 if rest.startswith("]]") else 0)
+        link = written(target, self.menu.targets)
         self.menu.offer(())
-        result = self.replace(written(target, among), (row, column - len(typed) - 2), (row, end))
+        result = self.replace(link, (row, column - len(typed) - 2), (row, end))
         self.move_cursor(result.end_location)
 
     async def on_paste(self, event: events.Paste) -> None:

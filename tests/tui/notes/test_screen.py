@@ -135,7 +135,7 @@ async def test_a_link_is_followed_and_esc_leads_back_the_way(make: Make) -> None
         await settle(pilot)
         await pilot.press("ctrl+g")
         links = screen.query_one("#connections", OptionList)
-        links.highlighted = next(i for i, row in enumerate(screen._connections) if row.to == ids["Harbours"])
+        links.highlighted = next(i for i, row in enumerate(screen._links.rows) if row.to == ids["Harbours"])
         await pilot.press("enter")
         await assert_until(pilot, lambda: "# Harbours" in screen.editor.text)
         await settle(pilot)
@@ -322,7 +322,7 @@ async def test_typing_filters_by_title_tag_and_text(make: Make) -> None:
         screen = await look(pilot, place, "Summer")
 
         def titles() -> list[str]:
-            return [row.note.title for row in screen._rows if row.note is not None and row.hit is None]
+            return [row.note.title for row in screen._list.rows if row.note is not None and row.hit is None]
 
         await pilot.press("slash")
         await type_text(pilot, "harb")
@@ -331,8 +331,8 @@ async def test_typing_filters_by_title_tag_and_text(make: Make) -> None:
         await assert_until(pilot, lambda: sorted(titles()) == ["Harbours", "Summer"])
         screen.query_one(Input).value = "Moskenes"
         await pilot.press("enter")
-        await assert_until(pilot, lambda: any(row.hit for row in screen._rows))
-        assert {row.note.id for row in screen._rows if row.hit and row.note} == {ids["Harbours"]}
+        await assert_until(pilot, lambda: any(row.hit for row in screen._list.rows))
+        assert {row.note.id for row in screen._list.rows if row.hit and row.note} == {ids["Harbours"]}
         await pilot.press("escape")
         await assert_until(pilot, lambda: len(titles()) == 3)
 
@@ -347,7 +347,7 @@ async def test_a_tag_is_chosen_from_a_list(make: Make) -> None:
         await pilot.press("down", "enter")
         await settle(pilot)
         assert screen.query_one(Input).value == "#plans"
-        assert [row.note.title for row in screen._rows if row.note] == ["Summer"]
+        assert [row.note.title for row in screen._list.rows if row.note] == ["Summer"]
 
 
 async def test_the_preview_shows_links_under_their_current_title(make: Make) -> None:
@@ -428,7 +428,7 @@ async def test_a_suggested_link_is_taken_with_one_key(make: Make) -> None:
         assert "This note mentions it." in shown(place)
         await pilot.press("enter", "ctrl+g")
         links = screen.query_one("#connections", OptionList)
-        links.highlighted = next(i for i, row in enumerate(screen._connections) if row.can_link)
+        links.highlighted = next(i for i, row in enumerate(screen._links.rows) if row.can_link)
         await pilot.press("l")
         await settle(pilot)
         assert await text_of(store, "Harbours") == "At low [[Tides]] the ferry waits."
@@ -446,7 +446,7 @@ async def test_a_mention_in_another_note_is_linked_with_one_key(make: Make) -> N
         await assert_until(pilot, lambda: "Mentioned without a link" in shown(place))
         await pilot.press("enter", "ctrl+g")
         links = screen.query_one("#connections", OptionList)
-        links.highlighted = next(i for i, row in enumerate(screen._connections) if row.mention)
+        links.highlighted = next(i for i, row in enumerate(screen._links.rows) if row.mention)
         await pilot.press("l")
         await settle(pilot)
         assert await text_of(store, "Harbours") == "At low [[Tides|tides]] the ferry waits."
