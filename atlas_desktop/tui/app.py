@@ -497,6 +497,12 @@ class AtlasApp(BaseApp):
             if room.store.room is RoomKind.OPEN and not isinstance(self.screen, ClientsScreen):
                 self.push_screen(ClientsScreen(self, room, self.doors.url))
 
+    def action_show_doctor(self) -> None:
+        from atlas_desktop.tui.settings.dialogs import DoctorScreen
+
+        if not isinstance(self.screen, DoctorScreen):
+            self.push_screen(DoctorScreen(self))
+
     def action_show_sync(self) -> None:
         from atlas_desktop.tui.sync.screen import SyncScreen
 
