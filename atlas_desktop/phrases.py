@@ -571,7 +571,8 @@ def _now(mode: MemoryMode) -> str:
     return _(_NOW_TEXTS[mode.value])
 
 
-def _room(room: RoomKind) -> str:
+def room_text(room: RoomKind) -> str:
+    """Returns what a room is called within a sentence."""
     return _(_ROOM_TEXTS[room.value])
 
 
@@ -585,7 +586,7 @@ def of_mode(now: MemoryMode, then: MemoryMode, *, room: RoomKind, begun: bool) -
         words = _(
             "The conversation so far stays saved in {room}, with everything learned from it. You "
             "continue in a copy. {now}",
-            room=_room(room),
+            room=room_text(room),
             now=_now(then),
         )
         return Consequence(
@@ -622,7 +623,7 @@ def losing_documents(documents: int, source: RoomKind) -> str:
         "{count} documents in use stay in {room}: what moves loses the links to them, their passages and "
         "their citations.",
         documents,
-        room=_room(source),
+        room=room_text(source),
     )
 
 
@@ -634,13 +635,13 @@ def lost_documents(documents: int, source: RoomKind) -> str:
         "{count} documents in use stayed in {room}: the session lost the links to them, their passages and "
         "their citations.",
         documents,
-        room=_room(source),
+        room=room_text(source),
     )
 
 
 def _of_move(source: RoomKind, destination: RoomKind) -> Consequence:
     if source is destination:
-        return Consequence(_("Nothing changes: it is already in {room}.", room=_room(source)))
+        return Consequence(_("Nothing changes: it is already in {room}.", room=room_text(source)))
     if destination is RoomKind.PRIVATE:
         return Consequence(
             _(
@@ -673,7 +674,7 @@ def of_beginning(destination: RoomKind) -> Consequence:
         return Consequence(
             _("This conversation starts in the private room. Nobody can see it while that room is closed.")
         )
-    return Consequence(_("This conversation starts in {room}.", room=_room(destination)))
+    return Consequence(_("This conversation starts in {room}.", room=room_text(destination)))
 
 
 def leaving_off_record() -> str:

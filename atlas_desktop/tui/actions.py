@@ -2230,6 +2230,18 @@ _SETTINGS: tuple[Action, ...] = (
         help=_("Show the programs that may use Atlas, and their requests."),
     ),
     Action(
+        "doctor.show",
+        Where.EVERYWHERE,
+        "show_doctor",
+        "",
+        slash="/doctor",
+        name=_("Check everything"),
+        help=_(
+            "Check the installation, home folder, settings, keys, backups and models, and show how to fix "
+            "problems; then, with `v`, every page of the open rooms."
+        ),
+    ),
+    Action(
         "sync.show",
         Where.EVERYWHERE,
         "show_sync",

@@ -25,6 +25,7 @@ from atlas_desktop.tui.models.switcher import ModelFolderWatcher, ModelSwitcher
 from atlas_desktop.tui.shutdown import Relaunch, Shutdown
 from atlas_desktop.tui.sync.keeping import SyncKeeper
 from atlas_desktop.tui.terminal import clear_leftovers
+from atlas_desktop.tui.widgets import Window
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
@@ -444,9 +445,7 @@ class AtlasApp(BaseApp):
     # --- actions ---------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        from atlas_desktop.tui.settings.dialogs import KeyScreen
-
-        if self.screen_stack and isinstance(self.screen, KeyScreen):
+        if self.screen_stack and isinstance(self.screen, Window) and self.screen.takes_every_key:
             return False
         match action:
             case "lock":
@@ -496,6 +495,12 @@ class AtlasApp(BaseApp):
         for room in self.desk.open_rooms:
             if room.store.room is RoomKind.OPEN and not isinstance(self.screen, ClientsScreen):
                 self.push_screen(ClientsScreen(self, room, self.doors.url))
+
+    def action_show_doctor(self) -> None:
+        from atlas_desktop.tui.settings.dialogs import DoctorScreen
+
+        if not isinstance(self.screen, DoctorScreen):
+            self.push_screen(DoctorScreen(self))
 
     def action_show_sync(self) -> None:
         from atlas_desktop.tui.sync.screen import SyncScreen

@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from atlas_desktop.locale import _
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
+from atlas_desktop.tui.images import without_placeholders
 from memory.entities import RoomKind
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ async def save_export(app: "BaseApp", name: str, ending: str, data: bytes) -> No
 
 async def save_pictures(app: "BaseApp", name: str, title: str) -> None:
     """Saves the screen as SVG and PNG. Raises `OSError`."""
-    svg = _FONT_FACES.sub("", app.export_screenshot(title=title, simplify=True))
+    svg = _FONT_FACES.sub("", without_placeholders(app.export_screenshot(title=title, simplify=True)))
     await save_export(app, name, "svg", svg.encode())
     png = await asyncio.to_thread(png_of, svg)
     if png is None:

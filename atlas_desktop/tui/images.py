@@ -247,6 +247,7 @@ def _cell_by_system() -> tuple[int, int] | None:
 MOST_CELLS = 297
 """Columns and rows that kitty's placeholders can number."""
 _PLACEHOLDER = "\U0010eeee"
+_PLACEHOLDERS = re.compile(f"{_PLACEHOLDER}..")
 _CHUNK = 4096
 # The marks that number rows and columns, of kitty 0.41: those above a letter, up to Unicode 6.
 _MARKS = (
@@ -285,6 +286,11 @@ def kitty_row(row: int, columns: int) -> str:
     """Returns the placeholders of one row of a picture, to be written in the colour of its number."""
     marks = kitty_marks()
     return "".join(f"{_PLACEHOLDER}{marks[row]}{marks[column]}" for column in range(columns))
+
+
+def without_placeholders(text: str) -> str:
+    """Returns a text in which pictures are blank, such as that of a screenshot."""
+    return _PLACEHOLDERS.sub("\xa0", text)
 
 
 def kitty_removal(number: int) -> str:

@@ -97,7 +97,7 @@ class Picture(Widget):
     async def show(self, pixels: "Pixels | None") -> None:
         """Shows a picture in place of the earlier one; None shows nothing."""
         self._forget()
-        terminal = self.atlas.images
+        terminal, before = self.atlas.images, (self.columns, self.rows)
         if pixels is None or terminal is None:
             self._image, self.columns, self.rows = None, 0, 0
         else:
@@ -107,7 +107,7 @@ class Picture(Widget):
             whole = Size(self.columns * cell[0], self.rows * cell[1])
             self._image = await asyncio.to_thread(_filled, pixels, whole, ground, terminal.protocol)
         await self._send()
-        self.refresh(layout=True)
+        self.refresh(layout=(self.columns, self.rows) != before)
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         del container, viewport
@@ -124,7 +124,7 @@ class Picture(Widget):
         return Strip.blank(self.size.width, self.rich_style)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        if self._kitty is None and self._image is not None and not self._to_paint:
+        if self._image is not None and self._is_painted and not self._to_paint:
             # Called while the screen is painted, also with kept lines: the picture comes after that.
             self._to_paint = True
             self.app.call_later(self._paint)
@@ -163,6 +163,11 @@ class Picture(Widget):
         self._kitty = None
 
     # --- painting over the cells ------------------------------------------------------------------
+
+    @property
+    def _is_painted(self) -> bool:
+        terminal = self.atlas.images
+        return terminal is not None and terminal.protocol is not Protocol.KITTY
 
     @property
     def _seen(self) -> Region:

@@ -37,6 +37,7 @@ from atlas_desktop.tui.images import (
     read_answers,
     sixel_picture,
     with_palette,
+    without_placeholders,
 )
 from atlas_desktop.tui.terminal import Input
 
@@ -159,6 +160,10 @@ def test_rows_and_columns_have_297_different_marks_that_take_no_cell() -> None:
     assert (marks[0], marks[1], marks[-1]) == ("\u0305", "\u030d", "\U0001d244")
     assert all(cell_len(kitty_row(row, 3)) == 3 for row in range(MOST_CELLS))
     assert kitty_row(1, 2) == "\U0010eeee\u030d\u0305\U0010eeee\u030d\u030d"
+
+
+def test_a_screenshot_leaves_pictures_blank() -> None:
+    assert without_placeholders(f"a{kitty_row(2, 3)}b") == "a\xa0\xa0\xa0b"
 
 
 CHUNK = re.compile("\x1b_G([^;]*);([^\x1b]*)\x1b\\\\")

@@ -76,6 +76,7 @@ async def test_kitty_gets_the_picture_once_and_its_cells_are_text(
         red, green, blue = row.style.color.get_truecolor()
         by_palette = row.style.color.downgrade(ColorSystem.EIGHT_BIT).number
         assert number == (red << 16 | green << 8 | blue if colours == "truecolor" else by_palette)
+        assert not any("1337" in one for one in written), "nothing is painted over the cells"
         await pilot.press("escape")
         await assert_until(pilot, lambda: on(place.app, ChatScreen) and not images.kept)
         assert f"\x1b_Ga=d,d=I,i={number},q=2\x1b\\" in written

@@ -59,6 +59,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ANSWER": ("\x1bP>|", "\x1bP>|a", "\x1b[?1;", "1", "\x1b[6;1"),
         "_COMMAND": ("\x1b_G", "\x1b_Ga", "a"),
         "_KITTY": ("kitty(", "1"),
+        "_PLACEHOLDERS": ("\U0010eeee", "\U0010eeeea"),
         "_REPEATED": ("a", "ab"),
     },
     "memory.attachments": {

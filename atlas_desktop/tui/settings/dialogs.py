@@ -12,8 +12,10 @@ from textual.widgets import OptionList, Static
 
 from atlas_desktop.errors import BadClient
 from atlas_desktop.locale import N_, _
-from atlas_desktop.phrases import access_line, client_line, scope_text
+from atlas_desktop.phrases import access_line, client_line, held, room_text, scope_text
+from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.clients import scopes_of
+from atlas_desktop.services.doctor import Finding
 from atlas_desktop.settings.file import SettingsError
 from atlas_desktop.tui.actions import key_words
 from atlas_desktop.tui.appearance import THEMES
@@ -22,6 +24,7 @@ from atlas_desktop.tui.dialogs.questions import ChoiceScreen
 from atlas_desktop.tui.keymap import KeyTaken
 from atlas_desktop.tui.widgets import Window
 from memory.clients import AccessEntry, Client, NewClient, Scope
+from memory.entities import RoomKind, RoomReport
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -46,6 +49,7 @@ class KeyScreen(Window[str | None]):
     """
 
     of_rooms = False
+    takes_every_key = True
     DEFAULT_CSS = """
     KeyScreen {
         .box { width: 64; max-width: 94%; }
@@ -243,3 +247,83 @@ class AccessLogScreen(Window[None]):
 
     def action_close(self) -> None:
         self.dismiss(None)
+
+
+_VERDICT_TEXTS = {"good": N_("ok"), "warning": N_("note"), "bad": N_("BAD")}
+_VERDICT_STYLES = {"good": "$success", "warning": "$accent", "bad": "bold $error"}
+
+
+class DoctorScreen(Window[None]):
+    """Shows what the doctor found. A second check reads every page of the open rooms."""
+
+    DEFAULT_CSS = _CSS.format(name="DoctorScreen")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "verify", _("Check the rooms")),
+        Binding("escape,enter", "close", _("Close")),
+    ]
+
+    def __init__(self, app: "BaseApp") -> None:
+        super().__init__()
+        self._atlas = app
+        self._found = Static(_("Checking…"), id="found", markup=False)
+        self._rooms = Static("", id="rooms", markup=False)
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(classes="box") as box:
+            box.border_title = _("Check everything")
+            box.border_subtitle = _("v reads every page of the open rooms · Esc closes")
+            yield self._found
+            yield self._rooms
+
+    def on_mount(self) -> None:
+        self._atlas.attempt(self._examine, group="doctor", exclusive=True)
+
+    async def _examine(self) -> None:
+        make = self._atlas.desk.make_doctor
+        if make is None:
+            self.dismiss(None)
+            return
+        found = await make().examine()
+        if self.is_attached:
+            self._found.update(Content("\n").join(map(_finding, found)))
+
+    def action_verify(self) -> None:
+        self._rooms.update(Content(_("Reading every page. New messages wait until this has ended.")))
+        self._atlas.attempt(self._verify, group="doctor-rooms", exclusive=True)
+
+    async def _verify(self) -> None:
+        reports = [
+            await room.store.verify()
+            for room in self._atlas.desk.open_rooms
+            if room.store.room is not RoomKind.OFF_RECORD
+        ]
+        if self.is_attached:
+            self._rooms.update(Content("\n").join(_room_report(one) for one in reports))
+
+    def forget_private(self) -> bool:
+        self._rooms.update("")
+        return True
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+
+def _finding(one: Finding) -> Content:
+    sign = _(_VERDICT_TEXTS[one.verdict.value])
+    parts: list[str | tuple[str, str]] = [
+        (sign, _VERDICT_STYLES[one.verdict.value]),
+        f"  {clean(one.check)}: {clean(one.message)}",
+    ]
+    if one.next_step:
+        parts.append((f"\n    {clean(one.next_step)}", "$quiet"))
+    return Content.assemble(*parts)
+
+
+def _room_report(report: RoomReport) -> Content:
+    name = room_text(report.room)
+    if not report.problems:
+        counted = held(report.sessions, report.messages)
+        return Content(_("No damage in {room}: {counted}.", room=name, counted=counted))
+    problems = "\n".join(f"    {clean_line(one)}" for one in report.problems)
+    text = _("Damage in {room}. `atlas vault salvage` creates a new room from what can be read.", room=name)
+    return Content.assemble((text, "bold $error"), f"\n{problems}")
