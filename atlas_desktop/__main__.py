@@ -106,7 +106,7 @@ COMMANDS = {
     "import": ("importing", N_("import conversations from files")),
     "serve": ("serve", N_("let other programs use your models and memory")),
     "mcp": ("serve:register_mcp", N_("serve one program over the Model Context Protocol")),
-    "clients": ("clients", N_("manage the programs that may ask Atlas")),
+    "clients": ("serve:register_clients", N_("manage the programs that may ask Atlas")),
     "sync": ("sync", N_("keep the same memory on several computers")),
     "engines": ("engines", N_("manage other model servers, such as Ollama")),
     "models": ("models", N_("download, import, choose and measure models")),
