@@ -498,7 +498,8 @@ class _Merge:
         """Writes the columns that are newer; False if the row has to wait, or belongs to what was
         forgotten."""
         values = dict(merged.values)
-        row = {**((sync_log.read(self._conn, table, change.key) or {}) if there else {}), **values}
+        before = (sync_log.read(self._conn, table, change.key) or {}) if there else {}
+        row = {**before, **values}
         mapped = self._map_projects(table, values, row)
         if table.name == "messages":
             self._place_message(change.key, values, row)
@@ -518,6 +519,8 @@ class _Merge:
         if there:
             self._remember_text(table, change.key, known, values)
             self._update(table, change.key, values)
+            if table.name == "messages" and "session_id" in values:
+                self._touched[before["session_id"]] = None
         elif not self._insert(table, {**row, **values}):
             self._wait(change, _LATER, table.name)
             return False

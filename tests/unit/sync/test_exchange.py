@@ -378,3 +378,23 @@ async def test_what_was_said_after_a_merge_stays_where_it_was_said_when_that_com
             ).fetchone()
         )
         assert tuple(found) == (into.id, None)
+
+
+async def test_a_session_whose_messages_moved_on_another_device_is_counted_again(folder: TestFolder) -> None:
+    one, two, first = await _pair(folder)
+    second = await _talk(one, "Knots")
+    await settle(one, two)
+    await one.store.organising.merge(first, [second])
+    await settle(one, two)
+    assert (await two.store.verify()).problems == ()
+
+
+async def test_a_session_without_its_head_goes_on_after_the_latest_message(folder: TestFolder) -> None:
+    """Merging on one device and forgetting on another can leave it like this."""
+    one = await folder.device("one")
+    talk = await _talk(one)
+    last = (await one.store.outline(talk))[-1].id
+    one.store._connection.execute("UPDATE sessions SET head_id = NULL")
+    assert (await one.store.get_session(talk)).head_id == last
+    said = await one.store.append_message(talk, NewMessage(Role.USER, "And knots?"))
+    assert said.parent_id == last
