@@ -398,3 +398,31 @@ async def test_a_session_without_its_head_goes_on_after_the_latest_message(folde
     assert (await one.store.get_session(talk)).head_id == last
     said = await one.store.append_message(talk, NewMessage(Role.USER, "And knots?"))
     assert said.parent_id == last
+
+
+async def test_words_forgotten_in_a_title_that_waits_for_its_session_are_forgotten_everywhere(
+    folder: TestFolder,
+) -> None:
+    one, two, _ = await _pair(folder)
+    three = await folder.device("three")
+    await settle(three, one, two)
+    talk = await _talk(one, "Herbs")
+    await one.sync()
+    await two.sync()
+    await two.store.update_session(talk, SessionPatch(title="Borage, says Quellisa"))
+    await two.store.update_session(talk, SessionPatch(system_prompt="Be brief"))
+    await two.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    late = folder.path / state.own.place / (await one.store.sync.files())[-1].name
+    kept = late.read_bytes()
+    late.unlink()
+    await three.sync()
+    assert (await three.store.sync.status()).waiting > 0
+    forgotten = await three.store.forget(Target(about="Quellisa"))
+    assert forgotten.erased.verified
+    late.write_bytes(kept)
+    await settle(three, one, two)
+    for device in (one, two, three):
+        session = await device.store.get_session(talk)
+        assert (session.title, session.system_prompt) == ("", "Be brief")
