@@ -380,11 +380,7 @@ def forget_waiting(conn: Connection, numbers: Collection[int], speaks: Callable[
             change = Change(name, key)
         if name == "messages":
             # Its place in the conversation stays, as that of every message that is forgotten.
-            for column, empty in (("content", ""), ("meta", "{}")):
-                if column in change.base:
-                    change.base[column] = empty
-                if column in change.fields:
-                    change.fields[column] = (*change.fields[column][:2], empty)
+            empty_message(change)
             conn.execute("UPDATE sync_waiting SET change = ? WHERE number = ?", (packed(change), number))
             _stamp_own(conn, EMPTIED, key, FORGOTTEN)
             continue
@@ -399,6 +395,26 @@ def forget_waiting(conn: Connection, numbers: Collection[int], speaks: Callable[
         elif name in BY_NAME and BY_NAME[name].lasting:
             conn.execute("DELETE FROM sync_waiting WHERE tbl = ? AND key = ?", (name, key))
             _stamp_own(conn, name, key, FORGOTTEN)
+
+
+def empty_message(change: Change) -> None:
+    """Removes the text from a change of a message."""
+    for column, empty in (("content", ""), ("meta", "{}")):
+        if column in change.base:
+            change.base[column] = empty
+        if column in change.fields:
+            change.fields[column] = (*change.fields[column][:2], empty)
+
+
+def empty_waiting_message(conn: Connection, key: str) -> None:
+    """Removes the text from the changes of a message that wait for other rows."""
+    rows = conn.execute(
+        "SELECT number, change FROM sync_waiting WHERE tbl = 'messages' AND key = ?", (key,)
+    ).fetchall()
+    for number, text in rows:
+        change = unpacked(text)
+        empty_message(change)
+        conn.execute("UPDATE sync_waiting SET change = ? WHERE number = ?", (packed(change), number))
 
 
 def _empty_waiting(conn: Connection, number: int, change: Change, speaks: Callable[[str], bool]) -> None:

@@ -260,7 +260,9 @@ class _Merge:
                 ("messages" if change.table == EMPTIED else change.table, change.key),
             )
             self._keep(change.table, change.key, FORGOTTEN, stamp)
-            if change.table != EMPTIED:
+            if change.table == EMPTIED:
+                sync_log.empty_waiting_message(self._conn, change.key)
+            else:
                 self._conn.execute(
                     "DELETE FROM sync_stamps WHERE tbl = ? AND key = ? AND field <> '!'",
                     (change.table, change.key),
@@ -323,6 +325,8 @@ class _Merge:
         return [sync_log.unpacked(row[1]) for row in rows]
 
     def _wait(self, change: Change, needs: str, key: str) -> None:
+        if change.table == "messages" and self._is_forgotten(EMPTIED, change.key):
+            sync_log.empty_message(change)
         self._conn.execute(
             "INSERT INTO sync_waiting (tbl, key, needs_tbl, needs_key, change) VALUES (?, ?, ?, ?, ?)",
             (change.table, change.key, needs, key, sync_log.packed(change)),
