@@ -311,11 +311,17 @@ def _after(name: str, key: str, mark: str) -> str:
     """
 
 
+def _after_all(name: str, key: str) -> str:
+    """Returns SQL for the time after all stamps of the row: those of its columns may be of a clock that is
+    ahead, and on other devices they would count as later."""
+    return f"coalesce((SELECT max(at) + 1 FROM sync_stamps WHERE tbl = '{name}' AND key = {key}), 0)"
+
+
 def _born(name: str, key: str) -> str:
     # Its columns are written with it, so earlier stamps of them no longer matter.
     return f"""
+        {_stamp(name, key, f"'{BORN}'", _after_all(name, key))}
         DELETE FROM sync_stamps WHERE tbl = '{name}' AND key = {key} AND field NOT IN ('', '-', '!');
-        {_stamp(name, key, f"'{BORN}'", _after(name, key, GONE))}
     """
 
 
@@ -335,7 +341,7 @@ def _gone(table: SyncedTable, key: str) -> str:
     if table.lasting:
         return f"""
             {_stale(name, key)}
-            {_stamp(name, key, f"'{GONE}'", _after(name, key, BORN), where=leave)}
+            {_stamp(name, key, f"'{GONE}'", _after_all(name, key), where=leave)}
             {_stamp(name, key, f"'{FORGOTTEN}'", "0", where=f"NOT {leave}", keep=True)}
             {others} ('', '-', '!');
             DELETE FROM sync_stamps WHERE tbl = '{name}' AND key = {key} AND field <> '{FORGOTTEN}'
@@ -350,7 +356,7 @@ def _gone(table: SyncedTable, key: str) -> str:
     whole = f"({leave} OR ({there or '1'}))"
     return f"""
         {_stale(name, key)}
-        {_stamp(name, key, f"'{GONE}'", _after(name, key, BORN), where=whole)}
+        {_stamp(name, key, f"'{GONE}'", _after_all(name, key), where=whole)}
         {others} ('', '-', '!');
         DELETE FROM sync_stamps WHERE tbl = '{name}' AND key = {key} AND NOT {whole};
     """

@@ -99,10 +99,6 @@ _CONTRADICTIONS = (
         "SELECT count(*) FROM messages AS m JOIN messages AS p ON p.id = m.parent_id WHERE p.seq >= m.seq",
     ),
     (
-        "sessions with messages and no head",
-        "SELECT count(*) FROM sessions WHERE head_id IS NULL AND message_count > 0",
-    ),
-    (
         "sessions with a wrong message count",
         """
         SELECT count(*) FROM sessions AS s

@@ -88,10 +88,13 @@ def test_a_talk_that_one_device_forgets_is_gone_from_both(pair: tuple[Program, P
     assert {device["name"] for device in one.json("sync", "devices")} == {"first", "second"}
 
 
-def test_killed_while_it_syncs_it_loses_nothing(pair: tuple[Program, Program, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [6, pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(1800)])])
+def test_killed_while_it_syncs_it_loses_nothing(
+    pair: tuple[Program, Program, Path], tmp_path: Path, times: int
+) -> None:
     one, two, folder = pair
     rnd = random.Random(7)
-    for number in range(2, 8):
+    for number in range(2, 2 + times):
         _talk(one, tmp_path, number)
         process = subprocess.Popen(
             one.command("sync", "now"),
@@ -104,7 +107,7 @@ def test_killed_while_it_syncs_it_loses_nothing(pair: tuple[Program, Program, Pa
         process.wait()
     last = _settle(one, two)
     assert last["problems"] == []
-    assert len(_exported(one)) == 7
+    assert len(_exported(one)) == 1 + times
     assert _exported(one) == _exported(two)
     assert [file.name for file in folder.rglob("*") if file.name.endswith(".tmp")] == []
 

@@ -72,7 +72,6 @@ LAST = "(SELECT max(id) FROM messages WHERE session_id <> 'other')"
     [
         ("full text", "INSERT INTO messages_fts (rowid, content) VALUES (999, 'a ghost')"),
         ("sessions with a wrong message count", "UPDATE sessions SET message_count = 7"),
-        ("sessions with messages and no head", "UPDATE sessions SET head_id = NULL"),
         ("messages stored before their parent", f"UPDATE messages SET parent_id = {LAST} WHERE seq = 1"),
         ("summaries that cover nothing", f"DELETE FROM summary_messages WHERE summary_id <> {WIDE}"),
         (

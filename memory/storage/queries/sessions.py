@@ -40,9 +40,16 @@ from models.messages import Role
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 
-_COLUMNS = """
+# The message that a head names may be forgotten or in another session on another device. The latest message
+# then takes its place; the column stays empty, so that all devices show the same.
+_HEAD = """
+    coalesce(s.head_id, CASE WHEN s.message_count > 0 THEN (
+        SELECT id FROM messages WHERE session_id = s.id ORDER BY created_at DESC, id DESC LIMIT 1
+    ) END)
+"""
+_COLUMNS = f"""
     s.id, s.title, s.title_source, s.memory_mode, s.created_at, s.updated_at, p.name, s.system_prompt,
-    s.model, s.head_id, s.starred, s.important, s.deleted_at, s.external_id, s.message_count,
+    s.model, {_HEAD}, s.starred, s.important, s.deleted_at, s.external_id, s.message_count,
     (SELECT json_group_array(tag ORDER BY tag) FROM session_tags WHERE session_id = s.id),
     s.archived_at, s.pinned_at, s.category, s.category_source
 """
@@ -330,7 +337,7 @@ def require_in(conn: Connection, session_id: str, message_id: str) -> None:
 
 def head_of(conn: Connection, session_id: str) -> str | None:
     """Returns the id of a session's head, or None if it has none. Raises `SessionNotFound`."""
-    row = conn.execute("SELECT head_id FROM sessions WHERE id = ?", (session_id,)).fetchone()
+    row = conn.execute(f"SELECT {_HEAD} FROM sessions AS s WHERE s.id = ?", (session_id,)).fetchone()
     if row is None:
         raise SessionNotFound(session_id)
     return None if row[0] is None else str(row[0])

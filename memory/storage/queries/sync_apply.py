@@ -260,7 +260,9 @@ class _ChangeWriter:
                 ("messages" if change.table == EMPTIED else change.table, change.key),
             )
             self._keep(change.table, change.key, FORGOTTEN, stamp)
-            if change.table != EMPTIED:
+            if change.table == EMPTIED:
+                sync_log.empty_waiting_message(self._conn, change.key)
+            else:
                 self._conn.execute(
                     "DELETE FROM sync_stamps WHERE tbl = ? AND key = ? AND field <> '!'",
                     (change.table, change.key),
@@ -323,6 +325,8 @@ class _ChangeWriter:
         return [sync_log.unpacked(row[1]) for row in rows]
 
     def _wait(self, change: Change, needs: str, key: str) -> None:
+        if change.table == "messages" and self._is_forgotten(EMPTIED, change.key):
+            sync_log.empty_message(change)
         self._conn.execute(
             "INSERT INTO sync_waiting (tbl, key, needs_tbl, needs_key, change) VALUES (?, ?, ?, ?, ?)",
             (change.table, change.key, needs, key, sync_log.packed(change)),
@@ -498,7 +502,8 @@ class _ChangeWriter:
         """Writes the columns that are newer; False if the row has to wait, or belongs to what was
         forgotten."""
         values = dict(found.values)
-        row = {**((sync_log.read(self._conn, table, change.key) or {}) if there else {}), **values}
+        before = (sync_log.read(self._conn, table, change.key) or {}) if there else {}
+        row = {**before, **values}
         mapped = self._map_projects(table, values, row)
         if table.name == "messages":
             self._place_message(change.key, values, row)
@@ -518,6 +523,8 @@ class _ChangeWriter:
         if there:
             self._remember_text(table, change.key, known, values)
             self._update(table, change.key, values)
+            if table.name == "messages" and "session_id" in values:
+                self._touched[before["session_id"]] = None
         elif not self._insert(table, {**row, **values}):
             self._wait(change, _LATER, table.name)
             return False

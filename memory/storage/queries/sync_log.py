@@ -3,7 +3,7 @@
 
 import base64
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -359,8 +359,15 @@ def unpacked(text: str) -> Change:
     return change
 
 
-def forget_waiting(conn: Connection, numbers: Collection[int]) -> None:
-    """Forgets changes that wait for other rows, on all devices: dropped here only, they would stay there."""
+_EMPTY = {"title": "", "system_prompt": None, "external_id": None, "meta": "{}", "category": ""}
+"""Columns of sessions that may contain what is forgotten, and what they contain afterwards."""
+_SOURCES = {"title": ("title_source", "first_words"), "category": ("category_source", "model")}
+
+
+def forget_waiting(conn: Connection, numbers: Collection[int], speaks: Callable[[str], bool]) -> None:
+    """Forgets changes that wait for other rows, on all devices: dropped here only, they would stay there.
+    `speaks` tells whether a text contains what is forgotten.
+    """
     rows = conn.execute(
         "SELECT number, tbl, key, change FROM sync_waiting WHERE number IN (SELECT value FROM json_each(?))",
         (json.dumps(list(numbers)),),
@@ -373,22 +380,62 @@ def forget_waiting(conn: Connection, numbers: Collection[int]) -> None:
             change = Change(name, key)
         if name == "messages":
             # Its place in the conversation stays, as that of every message that is forgotten.
-            for column, empty in (("content", ""), ("meta", "{}")):
-                if column in change.base:
-                    change.base[column] = empty
-                if column in change.fields:
-                    change.fields[column] = (*change.fields[column][:2], empty)
+            empty_message(change)
             conn.execute("UPDATE sync_waiting SET change = ? WHERE number = ?", (packed(change), number))
             _stamp_own(conn, EMPTIED, key, FORGOTTEN)
+            continue
+        if name == "sessions":
+            _empty_waiting(conn, number, change, speaks)
             continue
         conn.execute("DELETE FROM sync_waiting WHERE number = ?", (number,))
         if name in _TEXT_OF_DOCUMENT and "document_id" in change.base:
             name, key = "documents", str(change.base["document_id"])
         if change.born is not None and name in BY_NAME and not BY_NAME[name].lasting:
             _stamp_own(conn, name, key, GONE, change.born[0] + 1)
-        elif name in BY_NAME and BY_NAME[name].lasting and name != "sessions":
+        elif name in BY_NAME and BY_NAME[name].lasting:
             conn.execute("DELETE FROM sync_waiting WHERE tbl = ? AND key = ?", (name, key))
             _stamp_own(conn, name, key, FORGOTTEN)
+
+
+def empty_message(change: Change) -> None:
+    """Removes the text from a change of a message."""
+    for column, empty in (("content", ""), ("meta", "{}")):
+        if column in change.base:
+            change.base[column] = empty
+        if column in change.fields:
+            change.fields[column] = (*change.fields[column][:2], empty)
+
+
+def empty_waiting_message(conn: Connection, key: str) -> None:
+    """Removes the text from the changes of a message that wait for other rows."""
+    rows = conn.execute(
+        "SELECT number, change FROM sync_waiting WHERE tbl = 'messages' AND key = ?", (key,)
+    ).fetchall()
+    for number, text in rows:
+        change = unpacked(text)
+        empty_message(change)
+        conn.execute("UPDATE sync_waiting SET change = ? WHERE number = ?", (packed(change), number))
+
+
+def _empty_waiting(conn: Connection, number: int, change: Change, speaks: Callable[[str], bool]) -> None:
+    """Empties columns of a session that waits, as a change of this device: it is sent when the session has
+    arrived, and counts as later than the text on every device.
+    """
+    own, now = conn.execute("SELECT own, sync_at() FROM sync_state").fetchone()
+    values = change.base | {name: value for name, (_, _, value) in change.fields.items()}
+    emptied = {
+        name: empty
+        for name, empty in _EMPTY.items()
+        if isinstance(values.get(name), str) and speaks(values[name])
+    }
+    for name in list(emptied):
+        emptied |= dict([_SOURCES[name]] if name in _SOURCES else [])
+    for name, value in emptied.items():
+        known = change.fields[name][0] if name in change.fields else (change.born or (0, 0))[0]
+        change.fields[name] = (max(now, known + 1), own, value)
+        if name in change.base:
+            change.base[name] = value
+    conn.execute("UPDATE sync_waiting SET change = ? WHERE number = ?", (packed(change), number))
 
 
 def _stamp_own(conn: Connection, table: str, key: str, mark: str, least: int = 0) -> None:

@@ -598,7 +598,8 @@ def clear(conn: Connection, text: str) -> Cleared:
         conn.execute(change, (json.dumps(held),))
         places += [name] * len(held) if name else []
     # What came from other devices and waits for other rows.
-    sync_log.forget_waiting(conn, [int(one) for one in found("SELECT number, change FROM sync_waiting")])
+    waiting = [int(one) for one in found("SELECT number, change FROM sync_waiting")]
+    sync_log.forget_waiting(conn, waiting, lambda said: bool(holding(conn, [("", said)], text)))
     untitled = found("SELECT id, title FROM sessions WHERE title <> ''")
     conn.execute(
         f"UPDATE sessions SET title = '', title_source = 'first_words' WHERE id IN {_LISTED}",

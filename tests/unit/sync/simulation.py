@@ -1,9 +1,21 @@
 """A simulation: devices with a room and a folder each, random work on them, and a tool that copies badly.
 
-Everything follows from the seed. At the end the folders are made the same, every device syncs until nothing
-is new, and all rooms must be equal.
+One history, which follows from its seed:
+
+- Each device has a room and its own copy of the folder. Its clock is right, or three years off.
+- Each step is one operation on one device: talking, editing, marking, remembering, notes, documents, skills,
+  projects, merging, forking, moving to the private room and back, forgetting in every way, or sync (a fifth
+  of the steps, `_WORK`). A sync first copies a part of another device's folder, in any order, and sometimes
+  only the beginning of a file.
+- Files are lost, doubled, changed by a bit, exchanged, replaced by old ones, and joined by foreign ones. A
+  sync in five is killed before or after one of its writes, or between two, and the program is started again.
+- At the end all folders are copied completely and every device syncs until nothing is new. Then all rooms
+  must be equal and whole, nothing acknowledged may be missing that nobody has forgotten, and nothing that
+  was forgotten may be there (`Simulation.faults`).
 """
 
+import asyncio
+import os
 import random
 import secrets
 import shutil
@@ -74,7 +86,8 @@ class _NothingThere(Exception):
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Makes ids, names of folders and keys follow from the seed; later ids are greater, as ever."""
+    """Makes ids, names of folders and keys follow from the seed; later ids are greater, as ever. Nothing is
+    left to threads, and no file is forced to the disk: no power fails here."""
     rnd = random.Random(f"ids {seed}")
     last = 0x01A2_19C0_0000_0000_0000_0000_0000_0000
 
@@ -88,19 +101,96 @@ def seeded(seed: int) -> Iterator[None]:
         patch.object(uuid, "uuid4", lambda: uuid.UUID(int=rnd.getrandbits(128))),
         patch.object(secrets, "token_bytes", rnd.randbytes),
         patch.object(secrets, "token_hex", lambda length: rnd.randbytes(length).hex()),
+        patch.object(asyncio, "to_thread", _at_once),
+        patch.object(os, "fsync", lambda _file: None),
     ):
         yield
 
 
+async def _at_once(work: Callable[..., Any], *args: Any) -> Any:
+    return work(*args)
+
+
+class Killed(Exception):
+    """The program was killed."""
+
+
+class Dying:
+    """Passes calls on, and kills the program at one of those that change something: before or after it."""
+
+    def __init__(self, wrapped: Any, life: "Life") -> None:
+        self._wrapped = wrapped
+        self._life = life
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._wrapped, name)
+        if name not in _CHANGING:
+            return found
+        if asyncio.iscoroutinefunction(found):
+
+            async def later(*args: Any, **kwargs: Any) -> Any:
+                self._life.spend()
+                result = await found(*args, **kwargs)
+                self._life.spend()
+                return result
+
+            return later
+
+        def now(*args: Any, **kwargs: Any) -> Any:
+            self._life.spend()
+            result = found(*args, **kwargs)
+            self._life.spend()
+            return result
+
+        return now
+
+
+_CHANGING = frozenset(
+    {
+        *(
+            "apply",
+            "begin_file",
+            "drop_files",
+            "end_file",
+            "know",
+            "mark_stale",
+            "renew",
+            "retry",
+            "set_device",
+        ),
+        *("set_state", "skip", "synced", "take_up_stale", "make_place", "remove", "remove_drafts", "write"),
+    }
+)
+
+
+@dataclass
+class Life:
+    """How many moments are left before the program is killed."""
+
+    left: int
+
+    def spend(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise Killed
+
+
 @dataclass
 class Device:
-    """One device. `forgotten` are the words that were in what it has forgotten."""
+    """One device. Messages up to the number `noticed` are known to have been acknowledged."""
 
     number: int
     path: Path
     clock: FakeClock
     store: InMemoryStore
+    place: str = ""
     errors: int = 0
+    killed: int = 0
+    noticed: int = 0
+
+    @property
+    def connection(self) -> Connection:
+        return self.store._connection
 
     @property
     def folder(self) -> SyncFolder:
@@ -108,9 +198,99 @@ class Device:
 
     async def sync(self) -> SyncReport:
         try:
-            return await Exchange(self.store.sync, self.folder, self.clock).run()
+            report = await Exchange(self.store.sync, self.folder, self.clock).run()
         except MemoryFault as error:
             raise AssertionError("a sync is never refused") from error
+        self._look_up_place()
+        return report
+
+    async def sync_and_die(self, moments: int) -> None:
+        """Syncs, but is killed after some moments if it takes longer, and starts again."""
+        life = Life(moments)
+        store: Any = Dying(self.store.sync, life)
+        files: Any = Dying(self.folder, life)
+        try:
+            await Exchange(store, files, self.clock).run()
+        except Killed:
+            self.killed += 1
+            await self.store.close()
+            self.store = self.store.reopened()
+            await self.store.sync.listen()
+        self._look_up_place()
+
+    def _look_up_place(self) -> None:
+        (self.place,) = self.connection.execute("SELECT place FROM sync_state").fetchone()
+
+
+@dataclass
+class Promises:
+    """What the devices have acknowledged, and what was forgotten."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    """Of messages, by id."""
+    sessions: dict[str, set[str]] = field(default_factory=dict)
+    """In which each message has been."""
+    documents: set[str] = field(default_factory=set)
+    forgotten: set[tuple[str, str]] = field(default_factory=set)
+    """Tables and ids."""
+    joined: dict[str, str] = field(default_factory=dict)
+    """Sessions that were merged, with the one that they became."""
+
+    def notice(self, device: Device) -> None:
+        """Takes note of what is new on a device."""
+        rows = device.connection.execute(
+            """
+            SELECT seq, id, session_id, content FROM messages
+            WHERE seq > ? AND status <> 'streaming' AND content <> '' ORDER BY seq
+            """,
+            (device.noticed,),
+        )
+        for device.noticed, key, session, content in rows:
+            self.texts.setdefault(key, content)
+            self.sessions.setdefault(key, set()).add(session)
+        self.documents |= {row[0] for row in device.connection.execute("SELECT id FROM documents")}
+
+    def became(self, session: str) -> str:
+        while session in self.joined:
+            session = self.joined[session]
+        return session
+
+    def missing(self, conn: Connection) -> Iterator[str]:
+        """What was acknowledged, and is not there although nobody has forgotten it."""
+        texts = dict(conn.execute("SELECT id, content FROM messages").fetchall())
+        ended = {self.became(key) for table, key in self.forgotten if table == "sessions"}
+        for key, text in self.texts.items():
+            excused = ("messages", key) in self.forgotten or any(
+                self.became(session) in ended for session in self.sessions[key]
+            )
+            if not excused and texts.get(key) != text:
+                yield f"message {key} is lost"
+        documents = {row[0] for row in conn.execute("SELECT id FROM documents")}
+        for key in self.documents - documents:
+            if ("documents", key) not in self.forgotten:
+                yield f"document {key} is lost"
+
+    def returned(self, conn: Connection) -> Iterator[str]:
+        """What was forgotten, and is there."""
+        for table, key in sorted(self.forgotten & present(conn)):
+            yield f"{table} {key} came back"
+
+
+def present(conn: Connection) -> set[tuple[str, str]]:
+    """What can be forgotten, by table and id; what waits for other rows as well."""
+    return {
+        (table, key)
+        for table, key in conn.execute(
+            """
+            SELECT 'messages', id FROM messages WHERE content <> ''
+            UNION ALL SELECT 'sessions', id FROM sessions UNION ALL SELECT 'documents', id FROM documents
+            UNION ALL SELECT tbl, key FROM sync_waiting
+                WHERE tbl IN ('sessions', 'documents') AND change NOT LIKE '%"?%'
+            UNION ALL SELECT tbl, key FROM sync_waiting
+                WHERE tbl = 'messages' AND json_extract(change, '$[5].content') <> ''
+            """
+        )
+    }
 
 
 @dataclass
@@ -120,12 +300,12 @@ class Simulation:
     base: Path
     seed: int
     devices: int = 3
-    faults: bool = True
+    badly: bool = True
     keys: KeySet = field(init=False)
     rnd: random.Random = field(init=False)
     all: list[Device] = field(default_factory=list)
     marks: int = 0
-    gone: set[str] = field(default_factory=set)
+    promises: Promises = field(default_factory=Promises)
     kept: Path = field(init=False)
 
     def __post_init__(self) -> None:
@@ -137,13 +317,14 @@ class Simulation:
         for number in range(self.devices):
             path = self.base / f"device{number}"
             path.mkdir()
-            years = self.rnd.choice(_YEARS) if self.faults else 0
+            years = self.rnd.choice(_YEARS) if self.badly else 0
             clock = FakeClock(datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(days=365 * years))
             device = Device(number, path, clock, InMemoryStore(clock))
+            device.place = device.folder.make_place()
             await device.store.sync.begin(
                 str(path),
                 f"device {number}",
-                device.folder.make_place(),
+                device.place,
                 self.keys,
                 folder.signing_pair(),
                 folder.sealing_pair(),
@@ -151,23 +332,28 @@ class Simulation:
             )
             self.all.append(device)
 
-    async def run(self, steps: int) -> None:
-        """Does random things, then lets the devices settle."""
+    async def run(self, steps: int) -> list[str]:
+        """Does random things, lets the devices settle, and returns what is wrong then."""
         with seeded(self.seed):
-            await self._run(steps)
+            await self.begin()
+            for _ in range(steps):
+                await self._step()
+            await self.settle()
+            return await self.faults()
 
-    async def _run(self, steps: int) -> None:
-        await self.begin()
-        for _ in range(steps):
-            device = self.rnd.choice(self.all)
-            device.clock.advance(timedelta(seconds=self.rnd.randrange(1, 4000)))
-            work = self.rnd.choices(list(_WORK), weights=list(_WORK.values()))[0]
-            try:
-                await work(self, device)
-            except (MemoryFault, _NothingThere):
-                # Refused here and now: something of a random choice does not go together.
-                device.errors += 1
-        await self.settle()
+    async def _step(self) -> None:
+        device = self.rnd.choice(self.all)
+        device.clock.advance(timedelta(seconds=self.rnd.randrange(1, 4000)))
+        work = self.rnd.choices(list(_WORK), weights=list(_WORK.values()))[0]
+        before = present(device.connection) if work in _FORGETTING else set()
+        try:
+            await work(self, device)
+        except (MemoryFault, _NothingThere):
+            # Refused here and now: something of a random choice does not go together.
+            device.errors += 1
+        if work in _FORGETTING:
+            self.promises.forgotten |= before - present(device.connection)
+        self.promises.notice(device)
 
     async def settle(self) -> None:
         quiet = 0
@@ -182,40 +368,42 @@ class Simulation:
                 return
         raise AssertionError("the devices never come to rest")
 
-    # --- the tool that copies --------------------------------------------------------------------
-
-    def _owner(self, place: str) -> Path | None:
-        """Returns the folder of the device whose place it is."""
+    async def faults(self) -> list[str]:
+        """What is wrong after all devices have settled."""
+        first, *others = (dump(device.connection) for device in self.all)
+        found = [f"{table} differs" for room in others for table in first if room[table] != first[table]]
         for device in self.all:
-            row = device.store._connection.execute("SELECT place FROM sync_state").fetchone()
-            if row is not None and row[0] == place:
-                return device.path
-        return None
+            found += self.promises.missing(device.connection)
+            found += self.promises.returned(device.connection)
+            found += (await device.store.verify()).problems
+        return found
+
+    # --- the tool that copies --------------------------------------------------------------------
 
     def _copy_everything(self) -> None:
         for device in self.all:
             for source in self.all:
-                if source is device:
-                    continue
-                (place,) = source.store._connection.execute("SELECT place FROM sync_state").fetchone()
-                if (source.path / place).exists():
-                    shutil.rmtree(device.path / place, ignore_errors=True)
-                    shutil.copytree(source.path / place, device.path / place)
+                if source is not device and (source.path / source.place).exists():
+                    shutil.rmtree(device.path / source.place, ignore_errors=True)
+                    shutil.copytree(source.path / source.place, device.path / source.place)
 
     def copy_some(self, target: Device) -> None:
         """Copies some files from another device, in any order, perhaps not completely."""
         source = self.rnd.choice(self.all)
         if source is target:
             return
-        for file in sorted(source.path.rglob("*")):
-            place = file.relative_to(source.path).parts[0]
-            if not file.is_file() or self._owner(place) == target.path or self.rnd.random() < 0.3:
+        for place in sorted(one.name for one in source.path.iterdir()):
+            if place == target.place or not (source.path / place).is_dir():
                 continue
-            to = target.path / file.relative_to(source.path)
-            to.parent.mkdir(exist_ok=True)
-            data = file.read_bytes()
-            cut = self.faults and self.rnd.random() < 0.05 and data
-            to.write_bytes(data[: self.rnd.randrange(len(data))] if cut else data)
+            (target.path / place).mkdir(exist_ok=True)
+            for name in sorted(one.name for one in (source.path / place).iterdir()):
+                if self.rnd.random() < 0.3:
+                    continue
+                data = (source.path / place / name).read_bytes()
+                cut = self.badly and self.rnd.random() < 0.05 and data
+                (target.path / place / name).write_bytes(
+                    data[: self.rnd.randrange(len(data))] if cut else data
+                )
 
     def damage(self, device: Device) -> None:
         """Does one of the things that happen to folders."""
@@ -400,11 +588,7 @@ async def _forget_memory(of: Simulation, device: Device) -> None:
 
 async def _forget_session(of: Simulation, device: Device) -> None:
     session = of.pick(device, "SELECT id FROM sessions ORDER BY id")
-    rows = device.store._connection.execute(
-        "SELECT id FROM messages WHERE session_id = ?", (session,)
-    ).fetchall()
     await device.store.forget(Target(sessions=(session,)))
-    of.gone |= {row[0] for row in rows}
 
 
 async def _erase_session(of: Simulation, device: Device) -> None:
@@ -414,7 +598,6 @@ async def _erase_session(of: Simulation, device: Device) -> None:
 async def _forget_message(of: Simulation, device: Device) -> None:
     message = of.pick(device, "SELECT id FROM messages WHERE content <> '' ORDER BY id")
     await device.store.forget(Target(messages=(message,)))
-    of.gone.add(message)
 
 
 async def _forget_words(of: Simulation, device: Device) -> None:
@@ -487,7 +670,11 @@ async def _forget_document(of: Simulation, device: Device) -> None:
 
 
 async def _merge(of: Simulation, device: Device) -> None:
-    await device.store.organising.merge(of.session(device), [of.session(device)])
+    target, source = of.session(device), of.session(device)
+    await device.store.organising.merge(target, [source])
+    joined = of.promises
+    if joined.became(source) != joined.became(target):
+        joined.joined[joined.became(source)] = joined.became(target)
 
 
 async def _restore(of: Simulation, device: Device) -> None:
@@ -514,11 +701,14 @@ async def _away_and_back(of: Simulation, device: Device) -> None:
 
 async def _sync(of: Simulation, device: Device) -> None:
     of.copy_some(device)
-    await device.sync()
+    if of.badly and of.rnd.random() < 0.2:
+        await device.sync_and_die(of.rnd.randrange(1, 60))
+    else:
+        await device.sync()
 
 
 async def _damage(of: Simulation, device: Device) -> None:
-    if of.faults:
+    if of.badly:
         of.damage(device)
 
 
@@ -552,4 +742,12 @@ _WORK: dict[Callable[[Simulation, Device], Awaitable[None]], int] = {
     _away_and_back: 2,
     _sync: 25,
     _damage: 5,
+}
+_FORGETTING = {
+    _forget_memory,
+    _forget_session,
+    _erase_session,
+    _forget_message,
+    _forget_words,
+    _forget_document,
 }

@@ -1,18 +1,20 @@
 """Sync of two devices, and of devices whose folder, room or program is not as it should be."""
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from memory.entities import NewMessage, NewSession, SessionPatch, Target
+from memory.entities import NewMessage, NewSession, RoomKind, SessionPatch, Target
 from memory.organising import MarksPatch
 from memory.sync import folder as sync_folder
 from memory.sync.entities import Why
 from memory.sync.exchange import segment_name
 from memory.sync.folder import Kind
 from models.messages import Role
+from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore, copied
 from tests.unit.sync.devices import TestDevice, TestFolder, settle
 
@@ -378,3 +380,94 @@ async def test_what_was_said_after_a_merge_stays_where_it_was_said_when_that_com
             ).fetchone()
         )
         assert tuple(found) == (into.id, None)
+
+
+async def test_a_session_whose_messages_moved_on_another_device_is_counted_again(folder: TestFolder) -> None:
+    one, two, first = await _pair(folder)
+    second = await _talk(one, "Knots")
+    await settle(one, two)
+    await one.store.organising.merge(first, [second])
+    await settle(one, two)
+    assert (await two.store.verify()).problems == ()
+
+
+async def test_a_session_without_its_head_goes_on_after_the_latest_message(folder: TestFolder) -> None:
+    """Merging on one device and forgetting on another can leave it like this."""
+    one = await folder.device("one")
+    talk = await _talk(one)
+    last = (await one.store.outline(talk))[-1].id
+    one.store._connection.execute("UPDATE sessions SET head_id = NULL")
+    assert (await one.store.get_session(talk)).head_id == last
+    said = await one.store.append_message(talk, NewMessage(Role.USER, "And knots?"))
+    assert said.parent_id == last
+
+
+async def test_words_forgotten_in_a_title_that_waits_for_its_session_are_forgotten_everywhere(
+    folder: TestFolder,
+) -> None:
+    one, two, _ = await _pair(folder)
+    three = await folder.device("three")
+    await settle(three, one, two)
+    talk = await _talk(one, "Herbs")
+    await one.sync()
+    await two.sync()
+    await two.store.update_session(talk, SessionPatch(title="Borage, says Quellisa"))
+    await two.store.update_session(talk, SessionPatch(system_prompt="Be brief"))
+    await two.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    late = folder.path / state.own.place / (await one.store.sync.files())[-1].name
+    kept = late.read_bytes()
+    late.unlink()
+    await three.sync()
+    assert (await three.store.sync.status()).waiting > 0
+    forgotten = await three.store.forget(Target(about="Quellisa"))
+    assert forgotten.erased.verified
+    late.write_bytes(kept)
+    await settle(three, one, two)
+    for device in (one, two, three):
+        session = await device.store.get_session(talk)
+        assert (session.title, session.system_prompt) == ("", "Be brief")
+
+
+async def test_a_session_that_left_and_came_back_is_later_than_all_its_changes(folder: TestFolder) -> None:
+    ahead = FakeClock(datetime(2029, 1, 1, tzinfo=UTC))
+    one = await folder.device("one", clock=ahead)
+    talk = await _talk(one)
+    two = await folder.device("two")
+    await settle(one, two)
+    for title in ("Knots", "Knots and bends", "Hitches"):
+        await two.store.update_session(talk, SessionPatch(title=title))
+    await settle(two, one)
+    sealer = await two.store.moves.sealer()
+    await two.store.moves.depart(talk, RoomKind.PRIVATE, sealer)
+    await two.store.moves.take_back(talk, sealer)
+    await two.store.update_session(talk, SessionPatch(title="Splices"))
+    await settle(two, one)
+    assert [(await device.store.get_session(talk)).title for device in (one, two)] == ["Splices"] * 2
+
+
+async def test_a_message_forgotten_elsewhere_loses_its_text_while_it_waits(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    three = await folder.device("three")
+    await settle(three, one, two)
+    await one.store.append_message(talk, NewMessage(Role.USER, "Which plants?"))
+    await one.sync()
+    await two.sync()
+    said = await two.store.append_message(talk, NewMessage(Role.ASSISTANT, "Borage, says Quellisa"))
+    await two.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    late = folder.path / state.own.place / (await one.store.sync.files())[-1].name
+    kept = late.read_bytes()
+    late.unlink()
+    await three.sync()
+    await two.store.forget(Target(messages=(said.id,)))
+    await two.sync()
+    await three.sync()
+    waiting = three.store._connection.execute("SELECT change FROM sync_waiting").fetchall()
+    assert waiting
+    assert "Quellisa" not in str([row[0] for row in waiting])
+    late.write_bytes(kept)
+    await settle(three, one, two)
+    assert (await three.store.branch(talk))[-1].content == ""
