@@ -209,7 +209,8 @@ async def test_a_disk_that_is_full_is_told_of_once_where_a_reply_ends_with_it(
         tried.append(text)
         raise StorageFull
 
-    monkeypatch.setattr("atlas_desktop.tui.chat.conversation.KEEP_AFTER_S", 0.0)
+    # Not at once: what never rests makes each key wait a second.
+    monkeypatch.setattr("atlas_desktop.tui.chat.conversation.KEEP_AFTER_S", 0.05)
     model = NamedModel(["One two three."], gate=asyncio.Event())
     place = make(model=model)
     async with place.app.run_test(size=(100, 32)) as pilot:
