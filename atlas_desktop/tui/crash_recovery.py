@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, ComposeResult
@@ -175,7 +176,7 @@ class CrashRecovery:
 
     def _go_on(self) -> None:
         shown, self._shown = self._shown, None
-        self._app.attempt(lambda: self._begin_anew(shown), group="rescue", exclusive=True)
+        self._app.attempt(partial(self._begin_anew, shown), group="rescue", exclusive=True)
 
 
 class AlreadyRunningApp(App[bool]):

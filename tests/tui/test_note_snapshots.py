@@ -55,6 +55,7 @@ async def opened(pilot: Pilot[None], place: Stage, note_id: str) -> None:
         return shown_now is not None and shown_now.note == note_id and any(row.can_link for row in rows)
 
     await assert_until(pilot, proposed)
+    await assert_until(pilot, lambda: not place.app.notes.waiting)
     await settle(pilot)
 
 
