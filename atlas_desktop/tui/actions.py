@@ -1998,6 +1998,16 @@ _NOTES: tuple[Action, ...] = (
         help=_("Show the notes in the bin, or the others again."),
     ),
     Action(
+        "notes.import",
+        Where.NOTES,
+        "notes_import",
+        "i",
+        in_palette=False,
+        name=_("Import a folder"),
+        label=_("Import"),
+        help=_("Import the Markdown files of a folder as notes (Obsidian, Logseq), or what changed since."),
+    ),
+    Action(
         "notes.back",
         Where.NOTES,
         "notes_back",

@@ -109,6 +109,12 @@ class Picture(Widget):
         await self._send()
         self.refresh(layout=(self.columns, self.rows) != before)
 
+    def clear(self) -> None:
+        """Removes the picture at once, also from a terminal that keeps it."""
+        self._forget()
+        self._image, self.columns, self.rows = None, 0, 0
+        self.refresh(layout=True)
+
     def get_content_width(self, container: Size, viewport: Size) -> int:
         del container, viewport
         return self.columns

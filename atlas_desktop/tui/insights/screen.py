@@ -425,7 +425,8 @@ class InsightsScreen(View, SparingScreen[None]):
         self._found = None
         for name in ("heat", "tokens", "told"):
             self.query_one(f"#{name}", Static).update("")
-        self.query_one(PlotextPlot).display = self.query_one(Picture).display = False
+        self.query_one(PlotextPlot).display = False
+        self.query_one(Picture).clear()
         self.app.call_later(self.read)
         return True
 

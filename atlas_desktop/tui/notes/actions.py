@@ -13,9 +13,10 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from atlas_desktop.locale import N_, _, ngettext
+from atlas_desktop.locale import N_, _, ngettext, number
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import short
+from atlas_desktop.tui.dialogs.forms import PathScreen
 from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen
 from atlas_desktop.tui.notes.adding import TitleScreen, VersionsScreen
 from atlas_desktop.tui.widgets import TakeBack, Undo
@@ -38,6 +39,8 @@ _HITS = 40
 _LEAST_WIDTH = 24
 PAGE = 100
 """Rows that are added to the list at a time."""
+_MOST_TOLD = 8
+"""Lines about an import that a notice shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,6 +417,41 @@ class NoteActions:
             made = await room.notes.new(chosen)
             self._reload()
             self._show(room, made.id)
+
+    # --- import -------------------------------------------------------------------------------------
+
+    def take_folder(self) -> None:
+        """Asks for a folder, and imports its Markdown files into the room of the conversation."""
+        # Other actions on notes do not cancel it.
+        self._app.attempt(self._take_folder, group="notes-import", exclusive=True)
+
+    async def _take_folder(self) -> None:
+        room = rooms_of(self._app)[0]
+        asked = PathScreen(
+            _("Import a folder"),
+            placeholder=_("Path to a folder of Markdown files"),
+            hint=_("Enter continues · Esc cancels"),
+        )
+        path = await self._app.push_screen_wait(asked)
+        if not path:
+            return
+        self._app.say(_("Importing"))
+        await self._app.notes.keep_all()
+        report = await room.note_folders.take(path)
+        self._reread()
+        lines = [
+            _(
+                "Added {added}, updated {updated}, unchanged {unchanged}, missing {missing}.",
+                added=number(report.added),
+                updated=number(report.updated),
+                unchanged=number(report.unchanged),
+                missing=number(report.missing),
+            ),
+            *(_("{path}: changed here and on disk; now two notes", path=one) for one in report.conflicts),
+            *(f"{one.where}: {one.why}" for one in report.skipped),
+        ]
+        more = len(lines) - _MOST_TOLD
+        self._app.say("\n".join(lines[:_MOST_TOLD] + (["…"] if more > 0 else [])))
 
     # --- changes ------------------------------------------------------------------------------------
 

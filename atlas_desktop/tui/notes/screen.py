@@ -71,7 +71,7 @@ _TYPED = ("back", "list")
 """Actions that work while the field has the focus; all other keys are typed there."""
 _WRITING = ("back", "preview", "links", "follow", "save")
 """Actions that work while the editor has the focus."""
-_NOT_IN_BIN = ("new", "tags", "rename", "project", "move", "versions")
+_NOT_IN_BIN = ("new", "import", "tags", "rename", "project", "move", "versions")
 _ONLY_IN_BIN = ("restore",)
 _OF_NOTE = ("open", "rename", "delete", "project", "move", "versions", "preview", "links", "restore")
 
@@ -703,6 +703,9 @@ class NotesScreen(View, SparingScreen[Result | None]):
 
     def action_notes_new(self) -> None:
         self.changes.new()
+
+    def action_notes_import(self) -> None:
+        self.changes.take_folder()
 
     def action_notes_save(self) -> None:
         """Stores the text now; it is also stored automatically."""

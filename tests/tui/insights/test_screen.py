@@ -268,6 +268,10 @@ async def test_where_the_terminal_can_the_plot_is_a_picture(make: Make) -> None:
         assert "Tokens" in svg.read_text() or "Messages" in svg.read_text()
         assert "\U0010eeee" not in svg.read_text()
         await assert_until(pilot, lambda: picture.display)
+        assert len(terminal.kept) == 1
+        place.app.screen.forget_private()  # type: ignore[attr-defined]
+        assert not terminal.kept
+        await assert_until(pilot, lambda: terminal.kept)
         place.app.theme = "atlas-terminal"
         await settle(pilot)
         await assert_until(pilot, lambda: plot.display and not picture.display)

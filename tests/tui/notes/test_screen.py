@@ -1,6 +1,7 @@
 """The Notes view: what is written, linked, found there."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from textual.events import Key
 from textual.pilot import Pilot
@@ -8,6 +9,7 @@ from textual.widgets import Input, OptionList
 
 from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.dialogs.forms import PathScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
@@ -535,3 +537,30 @@ async def test_a_memory_is_noted_and_says_in_which_notes_it_is(make: Make) -> No
         await assert_until(pilot, lambda: "In notes: About me" in shown(place))
         await pilot.press("N")
         await assert_until(pilot, lambda: on(place.app, NotesScreen) and "About me" in shown(place))
+
+
+async def test_a_folder_is_imported_and_imported_again(make: Make, tmp_path: Path) -> None:
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "Lighthouse.md").write_text("It shines over [[Harbours]].", encoding="utf-8")
+    store, _ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(120, 30), notifications=True) as pilot:
+        await look(pilot, place, "Harbours")
+        browser(place).query_one("#notes", OptionList).focus()
+        await settle(pilot)
+        await pilot.press("i")
+        await assert_until(pilot, lambda: on(place.app, PathScreen))
+        place.app.screen.query_one(Input).value = str(folder)
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, NotesScreen) and "Lighthouse" in shown(place))
+        told = [one.message for one in place.app._notifications]
+        assert "Added 1, updated 0, unchanged 0, missing 0." in told
+        (folder / "Lighthouse.md").write_text("It shines over the sea.", encoding="utf-8")
+        await pilot.press("i")
+        await assert_until(pilot, lambda: on(place.app, PathScreen))
+        place.app.screen.query_one(Input).value = str(folder)
+        await pilot.press("enter")
+        await settle(pilot)
+        told = [one.message for one in place.app._notifications]
+        assert "Added 0, updated 1, unchanged 0, missing 0." in told
