@@ -15,6 +15,7 @@ from atlas_desktop.tui.calendar import short
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.notes.adding import TitleScreen, VersionsScreen
 from memory.entities import RoomKind
+from memory.errors import MemoryFault
 from memory.notes.markup import folded
 
 if TYPE_CHECKING:
@@ -236,12 +237,27 @@ class NoteActions:
             hint = _("It is kept in the private room.")
         elif room.store.room is RoomKind.OFF_RECORD:
             hint = _("Nothing is saved off the record: the note ends with the program.")
-        asked = TitleScreen(_("New note"), title_check(room), title=title, hint=hint)
-        chosen = await self._app.push_screen_wait(asked)
-        if chosen:
-            made = await room.notes.new(chosen)
+        check, made = title_check(room), ""
+        failure: MemoryFault | OSError | None = None
+
+        async def make(chosen: str) -> str:
+            # While the window is open: what is typed next is meant for the new note, never for the old one.
+            nonlocal made, failure
+            try:
+                problem = await check(chosen)
+                if not problem:
+                    made = (await room.notes.new(chosen)).id
+            except (MemoryFault, OSError) as error:
+                failure = error
+                return ""
+            return problem
+
+        await self._app.push_screen_wait(TitleScreen(_("New note"), make, title=title, hint=hint, new=True))
+        if failure is not None:
+            raise failure
+        if made:
             self._reload()
-            self._show(room, made.id)
+            self._show(room, made)
 
     # --- changes ------------------------------------------------------------------------------------
 
