@@ -21,6 +21,7 @@ from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScree
 from atlas_desktop.tui.notes.adding import TitleScreen, VersionsScreen
 from atlas_desktop.tui.widgets import TakeBack, Undo
 from memory.entities import RoomKind
+from memory.errors import MemoryFault
 from memory.notes.entities import NoteEntry
 from memory.notes.markup import folded
 
@@ -285,10 +286,11 @@ class NoteList(OptionList):
         at = self.highlighted
         return None if at is None or at >= min(self.option_count, len(self.rows)) else self.rows[at]
 
-    def show(self, rows: list[Row], width: int) -> None:
-        """Shows rows in a place of this width (0: unknown); the cursor stays on its row."""
+    def show(self, rows: list[Row], width: int, *, cursor: str = "") -> None:
+        """Shows rows in a place of this width (0: unknown); the cursor goes to the row with the id `cursor`,
+        or stays on its row."""
         at = self.highlighted or 0
-        kept = self.rows[at].id if at < len(self.rows) else ""
+        kept = cursor or (self.rows[at].id if at < len(self.rows) else "")
         self.rows = rows
         ids = [row.id for row in rows]
         to = ids.index(kept) if kept in ids else min(at, len(ids) - 1)
@@ -411,12 +413,27 @@ class NoteActions:
             hint = _("It is kept in the private room.")
         elif room.store.room is RoomKind.OFF_RECORD:
             hint = _("Nothing is saved off the record: the note ends with the program.")
-        asked = TitleScreen(_("New note"), title_check(room), title=title, hint=hint)
-        chosen = await self._app.push_screen_wait(asked)
-        if chosen:
-            made = await room.notes.new(chosen)
+        check, made = title_check(room), ""
+        failure: MemoryFault | OSError | None = None
+
+        async def make(chosen: str) -> str:
+            # While the window is open: what is typed next is meant for the new note, never for the old one.
+            nonlocal made, failure
+            try:
+                problem = await check(chosen)
+                if not problem:
+                    made = (await room.notes.new(chosen)).id
+            except (MemoryFault, OSError) as error:
+                failure = error
+                return ""
+            return problem
+
+        await self._app.push_screen_wait(TitleScreen(_("New note"), make, title=title, hint=hint, new=True))
+        if failure is not None:
+            raise failure
+        if made:
             self._reload()
-            self._show(room, made.id)
+            self._show(room, made)
 
     # --- import -------------------------------------------------------------------------------------
 

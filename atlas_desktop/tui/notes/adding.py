@@ -56,14 +56,17 @@ Check = Callable[[str], Awaitable[str]]
 
 
 class TitleScreen(Window[str | None]):
-    """Asks for the title of a note. Dismissed with None if it is unchanged."""
+    """Asks for the title of a note. Dismissed with None if it is unchanged; that of a `new` one may be."""
 
     DEFAULT_CSS = _CSS.format(name="TitleScreen")
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Cancel"))]
 
-    def __init__(self, heading: str, check: Check, *, title: str = "", hint: str = "") -> None:
+    def __init__(
+        self, heading: str, check: Check, *, title: str = "", hint: str = "", new: bool = False
+    ) -> None:
         super().__init__()
         self._heading, self._check, self._title_now, self._hint = heading, check, title, hint
+        self._new = new
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
@@ -79,7 +82,10 @@ class TitleScreen(Window[str | None]):
     async def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         title = clean_line(event.value)
-        if title and title == self._title_now:
+        if not self.is_current:
+            # Enter was pressed twice.
+            return
+        if title and title == self._title_now and not self._new:
             self.dismiss(None)
             return
         problem = await self._check(title)

@@ -153,6 +153,8 @@ class NoteEditor(TextArea):
         )
         self.menu = menu
         self._naming: str | None = None
+        self._loads = 0
+        """How many texts have been shown."""
 
     def focus(self, scroll_visible: bool = True) -> Self:  # noqa: FBT001, FBT002, ARG002
         focus_at_once(self)
@@ -197,10 +199,17 @@ class NoteEditor(TextArea):
         self.replace(text, self._location(begin), self._location(end))
 
     def put(self, text: str) -> None:
-        """Replaces the text; earlier changes can no longer be undone."""
+        """Replaces the text. Earlier changes can no longer be undone; only later ones count as changes."""
         self.menu.offer(())
         self._naming = None
-        self.load_text(text)
+        self._loads += 1
+        with self.prevent(TextArea.Changed):
+            self.load_text(text)
+
+    def reader(self) -> Callable[[], str | None]:
+        """Returns a function that returns the text, or None once the editor shows another note."""
+        loads = self._loads
+        return lambda: self.text if loads == self._loads else None
 
     async def on_key(self, event: events.Key) -> None:
         # Textual calls the handler of the base class after this one, unless the default is prevented.

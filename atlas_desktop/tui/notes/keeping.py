@@ -50,11 +50,11 @@ def _nothing() -> None:
 
 @dataclass(slots=True)
 class Typed:
-    """A note with text that is not stored. `read` returns the text."""
+    """A note with text that is not stored. `read` returns the text, or None if it was taken elsewhere."""
 
     room: "RoomServices"
     note: str
-    read: Callable[[], str] = field(repr=False)
+    read: Callable[[], str | None] = field(repr=False)
 
 
 def _frozen(one: Typed, text: str) -> Typed:
@@ -75,6 +75,10 @@ class NoteKeeping:
         self._since = 0.0
         self._failing = False
         self._writing = asyncio.Lock()
+        self._storing: dict[Place, str] = {}
+        """The text that is being stored just now."""
+        self._stores = 0
+        """How many texts have been stored."""
         self.stored: Callable[[RoomServices, Note], object] = _nobody
         """Called with each note that has been stored."""
         self.take: Callable[[], object] = _nothing
@@ -90,8 +94,9 @@ class NoteKeeping:
         """Whether the last attempt to store failed."""
         return self._failing
 
-    def typed(self, room: "RoomServices", note: str, read: Callable[[], str]) -> None:
-        """Schedules storing the text of a note. `read` returns it when it is stored."""
+    def typed(self, room: "RoomServices", note: str, read: Callable[[], str | None]) -> None:
+        """Schedules storing the text of a note. `read` returns it when it is stored; None if the editor has
+        gone on to another note, whose text must not be stored under this one."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         if not self._typed:
@@ -102,8 +107,18 @@ class NoteKeeping:
 
     def text_of(self, room: "RoomServices", note: str) -> str | None:
         """Returns the text of a note that is not stored yet; None if there is none."""
-        found = self._typed.get((room.store.room, note))
-        return None if found is None else found.read()
+        place = room.store.room, note
+        found = self._typed.get(place)
+        text = None if found is None else found.read()
+        return self._storing.get(place) if text is None else text
+
+    async def read(self, room: "RoomServices", note: str) -> "Note":
+        """Returns a note as it is stored, and never as it was before a change stored meanwhile."""
+        while True:
+            before = self._stores
+            found = await room.notes.get(note)
+            if self._stores == before:
+                return found
 
     def unlisten(self, stored: "Callable[[RoomServices, Note], object]") -> None:
         """Stops calling a screen, unless another one has taken its place."""
@@ -117,8 +132,12 @@ class NoteKeeping:
 
     def freeze(self) -> None:
         """Takes the texts as they are now, because the editor is about to show something else."""
-        for place, one in self._typed.items():
-            self._typed[place] = _frozen(one, one.read())
+        for place, one in list(self._typed.items()):
+            text = one.read()
+            if text is None:
+                del self._typed[place]
+            else:
+                self._typed[place] = _frozen(one, text)
 
     def keep_soon(self) -> None:
         """Stores everything in the background, without the pause."""
@@ -157,6 +176,9 @@ class NoteKeeping:
             for place in list(self._typed):
                 one = self._typed.pop(place)
                 text = one.read()
+                if text is None:
+                    continue
+                self._storing[place] = text
                 try:
                     note = await one.room.notes.edit(one.note, text)
                 except NoteNotFound:
@@ -172,7 +194,11 @@ class NoteKeeping:
                     self._typed.setdefault(place, _frozen(one, text))
                     raise
                 else:
+                    self._stores += 1
+                    del self._storing[place]
                     self.stored(one.room, note)
+                finally:
+                    self._storing.pop(place, None)
             self._since = asyncio.get_running_loop().time()
         self._failing = bool(errors)
         if errors:

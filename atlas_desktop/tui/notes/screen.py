@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,16 @@ _OF_NOTE = ("open", "rename", "delete", "project", "move", "versions", "preview"
 Result = Chosen | AskAbout
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A note to show, with the cursor at a position; `write` gives the editor the focus."""
+
+    room: "RoomServices"
+    note: str
+    at: int | None = None
+    write: bool = False
+
+
 class NotesScreen(View, SparingScreen[Result | None]):
     """Dismissed with what to open, or None. `visit` is the note that it shows first."""
 
@@ -106,8 +116,8 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._note: Note | None = None
         self._stored = ""
         """The text of the note as it was last stored or read."""
-        self._opening: tuple[str, bool] | None = None
-        """The note that is being read, and whether the editor then gets the focus."""
+        self._opening: Opening | None = None
+        """The note that is being read."""
         self.visited: Visit | None = visit
         """The note that was shown when the screen was closed."""
         self._way: list[Visit] = []
@@ -216,9 +226,11 @@ class NotesScreen(View, SparingScreen[Result | None]):
             self._go(visit, write=False)
 
     def _reread(self) -> None:
-        """Reads the list and the shown note again after a change."""
+        """Reads the list and the shown note again after a change, or that which is about to be shown."""
         self.reload()
-        if self._note is not None and self._room is not None:
+        if self._opening is not None:
+            self._begin(self._opening)
+        elif self._note is not None and self._room is not None:
             self._open(self._room, self._note.id, at=self.editor.position, write=self.editor.has_focus)
 
     def on_screen_resume(self) -> None:
@@ -229,13 +241,16 @@ class NotesScreen(View, SparingScreen[Result | None]):
     # --- the list -------------------------------------------------------------------------------------
 
     def _draw(self) -> None:
-        """Shows the rows; the cursor stays on its row."""
+        """Shows the rows; the cursor stays on its row, or goes to that of the note that is about to be
+        shown."""
         if not self.standing or not self._loaded:
             return
         # The list itself has no width while it is empty, and neither has one while the note covers it.
         width = self.query_one("#left").size.width
+        opening = "" if self._opening is None else f"note {self._opening.note}"
         with self.app.batch_update():
-            self._list.show(rows_of(self._shelves, self._words, self._hits), width)
+            rows = rows_of(self._shelves, self._words, self._hits)
+            self._list.show(rows, width, cursor=opening)
             empty = self.query_one("#none", Static)
             empty.display = not self._list.rows
             empty.update(nothing_text(self._words, binned=self._binned))
@@ -262,8 +277,11 @@ class NotesScreen(View, SparingScreen[Result | None]):
             return
         row = self._list.rows[event.option_index]
         if row.room is not None and row.note is not None and not self._is_shown(row.room, row.note.id):
-            if self._opening is not None and self._opening[0] == row.note.id:
-                # Enter was pressed before this event arrived.
+            if self._opening is not None and (self._opening.write or self._opening.note == row.note.id):
+                # Enter was pressed before this was told, or a new note is about to be written.
+                return
+            if self.editor.has_focus:
+                # The list was read again: somebody who writes keeps the note.
                 return
             self._way.clear()
             self._open(row.room, row.note.id, at=None if row.hit is None else row.hit.chunk.begin)
@@ -327,37 +345,45 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self, room: "RoomServices", note_id: str, *, at: int | None = None, write: bool = False
     ) -> None:
         """Shows a note, with the cursor at a position; `write` gives the editor the focus."""
-        if self in self.app.screen_stack:
-            self._opening = note_id, write
-            work = partial(self._load_note, room, note_id, at, write=write)
-            self.atlas.attempt(work, group="notes-open", exclusive=True)
+        self._begin(Opening(room, note_id, at, write))
 
-    async def _load_note(self, room: "RoomServices", note_id: str, at: int | None, *, write: bool) -> None:
+    def _begin(self, opening: Opening) -> None:
+        if self in self.app.screen_stack:
+            self._opening = opening
+            if self.editor.has_focus and not self._is_shown(opening.room, opening.note):
+                # The next keys are meant for the other note.
+                self.set_focus(self._list)
+            self.atlas.attempt(partial(self._load_note, opening), group="notes-open", exclusive=True)
+
+    async def _load_note(self, opening: Opening) -> None:
+        room, note_id = opening.room, opening.note
         self._leave_note()
         try:
-            note = await room.notes.get(note_id)
+            note = await self._keeping.read(room, note_id)
         except (RoomClosed, NoteNotFound):
             if self in self.app.screen_stack and self._is_shown(room, note_id):
                 self._show_nothing()
             return
         finally:
-            if self._opening == (note_id, write):
+            if self._opening is opening:
                 self._opening = None
         if not self.standing:
             return
+        # Somebody may have gone on typing meanwhile, in this note or in the one before.
+        self._leave_note()
         typed = self._keeping.text_of(room, note_id)
         text = note.text if typed is None else typed
-        if not self._is_shown(room, note_id) or self.editor.text != text:
-            self._room, self._note, self._stored = room, note, note.text
+        fresh = not self._is_shown(room, note_id) or self.editor.text != text
+        self._room, self._note, self._stored = room, note, note.text
+        if fresh:
             self.editor.put(text)
             self.query_one("#preview-box", VerticalScroll).scroll_home(animate=False)
-        self._room, self._note, self._stored = room, note, note.text
         self.query_one("#right").remove_class("-empty")
-        if at is not None:
-            self.editor.go_to(at)
+        if opening.at is not None:
+            self.editor.go_to(opening.at)
         self._connected = None
         self._tell_note()
-        if write:
+        if opening.write:
             self._write()
 
     def _leave_note(self) -> None:
@@ -398,6 +424,8 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._way.clear()
         self.remove_class("-preview")
         self._open(room, note_id, write=True)
+        # A filter would hide its row.
+        self._field.value = ""
 
     def _tell_note(self, *, typing: bool = False) -> None:
         """Shows what is known of the note: its name, its preview, its connections.
@@ -443,7 +471,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
         if self._note is None or self._room is None:
             return
         waiting = self._keeping.waiting
-        self._keeping.typed(self._room, self._note.id, lambda: self.editor.text)
+        self._keeping.typed(self._room, self._note.id, self.editor.reader())
         if not waiting:
             self._tell_name()
         self.editor.look_for_link()
@@ -777,7 +805,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
 
     def _allowed(self, deed: str) -> bool:
         """Whether an action is available while nothing is typed."""
-        if self._opening is not None and self._opening[1]:
+        if self._opening is not None and self._opening.write:
             # The next keys are meant for the editor.
             return deed == "back"
         if deed in (_NOT_IN_BIN if self._binned else _ONLY_IN_BIN):

@@ -1,8 +1,10 @@
 """The Notes view: what is written, linked, found there."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
@@ -15,6 +17,7 @@ from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
 from atlas_desktop.tui.notes.adding import AddToNoteScreen, TitleScreen, VersionsScreen
 from atlas_desktop.tui.notes.screen import NotesScreen
+from memory.notes.entities import Note
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, talk
@@ -564,3 +567,134 @@ async def test_a_folder_is_imported_and_imported_again(make: Make, tmp_path: Pat
         await settle(pilot)
         told = [one.message for one in place.app._notifications]
         assert "Added 0, updated 1, unchanged 0, missing 0." in told
+
+
+async def new_note(pilot: Pilot[None], place: Stage, title: str) -> None:
+    """Presses n, and types a title and Enter."""
+    await pilot.press("n")
+    await assert_until(pilot, lambda: on(place.app, TitleScreen))
+    await type_text(pilot, title)
+    await pilot.press("enter")
+
+
+async def test_a_new_note_is_empty_and_what_is_typed_goes_into_it(make: Make) -> None:
+    """Also when the list, which is read again, comes before or after it."""
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Ferries"])
+        before = {title: await text_of(store, title) for title in ids}
+        for title, text in (("Echo", "echo text"), ("Delta", "delta text"), ("Omega", "omega text")):
+            await new_note(pilot, place, title)
+            await assert_until(pilot, lambda: on(place.app, NotesScreen) and screen.editor.has_focus)
+            assert screen._note is not None
+            assert (screen._note.title, screen.editor.text) == (title, "")
+            await type_text(pilot, text)
+            await settle(pilot)
+            assert screen._note.title == title
+            await pilot.press("escape")
+            await settle(pilot)
+            assert await text_of(store, title) == text
+        assert {title: await text_of(store, title) for title in ids} == before
+
+
+async def test_with_slow_storage_a_new_note_is_still_its_own(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list is drawn while the new note is still being read."""
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Ferries"])
+        before = {title: await text_of(store, title) for title in ids}
+        gate, get = asyncio.Event(), store.notes.get
+
+        async def slow(ref: str) -> Note:
+            found = await get(ref)
+            if on(place.app, NotesScreen):
+                await gate.wait()
+            return found
+
+        monkeypatch.setattr(store.notes, "get", slow)
+        await new_note(pilot, place, "Echo")
+        try:
+            await assert_until(pilot, lambda: on(place.app, NotesScreen) and "4 notes" in shown(place))
+            await pilot.press("d", "x")
+        finally:
+            gate.set()
+        await assert_until(pilot, lambda: screen.editor.has_focus)
+        monkeypatch.setattr(store.notes, "get", get)
+        await type_text(pilot, "echo")
+        await pilot.press("escape")
+        await settle(pilot)
+        assert await text_of(store, "Echo") == "echo"
+        assert {title: await text_of(store, title) for title in ids} == before
+
+
+async def test_a_filter_does_not_hide_a_new_note(make: Make) -> None:
+    store, _ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await pilot.press("slash")
+        await type_text(pilot, "#travel")
+        await pilot.press("enter")
+        await settle(pilot)
+        await new_note(pilot, place, "Echo")
+        await assert_until(pilot, lambda: on(place.app, NotesScreen) and screen.editor.has_focus)
+        await settle(pilot)
+        await type_text(pilot, "echo")
+        await pilot.press("escape")
+        await settle(pilot)
+        assert await text_of(store, "Echo") == "echo"
+        assert screen.query_one("#query", Input).value == ""
+        assert "#travel" in await text_of(store, "Harbours")
+
+
+async def test_a_note_that_is_read_while_its_text_is_stored_keeps_the_text(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Ferries"])
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: screen.editor.has_focus)
+        gate, get = asyncio.Event(), store.notes.get
+
+        async def slow(ref: str) -> Note:
+            found = await get(ref)
+            await gate.wait()
+            return found
+
+        monkeypatch.setattr(store.notes, "get", slow)
+        await type_text(pilot, "now ")
+        screen._reread()
+        await type_text(pilot, "and then ")
+        gate.set()
+        monkeypatch.setattr(store.notes, "get", get)
+        await settle(pilot)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert (await text_of(store, "Ferries")).startswith("now and then The ferry")
+        assert screen.editor.text.startswith("now and then The ferry")
+
+
+async def test_the_note_of_a_link_that_leads_nowhere_is_made_with_its_name(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Ferries"])
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: screen.editor.has_focus)
+        screen.editor.go_to(screen.editor.text.index("Whales"))
+        screen.action_notes_follow()
+        await assert_until(pilot, lambda: on(place.app, TitleScreen))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, NotesScreen) and screen.editor.has_focus)
+        assert screen.editor.text == ""
+        assert (await store.notes.get("Whales")).text == ""
