@@ -287,6 +287,9 @@ class NotesScreen(View, SparingScreen[Result | None]):
             self._list.clear_options()
             self._shown = 0
             self._show_more(to)
+            if not self._rows and not self._words and self._list.has_focus:
+                # Textual would give the focus of a hidden list to the field, where n is only a letter.
+                self.set_focus(None)
             self._list.display = bool(self._rows)
             empty = self.query_one("#none", Static)
             empty.display = not self._rows
