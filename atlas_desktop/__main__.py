@@ -297,7 +297,11 @@ def _interface(ctx: Any, args: argparse.Namespace) -> int:
     needs_a_terminal()
     if getattr(args, "demo", False):
         from atlas_desktop.cli.demo import throw_away_home
+        from atlas_desktop.locale import _
 
+        # Filling the rooms takes seconds, and the terminal is empty until then.
+        sys.stderr.write(_("Preparing the sample conversations. This takes some seconds.") + "\n")
+        sys.stderr.flush()
         with throw_away_home(ctx) as demo:
             status = int(show(demo.ctx, key=demo.key, resume="last", demo_passphrase=demo.passphrase))
         if args.and_back:

@@ -192,11 +192,22 @@ def preview_text(affected: "Affected", *, shown: int = 8, ids: bool = True) -> s
         rows.append(_("Summaries to rewrite without it: {count}.", count=number(len(affected.erased.stale))))
     if besides:
         rows.append(_("Text would also be removed from: {places}.", places=besides))
-    if affected.erased.copies:
-        rows.append(
-            _("The same text also exists in {where} and stays there.", where=where(affected.erased.copies))
-        )
+    rows += _copies_left(affected.erased.copies)
     return "\n".join(rows)
+
+
+def _copies_left(copies: "Sequence[Copy]") -> list[str]:
+    """Returns what stays in other conversations, and in titles that the user wrote."""
+    texts = [one for one in copies if not one.title_only]
+    titles = [one for one in copies if one.title_only]
+    told = []
+    if texts:
+        told.append(_("The same text also exists in {where} and stays there.", where=where(texts)))
+    return [*told, _titles_left(titles)] if titles else told
+
+
+def _titles_left(titles: "Sequence[Copy]") -> str:
+    return _("Titles you wrote yourself stay: {where}.", where=where(titles))
 
 
 def receipt_text(value: "Receipt") -> str:
@@ -237,12 +248,16 @@ def left_text(value: "Receipt") -> str:
     """Describes whether anything is left, here or as the same text elsewhere."""
     if not value.verified:
         return _("Some of it was still found afterwards.")
-    if not value.erased.copies:
-        return _("A second check found nothing left.")
-    return _(
-        "A second check found nothing left of these messages. The same text still exists in {where}.",
-        where=where(value.erased.copies),
-    )
+    texts = [one for one in value.erased.copies if not one.title_only]
+    titles = [one for one in value.erased.copies if one.title_only]
+    if texts:
+        told = _(
+            "A second check found nothing left of these messages. The same text still exists in {where}.",
+            where=where(texts),
+        )
+    else:
+        told = _("A second check found nothing left.")
+    return f"{told} {_titles_left(titles)}" if titles else told
 
 
 def where(copies: "Sequence[Copy]") -> str:

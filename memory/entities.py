@@ -173,11 +173,15 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A session that contains the same text as what was erased; its title may be empty."""
+    """A session that contains the same text as what was erased; its title may be empty.
+
+    `title_only`: no message of it does, but the title, which the user wrote, comes from what was erased.
+    """
 
     session_id: str
     title: str = field(repr=False)
     binned: bool = False
+    title_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,7 +176,8 @@ async def test_a_title_of_your_own_that_repeats_it_is_told(store: Store) -> None
     await store.append_message(session.id, NewMessage(Role.USER, "Does it rain in Oslo?"))
     await store.update_session(session.id, SessionPatch(title="Locker 4471", title_source=TitleSource.PERSON))
     done = await store.forget(Target(messages=(first.id,)))
-    assert [(one.session_id, one.title) for one in done.erased.copies] == [(session.id, "Locker 4471")]
+    (left,) = done.erased.copies
+    assert (left.session_id, left.title, left.title_only) == (session.id, "Locker 4471", True)
 
 
 CANARY = "Zoëpelin"

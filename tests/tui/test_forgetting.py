@@ -67,6 +67,20 @@ async def test_forget_with_words_shows_all_that_holds_them_and_gives_a_receipt(m
         assert await left(place) == (0, 0, 0)
 
 
+async def test_forgetting_from_a_new_conversation_shows_the_receipt_too(make: Make) -> None:
+    place = await furnished(make)
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+n")
+        await settle(pilot)
+        assert chat(place.app).view.current.id is None
+        await say(pilot, "/forget Mara Lind")
+        await answer(pilot, place, agree=True)
+        await assert_until(
+            pilot, lambda: any("A second check" in one.message for one in place.app._notifications)
+        )
+
+
 async def test_keeping_changes_nothing(make: Make) -> None:
     place = await furnished(make)
     async with place.app.run_test(size=SIZE) as pilot:

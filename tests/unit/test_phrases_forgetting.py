@@ -22,6 +22,15 @@ def test_a_receipt_claims_no_more_than_what_happened() -> None:
     assert "same words" not in preview_text(Affected(GONE))
 
 
+def test_a_title_that_stays_is_not_called_a_copy_of_the_text() -> None:
+    titled = replace(GONE, copies=(Copy("a", "Locker", title_only=True), Copy("b", "Locks")))
+    for told in (preview_text(Affected(titled)), receipt_text(Receipt(titled, 0, True))):
+        assert told.endswith("Titles you wrote yourself stay: “Locker”.")
+        assert "exist" in told.partition("“Locks”")[0].rpartition("same text")[2]
+    alone = replace(GONE, copies=(Copy("a", "Locker", title_only=True),))
+    assert "same text" not in preview_text(Affected(alone)) + receipt_text(Receipt(alone, 0, True))
+
+
 def test_two_are_named_and_the_others_counted() -> None:
     copies = [Copy("a", "A"), Copy("b", "B", binned=True), Copy("c", ""), Copy("d", "D")]
     assert where(copies[:2]) == "“A” and “B” (in the bin)"

@@ -21,7 +21,7 @@ _WHY_NOT_TEXTS = {
     "nothing_said_yet": N_("there are no messages yet."),
     "reply_is_coming": N_("stop the current reply first ({stop})."),
     "message_waits": N_("a message is queued. Enter sends it, {stop} edits it."),
-    "reply_is_whole": N_("there is no incomplete reply to continue."),
+    "reply_is_whole": N_("only the latest reply can be continued, and it is complete."),
     "forgotten": N_("your latest message was forgotten. Write a new one or replace it (/edit)."),
     "no_words": N_("this message has no stored text."),
     "nothing_of_yours": N_("there is no message of yours to edit."),

@@ -113,7 +113,11 @@ class MemoriesController:
             gone = session_id in {one.id for one in plan.affected.sessions}
             await (self._sessions.show_new() if gone else self._sessions.open(session_id, again=True))
         self._view.refresh_list()
-        await self._view.note(receipt_text(receipt))
+        if self._view.current.id is None:
+            # The page of a new conversation covers remarks.
+            self._app.say(receipt_text(receipt))
+        else:
+            await self._view.note(receipt_text(receipt))
 
     async def _meant(self, room: "RoomServices", word: str) -> "Target | None":
         from atlas_desktop.services.forgetting_in_rooms import newest_words, target_of
@@ -129,7 +133,8 @@ class MemoriesController:
         return Target(messages=said) if said else None
 
 
-_SHOWN = 5
+_SHOWN = 20
+"""Items of each kind that a preview lists: as many as it knows."""
 
 
 async def forget_words(app: "BaseApp", words: str = "") -> "tuple[ForgettingPlan, Receipt] | None":

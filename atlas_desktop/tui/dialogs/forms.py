@@ -173,7 +173,7 @@ class FieldsScreen(Window[dict[str, str] | None]):
 
     `hidden` names the fields whose text is not shown while it is typed. `ticks` are boxes below the fields,
     not ticked at first, each with its explanation; the text of one is `TICKED` or empty. `placeholders` are
-    shown in empty fields.
+    shown in empty fields; `values` is what fields contain at first.
     """
 
     DEFAULT_CSS = """
@@ -196,8 +196,10 @@ class FieldsScreen(Window[dict[str, str] | None]):
         hidden: Collection[str] = (),
         ticks: Mapping[str, str] | None = None,
         placeholders: Mapping[str, str] | None = None,
+        values: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
+        self._values = values or {}
         self._heading = title
         self._names = list(names)
         self._hint = hint
@@ -218,6 +220,7 @@ class FieldsScreen(Window[dict[str, str] | None]):
             for number, name in enumerate(self._names):
                 yield Static(Content(clean_line(name)), classes="name", markup=False)
                 yield CleanInput(
+                    self._values.get(name, ""),
                     id=f"field-{number}",
                     password=name in self._hidden,
                     placeholder=self._placeholders.get(name, ""),

@@ -232,7 +232,7 @@ def nothing_text(words: str, *, binned: bool) -> Content:
             "computer. Type [[ to link to another note, a conversation or a document; what links "
             "to a note is shown next to it.\n\n"
             "In a conversation, among the memories and in the reader, a key makes a note of what "
-            "you look at. `atlas notes import` takes a folder of Markdown."
+            "you look at. Press i to import a folder of Markdown."
         )
     )
 

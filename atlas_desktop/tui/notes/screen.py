@@ -250,6 +250,9 @@ class NotesScreen(View, SparingScreen[Result | None]):
         opening = "" if self._opening is None else f"note {self._opening.note}"
         with self.app.batch_update():
             rows = rows_of(self._shelves, self._words, self._hits)
+            if not rows and not self._words and self._list.has_focus:
+                # Textual would give the focus of a hidden list to the field, where n is only a letter.
+                self.set_focus(None)
             self._list.show(rows, width, cursor=opening)
             empty = self.query_one("#none", Static)
             empty.display = not self._list.rows

@@ -1,5 +1,6 @@
 """The window of sync: set up, join with a code, devices, the last sync, pause."""
 
+import asyncio
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -267,12 +268,17 @@ class SyncScreen(Window[None]):
         self, title: str, names: list[str], placeholders: dict[str, str], private: str
     ) -> dict[str, str] | None:
         """Returns the input; None if it was cancelled or has no folder, or if the private room should have
-        been opened for it and was not."""
-        given = await self.app.push_screen_wait(
-            FieldsScreen(title, names, ticks={private: _(_OF_PRIVATE)}, placeholders=placeholders)
-        )
-        if given is None or not given[names[0]].strip():
-            return None
+        been opened for it and was not. Asks again if there is no such folder."""
+        given: dict[str, str] | None = None
+        while given is None or not await asyncio.to_thread(_path(given[names[0]]).expanduser().is_dir):
+            if given is not None:
+                self.atlas.say(_("There is no such folder. Nothing was set up."), anywhere=True)
+            ticks = {private: _(_OF_PRIVATE)}
+            given = await self.app.push_screen_wait(
+                FieldsScreen(title, names, ticks=ticks, placeholders=placeholders, values=given)
+            )
+            if given is None or not given[names[0]].strip():
+                return None
         if given[private] == TICKED and not await self._private_opened():
             return None
         return given

@@ -329,7 +329,7 @@ def copies_left(conn: Connection, rows: Collection[int]) -> tuple[Copy, ...]:
 
 def titled_copies(conn: Connection, session_ids: Collection[str]) -> tuple[Copy, ...]:
     """Returns those of the sessions that still exist and have a title, latest used first."""
-    return _told(
+    found = _told(
         conn,
         f"""
         SELECT id, title, deleted_at IS NOT NULL FROM sessions WHERE id IN {_LISTED} AND title <> ''
@@ -337,6 +337,7 @@ def titled_copies(conn: Connection, session_ids: Collection[str]) -> tuple[Copy,
         """,
         session_ids,
     )
+    return tuple(replace(one, title_only=True) for one in found)
 
 
 def _told(conn: Connection, sql: str, listed: Collection[object]) -> tuple[Copy, ...]:

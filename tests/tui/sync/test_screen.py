@@ -154,7 +154,10 @@ async def test_a_folder_that_is_not_there_is_explained(make: Make, shared: Path)
         await assert_until(pilot, lambda: "Folder for sync" in shown(place))
         await type_text(pilot, str(shared / "absent"))
         await pilot.press("enter")
-        await assert_until(pilot, lambda: "The sync folder is missing" in shown(place))
+        said = "There is no such folder. Nothing was set up."
+        await assert_until(pilot, lambda: any(said in one.message for one in place.app._notifications))
+        await assert_until(pilot, lambda: "Folder for sync" in shown(place))
+        assert any(str(shared / "absent") == field.value for field in place.app.screen.query(Input))
 
 
 async def test_what_another_device_wrote_is_in_the_list_after_a_sync(make: Make, shared: Path) -> None:
