@@ -127,7 +127,8 @@ def scanned(conn: Connection, folder_id: str, skipped: Sequence[tuple[str, str]]
 _DOCUMENTS = """
     SELECT d.id, d.title, d.path, d.media_type, d.bytes, json_array_length(d.pages), p.name, d.folder_id,
         d.state, d.error, d.error_limit, d.sha256, d.parser,
-        (SELECT count(*) FROM chunks WHERE document_id = d.id), d.added_at, d.modified_ns, d.indexed_at,
+        (SELECT count(*) FROM chunks WHERE document_id = d.id), d.added_at,
+        coalesce(d.modified_ns, (SELECT 1000 * updated_at FROM notes WHERE document_id = d.id)), d.indexed_at,
         d.author, d.created, d.content IS NOT NULL, s.text, s.fallback, s.model,
         (SELECT json_group_array(session_id) FROM (
             SELECT sd.session_id FROM session_documents AS sd JOIN sessions AS t ON t.id = sd.session_id

@@ -214,6 +214,20 @@ async def test_undo_by_mouse(make: Make) -> None:
         assert (await store.get_session(ids[-1])).deleted_at is None
 
 
+async def test_each_conversation_of_a_long_list_has_one_line_on_a_narrow_screen(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    for number in range(40):
+        await talk(store, f"What is still missing for the launch of boat {number}?", [("Hello.", "Hello.")])
+    place = make(store=store)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+o")
+        await settle(pilot)
+        listing = chat(place.app).query_one(Sidebar).sessions
+        assert listing.show_vertical_scrollbar
+        assert listing.virtual_size.height == listing.option_count
+
+
 async def test_the_list_folds_away_and_lies_over_on_narrow_screens(make: Make) -> None:
     place = make()
     async with place.app.run_test(size=(80, 24)) as pilot:

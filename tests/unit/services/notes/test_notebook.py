@@ -65,6 +65,15 @@ async def test_a_link_leads_to_a_note_by_title_or_alias_whenever_it_is_written()
     assert (back.title, back.snippet) == ("Boat", "Lies in [[harbour]] and [[Port]]; [[Nowhere]]")
 
 
+async def test_among_documents_a_note_has_the_date_of_its_last_change() -> None:
+    scene = Scene()
+    note = await scene.room.notes.new("Boat", "Berth 12.")
+    scene.clock.advance(timedelta(days=3))
+    changed = await scene.room.notes.edit(note.id, "Berth 14.")
+    assert changed.updated_at > note.updated_at
+    assert (await scene.store.documents.get(note.id)).modified_at == changed.updated_at
+
+
 async def test_links_lead_to_sessions_messages_and_documents(tmp_path: Path) -> None:
     scene = Scene()
     replied, _ = await scene.say("where do owls sleep?")
