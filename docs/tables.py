@@ -1,6 +1,6 @@
 """Writes the tables of the docs from the code, so that they cannot diverge.
 
-`python docs/tables.py` rewrites them; the test suite fails when one is stale.
+`python -m docs.tables` rewrites them; the test suite fails when one is stale.
 """
 
 import argparse

@@ -144,6 +144,41 @@ async def test_everything_leaves_an_empty_room(store: Store, place: Place) -> No
     assert pages_with(place, WORD.encode(), b"raining", NUMBER) == 0
 
 
+KEPT = frozenset(
+    (
+        # What the room is, and what it has done; none of them holds words of the user.
+        *("schema_migrations", "meta", "duties", "moves", "clients", "client_accesses", "receipts"),
+        # What other devices have to be told, among it that everything is gone.
+        *("sync_state", "sync_devices", "sync_stamps", "sync_files", "sync_blobs", "sync_merged"),
+    )
+)
+
+
+async def test_forgetting_everything_empties_every_table_that_is_not_kept(store: Store) -> None:
+    """A table is emptied by itself, or with the rows that its own belong to."""
+
+    def read(conn: Connection) -> dict[str, set[str]]:
+        tables = conn.execute(
+            "SELECT name FROM pragma_table_list"
+            " WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
+        ).fetchall()
+        return {
+            name: {
+                row[0]
+                for row in conn.execute(
+                    """SELECT "table" FROM pragma_foreign_key_list(?) WHERE on_delete = 'CASCADE'""", (name,)
+                )
+            }
+            for (name,) in tables
+        }
+
+    owners = await database_of(store).read(read)
+    emptied = {"sessions", "messages", "memories", *forgetting._EVERYTHING}
+    while more := {name for name, own in owners.items() if name not in emptied and own & emptied}:
+        emptied |= more
+    assert set(owners) - emptied == KEPT
+
+
 @pytest.mark.parametrize(
     "leftover",
     [
