@@ -1,5 +1,6 @@
 """Sync of two devices, and of devices whose folder, room or program is not as it should be."""
 
+import errno
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,6 +9,7 @@ import msgspec
 import pytest
 
 from memory.entities import NewMessage, NewSession, RoomKind, SessionPatch, Target
+from memory.errors import SyncFolderUnusable
 from memory.organising import MarksPatch
 from memory.sync import folder as sync_folder
 from memory.sync.entities import Why
@@ -471,3 +473,22 @@ async def test_a_message_forgotten_elsewhere_loses_its_text_while_it_waits(folde
     late.write_bytes(kept)
     await settle(three, one, two)
     assert (await three.store.branch(talk))[-1].content == ""
+
+
+async def test_a_full_folder_is_told_and_what_could_not_be_written_is_sent_later(
+    folder: TestFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, _ = await _pair(folder)
+    await _talk(one, "Knots")
+
+    def full(_file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        with pytest.raises(SyncFolderUnusable, match="No space left"):
+            await one.sync()
+    assert not [file for file in folder.path.rglob("*") if file.suffix == ".tmp"]
+    await settle(one, two)
+    assert len(await two.exported()) == 2
+    assert await two.exported() == await one.exported()
