@@ -10,6 +10,9 @@ GPU ?= $(or $(patsubst $(VENV)/.gpu-%,%,$(firstword $(wildcard $(VENV)/.gpu-*)))
 # How many tests run at a time; 0 is one after another, in one process.
 JOBS ?= 2
 
+# Tests start the program hundreds of times: Python must keep what it has compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo tour test check translations bench soak lock format deb deb-test wheel clean
 

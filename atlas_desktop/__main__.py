@@ -88,7 +88,7 @@ class _Parser(argparse.ArgumentParser):
         super().error(message)
 
 
-# By name: the module in `cli` and its help text (the same as in the module).
+# By name: the module in `cli`, its function unless that is `register`, and the help text as in the module.
 COMMANDS = {
     "ask": ("ask", N_("send one message and print the reply")),
     "chat": ("chat", N_("chat line by line")),
@@ -105,8 +105,8 @@ COMMANDS = {
     "export": ("exporting", N_("export conversations")),
     "import": ("importing", N_("import conversations from files")),
     "serve": ("serve", N_("let other programs use your models and memory")),
-    "mcp": ("mcp", N_("serve one program over the Model Context Protocol")),
-    "clients": ("clients", N_("manage the programs that may ask Atlas")),
+    "mcp": ("serve:register_mcp", N_("serve one program over the Model Context Protocol")),
+    "clients": ("serve:register_clients", N_("manage the programs that may ask Atlas")),
     "sync": ("sync", N_("keep the same memory on several computers")),
     "engines": ("engines", N_("manage other model servers, such as Ollama")),
     "models": ("models", N_("download, import, choose and measure models")),
@@ -155,7 +155,8 @@ def build_parser(given: Collection[str] | None = None) -> argparse.ArgumentParse
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, (module, words) in COMMANDS.items():
         if given is None or name in given:
-            import_module(f"atlas_desktop.cli.{module}").register(commands, common)
+            module, _colon, function = module.partition(":")
+            getattr(import_module(f"atlas_desktop.cli.{module}"), function or "register")(commands, common)
         else:
             commands.add_parser(name, help=_(words), add_help=False)
     return parser

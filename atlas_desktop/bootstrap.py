@@ -54,9 +54,17 @@ def build_desk(paths: Paths) -> AppContext:
         tuning=lambda settings: build_tuning(paths, settings),
         make_backups=lambda: build_backups(paths, settings_file),
         make_engines=lambda: build_engines(settings_file, lambda: desk.at(RoomKind.OPEN).store),
+        make_doctor=lambda: _doctor_of(desk),
         power=SystemPower(),
     )
     return desk
+
+
+def _doctor_of(desk: AppContext) -> "Doctor":
+    """Returns the doctor of a home that is in use."""
+    from atlas_desktop.services.doctor import Doctor
+
+    return Doctor(desk.paths, desk.settings_file, desk.vault, desk.models, desk.backups)
 
 
 def build_vault(paths: Paths) -> VaultService:

@@ -30,6 +30,7 @@ from atlas_desktop.errors import (
     room_name,
     size,
 )
+from atlas_desktop.importing.formats import programs
 from atlas_desktop.locale import N_, _, number
 from atlas_desktop.paths import NoSuchHome, UnsafeHome
 from atlas_desktop.services.cleaning import clean_line
@@ -137,6 +138,7 @@ _DOCUMENT_TEXTS = {
     "encrypted": N_("It is password-protected."),
     "damaged": N_("It is damaged."),
     "changed": N_("It was changed while it was read."),
+    "outdated": N_("It has changed since it was read as a document."),
     "unknown_format": N_("Its format is unknown."),
     "no_text": N_("It contains no text."),
     "too_many_rows": N_("It has more than {limit} rows."),
@@ -164,6 +166,7 @@ _DOCUMENT_NEXT_TEXTS = {
     "encrypted": N_("Save a copy without a password and add it."),
     "damaged": N_("Save it again in the original program."),
     "changed": N_("Try again when it is no longer being written."),
+    "outdated": N_("Add the file again to read what it contains now."),
     "unknown_format": N_("docs/documents.md lists the formats that Atlas reads."),
     "no_text": N_("Run text recognition in another program first."),
     "too_many_rows": N_("Add a part of it."),
@@ -401,13 +404,17 @@ _NAMED = 3
 def _unknown_export(e: UnknownExport) -> Explained:
     next_step = (
         _(
-            "Use an unmodified export from ChatGPT, Claude, Open WebUI, LM Studio, Jan or llm, or "
-            "Markdown or JSON lines; --format selects which."
+            "Use an unmodified export from {programs}, or Markdown or JSON lines; --format selects which.",
+            programs=_either(programs()),
         )
         if e.alien
         else None
     )
     return explanation("unknown_export", next_step=next_step, reasons=_reasons(e))
+
+
+def _either(names: list[str]) -> str:
+    return _("{names} or {last}", names=", ".join(names[:-1]), last=names[-1])
 
 
 _IMPORTING: Words = {UnknownExport: _unknown_export}

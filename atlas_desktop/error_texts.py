@@ -765,8 +765,7 @@ ERRORS = {
             "--format` to read the intact parts."
         ),
         here=N_(
-            "Export it again from ChatGPT, Claude, Open WebUI, LM Studio, Jan or llm, or use Markdown or "
-            "JSON lines, and leave the file as it is."
+            "Export it again from its program, or use Markdown or JSON lines, and leave the file as it is."
         ),
     ),
     "model_crashed": ErrorText(

@@ -183,6 +183,7 @@ class Refusal(StrEnum):
     ENCRYPTED = "encrypted"
     DAMAGED = "damaged"
     CHANGED = "changed"
+    OUTDATED = "outdated"
     UNKNOWN_FORMAT = "unknown_format"
     NOT_A_FOLDER = "not_a_folder"
     PARTLY_PICTURES = "partly_pictures"

@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from atlas_desktop.errors import Skipped, room_name, size
-from atlas_desktop.importing.entities import Format, ImportReport
+from atlas_desktop.importing.entities import ImportReport
+from atlas_desktop.importing.formats import FORMATS, MEMORIES, Format
 from atlas_desktop.locale import N_, _, formats, ngettext, number, plural
 from atlas_desktop.services.cleaning import clean_line
 from memory.clients import AccessEntry, AccessKind, AccessOutcome, Client, Scope
@@ -570,7 +571,8 @@ def _now(mode: MemoryMode) -> str:
     return _(_NOW_TEXTS[mode.value])
 
 
-def _room(room: RoomKind) -> str:
+def room_text(room: RoomKind) -> str:
+    """Returns what a room is called within a sentence."""
     return _(_ROOM_TEXTS[room.value])
 
 
@@ -584,7 +586,7 @@ def of_mode(now: MemoryMode, then: MemoryMode, *, room: RoomKind, begun: bool) -
         words = _(
             "The conversation so far stays saved in {room}, with everything learned from it. You "
             "continue in a copy. {now}",
-            room=_room(room),
+            room=room_text(room),
             now=_now(then),
         )
         return Consequence(
@@ -621,7 +623,7 @@ def losing_documents(documents: int, source: RoomKind) -> str:
         "{count} documents in use stay in {room}: what moves loses the links to them, their passages and "
         "their citations.",
         documents,
-        room=_room(source),
+        room=room_text(source),
     )
 
 
@@ -633,13 +635,13 @@ def lost_documents(documents: int, source: RoomKind) -> str:
         "{count} documents in use stayed in {room}: the session lost the links to them, their passages and "
         "their citations.",
         documents,
-        room=_room(source),
+        room=room_text(source),
     )
 
 
 def _of_move(source: RoomKind, destination: RoomKind) -> Consequence:
     if source is destination:
-        return Consequence(_("Nothing changes: it is already in {room}.", room=_room(source)))
+        return Consequence(_("Nothing changes: it is already in {room}.", room=room_text(source)))
     if destination is RoomKind.PRIVATE:
         return Consequence(
             _(
@@ -672,7 +674,7 @@ def of_beginning(destination: RoomKind) -> Consequence:
         return Consequence(
             _("This conversation starts in the private room. Nobody can see it while that room is closed.")
         )
-    return Consequence(_("This conversation starts in {room}.", room=_room(destination)))
+    return Consequence(_("This conversation starts in {room}.", room=room_text(destination)))
 
 
 def leaving_off_record() -> str:
@@ -962,19 +964,6 @@ def step_line(step: "Step") -> str:
     return "  ".join(filter(None, [f"{step.number}.", team_text(step.team), tokens, found]))
 
 
-_WHOSE_TEXTS = {
-    "chatgpt": N_("ChatGPT"),
-    "claude": N_("Claude"),
-    "openwebui": N_("Open WebUI"),
-    "lmstudio": N_("LM Studio"),
-    "jan": N_("Jan"),
-    "llm": N_("llm"),
-    "jsonl": N_("Atlas"),
-    "markdown": N_("Markdown"),
-    "memories": N_("memories from Atlas"),
-}
-
-
 def leaving(sessions: int, where: str, *, sealed: bool, private: int, redacted: bool) -> str:
     """Returns the notice shown before an export. `private` counts sessions of the private room."""
     what = ngettext("1 conversation", "{count} conversations", sessions) if sessions else _("Memories")
@@ -1031,9 +1020,19 @@ def summary(report: ImportReport, *, dry_run: bool) -> str:
     return "\n".join(lines)
 
 
+def importable() -> str:
+    """Returns what an import reads, in one sentence."""
+    *names, last = (_(one.title) for one in FORMATS.values() if one is not MEMORIES)
+    return _(
+        "Exports from {names} and {last}. Existing data does not change. Nothing leaves this computer.",
+        names=", ".join(names),
+        last=last,
+    )
+
+
 def whose(kind: Format) -> str:
     """Returns the name of a format."""
-    return _(_WHOSE_TEXTS[kind.value])
+    return _(kind.title)
 
 
 def _left(one: Skipped) -> str:

@@ -42,7 +42,7 @@ async def opening(pilot: Pilot[None], screen: NotesScreen, rounds: int) -> None:
     for number in range(2 * rounds):
         began = time.perf_counter()
         screen._list.highlighted = number % 2
-        wanted = screen._rows[number % 2].note
+        wanted = screen._list.rows[number % 2].note
         assert wanted is not None
         await until(lambda wanted=wanted: screen._note is not None and screen._note.id == wanted.id)
         await painted(pilot)
@@ -85,10 +85,12 @@ async def measure(size: tuple[int, int], keys: int, rounds: int, length: int) ->
             await pilot.press("f8")
             await until(lambda: isinstance(place.app.screen, NotesScreen))
             screen = cast("NotesScreen", place.app.screen)
-            await until(lambda: screen._rows)
+            await until(lambda: screen._list.rows)
             print(f"{size[0]}×{size[1]}")
             await opening(pilot, screen, rounds)
-            index = next(i for i, row in enumerate(screen._rows) if row.note and row.note.title == "Tides")
+            index = next(
+                i for i, row in enumerate(screen._list.rows) if row.note and row.note.title == "Tides"
+            )
             screen._list.highlighted = index
             await until(lambda: screen._note is not None and screen._note.title == "Tides")
             screen.action_notes_open()

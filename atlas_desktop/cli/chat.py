@@ -1,13 +1,10 @@
 """`atlas chat`: a conversation line by line, with slash commands, for plain terminals and for programs."""
 
 import argparse
-import json
 import shlex
-import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -17,204 +14,26 @@ from atlas_desktop.cli.ask import (
     add_turn_options,
     attachments_of,
     for_new_session,
-    on_interrupt,
     open_for,
     options_for,
     refuse_what_is_for_new_sessions,
 )
-from atlas_desktop.cli.context import Context, Lines, dumps, whole
+from atlas_desktop.cli.context import Context, Lines, dumps
+from atlas_desktop.cli.conversation import Command, Conversation
 from atlas_desktop.cli.personas import line
 from atlas_desktop.cli.search import marked
 from atlas_desktop.cli.sessions import compaction_text
-from atlas_desktop.error_table import explain
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import N_, _, ngettext
 from atlas_desktop.phrases import preview_text, receipt_text
-from atlas_desktop.services.cleaning import clean
 from memory.entities import MemoryMode, RoomKind, Target
 from memory.errors import StorageFull
 
 if TYPE_CHECKING:
     from atlas_desktop.services.desk import RoomsService
     from atlas_desktop.services.forgetting_in_rooms import RoomsForgetting
-    from atlas_desktop.services.room import RoomServices
-    from atlas_desktop.services.sessions import SessionView
-    from atlas_desktop.services.turns import Turn, TurnOptions
-    from memory.attachments import NewAttachment
-    from memory.context.epochs import Compaction
     from memory.entities import Message, Session
     from memory.memories.entities import Memory
-
-
-_WORDS = {"exit": "/quit", "quit": "/quit", "!help": "/help", "!clear": "/new", "!save": "/save"}
-
-
-@dataclass(slots=True)
-class Conversation:
-    """The state of one `atlas chat`: its current session, and whether the chat has ended.
-
-    `attached` is sent with the next message. `stopped`: the latest reply was stopped.
-    """
-
-    ctx: Context
-    room: "RoomServices"
-    options: "TurnOptions"
-    session: str | None
-    attached: "list[NewAttachment]" = field(default_factory=list)
-    ended: bool = False
-    stopped: bool = False
-    to_forget: "Target | None" = None
-    commands: dict[str, Callable[[str], Awaitable[None]]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.room.epochs.on_compaction = self._compacted
-
-    # --- rooms ------------------------------------------------------------------------------------
-
-    @property
-    def rooms(self) -> "Sequence[RoomServices]":
-        """The unlocked rooms, including the current one."""
-        return self.ctx.opened or [self.room]
-
-    def enter(self, room: "RoomServices") -> None:
-        """Continues in another unlocked room."""
-        self.room = room
-        room.epochs.on_compaction = self._compacted
-        room.recall.start(self.report)
-        if sys.stdin.isatty():
-            room.background.start(self.report)
-
-    async def go_to(self, ref: str) -> "SessionView":
-        """Finds a session by its id in any unlocked room, and enters that room."""
-        if len(self.rooms) > 1:
-            room, session = await self.ctx.desk.rooms.find(ref)
-            self.enter(room)
-            ref = session.id
-        return await self.room.sessions.view(ref)
-
-    # --- lines ------------------------------------------------------------------------------------
-
-    async def take(self, line: str, number: int = 1) -> None:
-        """Handles one line. Errors are printed; the conversation continues."""
-        try:
-            text, command = self._understand(whole(line, line=number))
-            whole(text, line=number)
-            if command:
-                name, rest, *_unused = (*command.split(maxsplit=1), "", "")
-                await self._command(name)(rest.strip())
-            elif text.strip():
-                await self.say(text)
-        except Exception as error:  # noqa: BLE001 - every error is printed, and the conversation continues
-            self.report(error)
-
-    def _understand(self, line: str) -> tuple[str, str]:
-        """Returns (message, command); one of the two is empty."""
-        if self.ctx.json and line.lstrip().startswith("{"):
-            try:
-                given = json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
-                why = error.msg if isinstance(error, json.JSONDecodeError) else _("it is nested too deeply")
-                raise UsageError(
-                    _("The line is not valid JSON: {why}.", why=why), _('Send {"say": "…"} or plain text.')
-                ) from None
-            say, command = given.get("say", ""), given.get("command", "")
-            if not isinstance(say, str) or not isinstance(command, str) or not (say or command):
-                raise UsageError(
-                    _("The line has no message or command."),
-                    _('Send {"say": "…"} or {"command": "/…"}.'),
-                )
-            return say, command
-        word = _WORDS.get(line.strip(), "")
-        if word or line.startswith("/"):
-            return "", word or line.strip()
-        return line, ""
-
-    def _command(self, name: str) -> Callable[[str], Awaitable[None]]:
-        act = self.commands.get(name)
-        if act is None:
-            raise UsageError(
-                _("Unknown command: {name}.", name=shlex.quote(name)), _("/help lists the commands.")
-            )
-        return act
-
-    # --- turns ------------------------------------------------------------------------------------
-
-    async def say(self, text: str) -> None:
-        """Sends a message with the attachments that are not sent yet."""
-        options = replace(self.options, attachments=tuple(self.attached))
-        await self.run(self.room.chat.turn(text, session=self.session, options=options))
-
-    async def run(self, turn: "Turn") -> None:
-        """Runs a turn and prints its events. Ctrl-C stops the reply, which is kept."""
-        from atlas_desktop.services.events import Accepted, Delta, Notice
-
-        def stop(number: int) -> None:
-            turn.stop()
-            self.stopped = True
-            # SIGTERM also ends the conversation, once the reply is saved.
-            self.ended = self.ended or number == signal.SIGTERM
-
-        self.stopped = False
-        with on_interrupt(stop):
-            async with aclosing(aiter(turn)) as events:
-                async for event in events:
-                    if isinstance(event, Accepted):
-                        self.session = event.session.id
-                        self.attached.clear()
-                    if self.ctx.json:
-                        print(dumps(output.event(event)), flush=True)
-                    elif isinstance(event, Delta):
-                        print(event.text, end="", flush=True)
-                    elif isinstance(event, Notice):
-                        self.ctx.note(event.text)
-        if not self.ctx.json:
-            print(flush=True)
-
-    def begun(self) -> str:
-        """The session's id. Raises `UsageError` before its first message."""
-        if self.session is None:
-            raise UsageError(_("This session has no messages yet."), _("Send a message first."))
-        return self.session
-
-    async def remind(self) -> None:
-        """Shows what the session was about if it was not used for a while. The model does not see it."""
-        session = (await self.room.sessions.view(self.begun())).session
-        found = await self.room.continuity.reminder(session)
-        if found is not None:
-            self.tell(
-                "last_time",
-                _(
-                    "Last time ({when:%Y-%m-%d %H:%M}): {text}",
-                    when=found.last.astimezone(),
-                    text=found.text,
-                ),
-            )
-
-    # --- output -----------------------------------------------------------------------------------
-
-    def tell(self, code: str, text: str) -> None:
-        if self.ctx.json:
-            print(dumps({"type": "notice", "code": code, "text": text, "session": self.session}), flush=True)
-        else:
-            print(clean(text), flush=True)
-
-    def _compacted(self, made: "Compaction") -> None:
-        from atlas_desktop.services.events import compaction_notice
-
-        if made.session_id == self.session:
-            notice = compaction_notice(made)
-            if self.ctx.json:
-                self.tell(notice.code, notice.text)
-            else:
-                self.ctx.note(notice.text)
-
-    def report(self, error: BaseException) -> None:
-        """Prints an error."""
-        words = explain(error)
-        if self.ctx.json:
-            print(dumps({"type": "error", **words.as_json()}), flush=True)
-        else:
-            self.ctx.note(f"{words.title}: {words.message}\n{words.next_step}")
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -261,8 +80,6 @@ async def chat(ctx: Context, args: argparse.Namespace) -> int:
                 await talk.room.background.run()
     return Exit.DONE
 
-
-Command = Callable[[str], Awaitable[None]]
 
 _HELP = {
     "/attach": N_(

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli.context import Context, open_in_editor
+from atlas_desktop.cli.context import Context, command_group, open_in_editor
 from atlas_desktop.errors import Exit
 from atlas_desktop.locale import _
 
@@ -12,15 +12,7 @@ if TYPE_CHECKING:
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("config", parents=[common], help=_("show and change settings"))
-    commands = group.add_subparsers(dest="config_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler)
-        return parser
+    add = command_group(subparsers, common, "config", _("show and change settings"), exclusive=False)
 
     add("list", list_settings, _("list every setting with its value and bounds"))
     add("get", get, _("print one setting")).add_argument("key", metavar="KEY")

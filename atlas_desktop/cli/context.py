@@ -450,6 +450,28 @@ class Context:
             remove_private_temporary_folder(self.paths)
 
 
+def command_group(
+    subparsers: Any, common: argparse.ArgumentParser, name: str, text: str, **usual: Any
+) -> Callable[..., argparse.ArgumentParser]:
+    """Adds a command, and returns a function that adds its subcommands: `add(name, handler, text, more="")`.
+
+    `handler` is `async (Context, Namespace) -> int`, and `text` the help, to which the description adds
+    `more`. Other arguments are defaults of the namespace, those of all subcommands `usual`: `exclusive` (True
+    unless given) locks the home, `hand_over` lets the open Atlas answer.
+    """
+    group = subparsers.add_parser(name, parents=[common], help=text)
+    commands = group.add_subparsers(dest=f"{name}_command", required=True, metavar="COMMAND")
+
+    def add(name: str, handler: Any, text: str, more: str = "", **own: Any) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = commands.add_parser(
+            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}. {more}".rstrip()
+        )
+        parser.set_defaults(handler=handler, **{"exclusive": True, **usual, **own})
+        return parser
+
+    return add
+
+
 def unchanged(_args: argparse.Namespace) -> bool:
     """For commands whose arguments mean the same in every process."""
     return True

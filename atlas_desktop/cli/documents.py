@@ -20,7 +20,7 @@ from atlas_desktop.cli.ask import (
     read_text,
     refuse_what_is_for_new_sessions,
 )
-from atlas_desktop.cli.context import Context, counting, dumps, given_text, whole
+from atlas_desktop.cli.context import Context, command_group, counting, dumps, given_text, whole
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
 
@@ -44,15 +44,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("docs", parents=[common], help=_("manage documents and search in them"))
-    commands = group.add_subparsers(dest="docs_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler, exclusive=True)
-        return parser
+    add = command_group(subparsers, common, "docs", _("manage documents and search in them"))
 
     parser = add("add", add_files, _("add files, or everything below a folder, once"))
     parser.add_argument("paths", metavar="PATH", nargs="+", help=_("a file or a folder"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop import phrases
 from atlas_desktop.cli import output
-from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.context import Context, command_group
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _
 
@@ -18,17 +18,7 @@ _LARGEST_KEY_FILE = 8192
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser(
-        "engines", parents=[common], help=_("manage other model servers, such as Ollama")
-    )
-    commands = group.add_subparsers(dest="engines_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str, *, exclusive: bool = True) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler, exclusive=exclusive)
-        return parser
+    add = command_group(subparsers, common, "engines", _("manage other model servers, such as Ollama"))
 
     new = add("add", add_engine, _("add a server that answers, or change its address or key"))
     new.add_argument("name", metavar="NAME", help=_("letters, digits, `.`, `_` and `-`"))

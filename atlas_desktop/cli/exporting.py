@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context, read_secret
 from atlas_desktop.errors import Exit, UsageError
-from atlas_desktop.locale import _, ngettext, number
+from atlas_desktop.locale import _, ngettext, number, plural
 
 if TYPE_CHECKING:
-    from atlas_desktop.exporting.redaction import Redaction
-    from atlas_desktop.exporting.service import Chosen, Order, Seal, Target
+    from atlas_desktop.exporting.redaction import Found, Redaction
+    from atlas_desktop.exporting.service import Chosen, Order, Report, Seal, Target
     from memory.storage.store import Store
 
 _FORMATS = ("md", "html", "txt", "pdf", "json", "jsonl", "csv")
@@ -86,7 +86,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 async def export(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.cli.output import show
     from atlas_desktop.errors import NothingToExport
     from atlas_desktop.exporting.service import ExportService, Order
 
@@ -273,3 +272,86 @@ def _target(args: argparse.Namespace, order: "Order", seal: "Seal | None") -> "T
     else:
         target = FileTarget(args.output, force=args.force)
     return target if seal is None else SealedTarget(target, seal)
+
+
+# --- the report --------------------------------------------------------------------------------------
+
+
+def show(
+    ctx: Context, report: "Report", order: "Order", *, preview: bool, output: Path | None = None
+) -> None:
+    """Prints the report; if the export itself went to standard output, notes go to standard error."""
+    value: dict[str, Any] = {
+        "sessions": report.sessions,
+        "messages": report.messages,
+        "memories": report.memories,
+        "format": order.format,
+        "redacted": report.redacted,
+        "missing_glyphs": report.missing,
+    }
+    if preview:
+        value |= {"preview": True, "replacements": [_found(one) for one in report.found]}
+        ctx.emit(value, _preview(report, order))
+        return
+    lines = [_count(report)]
+    if report.redacted:
+        lines.append(_taken_out(report))
+    if report.missing:
+        lines.append(
+            ngettext(
+                "1 character has no glyph in the fonts here and appears as a box",
+                "{count} characters have no glyph in the fonts here and appear as boxes",
+                report.missing,
+            )
+        )
+    if output is None:
+        for line in lines if report.redacted or report.missing else ():
+            ctx.note(line)
+        return
+    value |= {"path": str(output), "files": [str(path) for path in report.files]}
+    lines[0] = _("{what} written to {path}", what=lines[0], path=output)
+    ctx.emit(value, "\n".join(lines))
+
+
+def _taken_out(report: "Report") -> str:
+    parts = [ngettext(*_REDACTED[kind], count) for kind, count in report.redacted.items()]
+    return _("removed: {what}", what=", ".join(parts))
+
+
+_REDACTED = {
+    "names": plural("1 name", "{count} names"),
+    "emails": plural("1 email", "{count} emails"),
+    "phones": plural("1 phone", "{count} phones"),
+    "addresses": plural("1 address", "{count} addresses"),
+    "cards": plural("1 card", "{count} cards"),
+    "ids": plural("1 id", "{count} ids"),
+    "words": plural("1 word", "{count} words"),
+}
+
+
+def _count(report: "Report") -> str:
+    parts = [
+        ngettext("1 conversation", "{count} conversations", report.sessions),
+        ngettext("1 message", "{count} messages", report.messages),
+    ]
+    if report.memories:
+        parts.append(ngettext("1 memory", "{count} memories", report.memories))
+    return ", ".join(parts)
+
+
+def _found(one: "Found") -> dict[str, Any]:
+    return {"kind": one.kind, "text": one.text, "replacement": one.mark, "count": one.count}
+
+
+def _preview(report: "Report", order: "Order") -> str:
+    lines = [_("{what} would be exported", what=_count(report))]
+    if order.redaction is None:
+        return "\n".join([*lines, _("Nothing would be removed: --redact removes personal data.")])
+    if not report.found:
+        return "\n".join([*lines, _("Nothing found to remove.")])
+    lines.append(_taken_out(report))
+    width = max(len(one.mark) for one in report.found)
+    lines += [
+        f"  {one.mark:<{width}}  {one.count:>4} ×  {' '.join(one.text.split())}" for one in report.found
+    ]
+    return "\n".join(lines)

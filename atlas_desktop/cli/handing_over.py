@@ -25,10 +25,10 @@ COMMANDS = {
     ("sessions", "search"): ("search", "search_messages"),
     ("docs", "search"): ("documents", "search"),
     ("notes", "suggest"): ("notes", "suggest"),
-    ("mcp", None): ("mcp", "mcp"),
-    ("clients", "add"): ("clients", "add_client"),
-    ("clients", "list"): ("clients", "list_clients"),
-    ("clients", "log"): ("clients", "show_log"),
+    ("mcp", None): ("serve", "mcp"),
+    ("clients", "add"): ("serve", "add_client"),
+    ("clients", "list"): ("serve", "list_clients"),
+    ("clients", "log"): ("serve", "show_log"),
 }
 """By name and subcommand: the module and the function that carry out the command."""
 _OWN = frozenset({"handler", "exclusive", "hand_over", "passphrase_fd", "passphrase_file", "home", "private"})

@@ -8,24 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError
+from atlas_desktop.importing.formats import FORMATS
 from atlas_desktop.locale import _, ngettext, number
 
 if TYPE_CHECKING:
     from atlas_desktop.importing.entities import ImportReport, Meter
     from atlas_desktop.services.room import RoomServices
 
-_FORMATS = (
-    "auto",
-    "chatgpt",
-    "claude",
-    "openwebui",
-    "lmstudio",
-    "jan",
-    "llm",
-    "jsonl",
-    "markdown",
-    "memories",
-)
 _EVERY_S = 0.1
 _WIDTH = 24
 
@@ -43,7 +32,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help=_("files, archives or folders"))
     parser.add_argument(
         "--format",
-        choices=_FORMATS,
+        choices=("auto", *FORMATS),
         default="auto",
         help=_("the format of the files (default: detect each one)"),
     )
@@ -60,7 +49,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 async def import_files(ctx: Context, args: argparse.Namespace) -> int:
-    from atlas_desktop.importing.entities import Format, ImportOptions
+    from atlas_desktop.importing.entities import ImportOptions
     from atlas_desktop.importing.importer import Importer
     from atlas_desktop.phrases import left_out, passed_over, summary
     from memory.entities import MemoryMode
@@ -70,7 +59,7 @@ async def import_files(ctx: Context, args: argparse.Namespace) -> int:
             raise UsageError(_("{path} does not exist.", path=path), _("Check the path."))
     room = await _room(ctx, args.room)
     options = ImportOptions(
-        format=None if args.format == "auto" else Format(args.format),
+        format=FORMATS.get(args.format),
         project=args.project,
         memory_mode=None if args.memory is None else MemoryMode(args.memory),
         dry_run=args.dry_run,
@@ -105,7 +94,7 @@ async def import_files(ctx: Context, args: argparse.Namespace) -> int:
         "more_skipped": report.more_skipped,
         "passed_over": report.passed_over,
         "already_there": report.already_there,
-        "formats": {name: kind.value for name, kind in report.formats.items()},
+        "formats": {name: kind.name for name, kind in report.formats.items()},
         "first": None if report.first is None else report.first.isoformat(),
         "last": None if report.last is None else report.last.isoformat(),
         "dry_run": args.dry_run,

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.context import Context, command_group
 from atlas_desktop.errors import Exit
 from atlas_desktop.locale import N_, _, number
 
@@ -44,15 +44,7 @@ _HELD = {
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("jobs", parents=[common], help=_("manage background work"))
-    commands = group.add_subparsers(dest="jobs_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str, more: str = "") -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}. {more}".rstrip()
-        )
-        parser.set_defaults(handler=handler, exclusive=True)
-        return parser
+    add = command_group(subparsers, common, "jobs", _("manage background work"))
 
     add("list", list_jobs, _("list waiting, running and failed jobs, and recurring tasks"))
     run = add(

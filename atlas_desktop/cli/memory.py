@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from atlas_desktop.cli import memory_view, output
-from atlas_desktop.cli.context import Context, dumps, given_text, unchanged, whole
+from atlas_desktop.cli.context import Context, command_group, dumps, given_text, unchanged, whole
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import N_, _, ngettext
 from atlas_desktop.phrases import preview_text, receipt_text
@@ -482,15 +482,7 @@ _MOST = 1000
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("memory", parents=[common], help=_("manage memories"))
-    commands = group.add_subparsers(dest="memory_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler, exclusive=True)
-        return parser
+    add = command_group(subparsers, common, "memory", _("manage memories"))
 
     recall = add(
         "recall", recall_hits, _("find messages by words, meaning and time, and show why they match")

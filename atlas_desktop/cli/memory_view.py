@@ -15,7 +15,8 @@ from atlas_desktop.services.cleaning import clean, clean_line
 
 if TYPE_CHECKING:
     from atlas_desktop.services.memories import KnowledgeService
-    from atlas_desktop.services.provenance import Item, Related, Timeline, Why
+    from atlas_desktop.services.organising import Related, Timeline
+    from atlas_desktop.services.provenance import Item, Why
     from atlas_desktop.services.room import RoomServices
     from memory.attachments import Document
     from memory.context.entities import RecallDecision
@@ -411,7 +412,7 @@ async def list_of_session(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.cli import output
 
     room = await ctx.unlock_for(args.session)
-    found = await room.knowledge.views(await room.related.memories(args.session))
+    found = await room.knowledge.views(await room.knowledge.learned_in(args.session))
     ctx.emit(
         [output.memory(one) for one in found],
         lambda: (
@@ -466,7 +467,7 @@ async def list_links(ctx: Context, args: argparse.Namespace) -> int:
             why = await room.why.why(args.id)
         except MemoryNotFound:
             continue
-        found = await room.related.links(why)
+        found = await room.why.links(why)
         ctx.emit({**links_shape(why, found), "room": room.store.room.value}, links_text(why, found))
         return Exit.DONE
     raise MemoryNotFound(args.id)

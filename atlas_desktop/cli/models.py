@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli.context import Context, Progress
+from atlas_desktop.cli.context import Context, Progress, command_group
 from atlas_desktop.errors import Exit, UsageError, size
 from atlas_desktop.locale import _, formats, ngettext
 from atlas_desktop.phrases import fit_text, stage_text
@@ -423,17 +423,9 @@ _ROLES = ("chat", "embed")
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Adds the group. Each command's namespace has `handler`: `async (Context, Namespace) -> int`."""
-    group = subparsers.add_parser(
-        "models", parents=[common], help=_("download, import, choose and measure models")
+    add = command_group(
+        subparsers, common, "models", _("download, import, choose and measure models"), exclusive=False
     )
-    commands = group.add_subparsers(dest="models_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler)
-        return parser
 
     listed = add("list", list_models, _("show the installed models"))
     listed.add_argument("--all", action="store_true", help=_("the whole catalogue too"))

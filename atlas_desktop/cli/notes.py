@@ -9,7 +9,7 @@ import msgspec
 
 from atlas_desktop.cli import output
 from atlas_desktop.cli.ask import read_text
-from atlas_desktop.cli.context import Context, counting, dumps, given_text, unchanged, whole
+from atlas_desktop.cli.context import Context, command_group, counting, dumps, given_text, unchanged, whole
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
 from atlas_desktop.phrases import reason_text
@@ -25,15 +25,7 @@ _MOST = 1000
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("notes", parents=[common], help=_("write notes and link them"))
-    commands = group.add_subparsers(dest="notes_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler, exclusive=True)
-        return parser
+    add = command_group(subparsers, common, "notes", _("write notes and link them"))
 
     def note(parser: argparse.ArgumentParser, **rest: Any) -> None:
         parser.add_argument("note", metavar="ID", help=_("a note: its id, its path or its title"), **rest)

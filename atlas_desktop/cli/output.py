@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from math import ceil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli.context import Context
 from atlas_desktop.error_table import document_error
-from atlas_desktop.locale import N_, _, ngettext, number, plural
-from atlas_desktop.phrases import author_text, copies, part_text, skill_state_text
+from atlas_desktop.locale import N_, _, ngettext
+from atlas_desktop.phrases import copies, part_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.events import Accepted, Delta, Notice, Replied, TurnEvent
 from atlas_desktop.shapes import at as at
@@ -20,8 +18,6 @@ from memory.clients import Scope
 from memory.entities import Affected, RoomKind, StoredReceipt, counts, places
 
 if TYPE_CHECKING:
-    from atlas_desktop.exporting.redaction import Found
-    from atlas_desktop.exporting.service import Order, Report
     from atlas_desktop.services.background import DutyState
     from atlas_desktop.services.engines import Engine
     from atlas_desktop.services.forgetting import Receipt
@@ -391,41 +387,6 @@ def skill_version(value: "SkillVersion", of: "Skill") -> dict[str, Any]:
     }
 
 
-def skill_line(value: "Skill") -> str:
-    """A skill as a line of a list."""
-    return "  ".join([value.id[:13], skill_state_text(value.state), value.name, value.description])
-
-
-def skill_described(value: "Skill") -> str:
-    """A skill in full, for reading."""
-    version = _("version {version}", version=value.version)
-    lines = [
-        f"{value.name}  ({skill_state_text(value.state)}, {version}, {author_text(value.author)})",
-        value.description,
-        "",
-        value.body,
-        ngettext("Used in {count} reply.", "Used in {count} replies.", value.uses)
-        + " "
-        + _("Helped: {helped}. Harmed: {harmed}.", helped=number(value.helped), harmed=number(value.harmed)),
-    ]
-    if value.pending is not None and value.pending != value.version:
-        lines.append(
-            _("Version {version} waits: `atlas skills diff {name}`.", version=value.pending, name=value.name)
-        )
-    if value.should_retire:
-        lines.append(
-            _("It harms more than it helps. `atlas skills retire {name}` ends its use.", name=value.name)
-        )
-    return "\n".join(lines)
-
-
-def skill_version_line(value: "SkillVersion", of: "Skill") -> str:
-    """A version as a line of a list."""
-    mark = "*" if value.version == of.version else " "
-    waits = "" if value.approved_at is not None else f"  ({_('waits for approval')})"
-    return f"{mark} {value.version}  {at(value.written_at)}  {author_text(value.author)}{waits}"
-
-
 def cited(event: Replied) -> dict[str, Any]:
     """The citations of a reply; empty if its session is not about documents."""
     if event.cited is None:
@@ -452,86 +413,6 @@ def event(value: TurnEvent) -> dict[str, Any]:
             return {"type": "notice", "code": value.code, "text": value.text}
         case Replied():
             return reply(value)
-
-
-def show(
-    ctx: Context, report: "Report", order: "Order", *, preview: bool, output: Path | None = None
-) -> None:
-    """Prints the report; if the export itself went to standard output, notes go to standard error."""
-    value: dict[str, Any] = {
-        "sessions": report.sessions,
-        "messages": report.messages,
-        "memories": report.memories,
-        "format": order.format,
-        "redacted": report.redacted,
-        "missing_glyphs": report.missing,
-    }
-    if preview:
-        value |= {"preview": True, "replacements": [_found(one) for one in report.found]}
-        ctx.emit(value, _preview(report, order))
-        return
-    lines = [_count(report)]
-    if report.redacted:
-        lines.append(_taken_out(report))
-    if report.missing:
-        lines.append(
-            ngettext(
-                "1 character has no glyph in the fonts here and appears as a box",
-                "{count} characters have no glyph in the fonts here and appear as boxes",
-                report.missing,
-            )
-        )
-    if output is None:
-        for line in lines if report.redacted or report.missing else ():
-            ctx.note(line)
-        return
-    value |= {"path": str(output), "files": [str(path) for path in report.files]}
-    lines[0] = _("{what} written to {path}", what=lines[0], path=output)
-    ctx.emit(value, "\n".join(lines))
-
-
-def _taken_out(report: "Report") -> str:
-    parts = [ngettext(*_REDACTED[kind], count) for kind, count in report.redacted.items()]
-    return _("removed: {what}", what=", ".join(parts))
-
-
-_REDACTED = {
-    "names": plural("1 name", "{count} names"),
-    "emails": plural("1 email", "{count} emails"),
-    "phones": plural("1 phone", "{count} phones"),
-    "addresses": plural("1 address", "{count} addresses"),
-    "cards": plural("1 card", "{count} cards"),
-    "ids": plural("1 id", "{count} ids"),
-    "words": plural("1 word", "{count} words"),
-}
-
-
-def _count(report: "Report") -> str:
-    parts = [
-        ngettext("1 conversation", "{count} conversations", report.sessions),
-        ngettext("1 message", "{count} messages", report.messages),
-    ]
-    if report.memories:
-        parts.append(ngettext("1 memory", "{count} memories", report.memories))
-    return ", ".join(parts)
-
-
-def _found(one: "Found") -> dict[str, Any]:
-    return {"kind": one.kind, "text": one.text, "replacement": one.mark, "count": one.count}
-
-
-def _preview(report: "Report", order: "Order") -> str:
-    lines = [_("{what} would be exported", what=_count(report))]
-    if order.redaction is None:
-        return "\n".join([*lines, _("Nothing would be removed: --redact removes personal data.")])
-    if not report.found:
-        return "\n".join([*lines, _("Nothing found to remove.")])
-    lines.append(_taken_out(report))
-    width = max(len(one.mark) for one in report.found)
-    lines += [
-        f"  {one.mark:<{width}}  {one.count:>4} ×  {' '.join(one.text.split())}" for one in report.found
-    ]
-    return "\n".join(lines)
 
 
 KINDS = ("fact", "preference", "decision", "event", "procedure", "code", "question", "digest")

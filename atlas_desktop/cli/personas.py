@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli.context import Context, given_text
+from atlas_desktop.cli.context import Context, command_group, given_text
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _
 
@@ -15,15 +15,7 @@ _HOW = _("Give both; `-` reads the instructions from standard input.")
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("personas", parents=[common], help=_("manage instructions for the model"))
-    commands = group.add_subparsers(dest="personas_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler, exclusive=True)
-        return parser
+    add = command_group(subparsers, common, "personas", _("manage instructions for the model"))
 
     add("list", list_personas, _("list personas"))
     add("show", show, _("print a persona with its instructions")).add_argument("persona", metavar="NAME")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.ask import read_text
-from atlas_desktop.cli.context import Context, given_text
+from atlas_desktop.cli.context import Context, command_group, given_text
 from atlas_desktop.cli.output import at
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext
@@ -25,15 +25,7 @@ _EXCERPT = 70
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("project", parents=[common], help=_("manage projects"))
-    commands = group.add_subparsers(dest="project_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler, exclusive=True)
-        return parser
+    add = command_group(subparsers, common, "project", _("manage projects"))
 
     listing = add("list", list_projects, _("list projects and their contents"))
     listing.add_argument("--archived", action="store_true", help=_("only archived projects"))

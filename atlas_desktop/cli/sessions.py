@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import memory_view, output, search
-from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.context import Context, command_group
 from atlas_desktop.cli.search import marked
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import N_, _, ngettext, number
@@ -665,15 +665,7 @@ def _for(days: int) -> str:
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("sessions", parents=[common], help=_("manage past conversations"))
-    commands = group.add_subparsers(dest="sessions_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler, exclusive=True)
-        return parser
+    add = command_group(subparsers, common, "sessions", _("manage past conversations"))
 
     search.register(add)
     add("show", show, _("print a session")).add_argument("session", metavar="ID")

@@ -5,29 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import output
 from atlas_desktop.cli.ask import read_text
-from atlas_desktop.cli.context import Context, given_text
+from atlas_desktop.cli.context import Context, command_group, given_text
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
+from atlas_desktop.phrases import author_text, skill_state_text
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
-    from memory.skills.entities import Skill
+    from memory.skills.entities import Skill, SkillVersion
 
 _STATES = ("draft", "approved", "retired")
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser(
-        "skills", parents=[common], help=_("manage instructions for recurring work")
-    )
-    commands = group.add_subparsers(dest="skills_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler, exclusive=True)
-        return parser
+    add = command_group(subparsers, common, "skills", _("manage instructions for recurring work"))
 
     def skill(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("skill", metavar="ID", help=_("a skill: its id or its name"))
@@ -122,7 +113,7 @@ async def list_skills(ctx: Context, args: argparse.Namespace) -> int:
     found = [(room, one) for room in ctx.opened for one in await room.skills.list(state)]
     ctx.emit(
         [output.skill(one, room.store.room) for room, one in found],
-        "\n".join(output.skill_line(one) for _room, one in found)
+        "\n".join(_line(one) for _room, one in found)
         or _("No skills. `atlas skills new` writes one, `atlas skills import` takes files."),
     )
     return Exit.DONE
@@ -147,7 +138,7 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
             sources=one.sources,
             approved_at=one.approved_at,
         )
-    ctx.emit(output.skill(found, room.store.room), output.skill_described(found))
+    ctx.emit(output.skill(found, room.store.room), _described(found))
     return Exit.DONE
 
 
@@ -156,7 +147,7 @@ async def versions(ctx: Context, args: argparse.Namespace) -> int:
     kept = await room.skills.versions(found.id)
     ctx.emit(
         [output.skill_version(one, found) for one in kept],
-        "\n".join(output.skill_version_line(one, found) for one in kept),
+        "\n".join(_version_line(one, found) for one in kept),
     )
     return Exit.DONE
 
@@ -166,7 +157,7 @@ async def drafts(ctx: Context, _args: argparse.Namespace) -> int:
     found = [(room, one) for room in ctx.opened for one in await room.skills.drafts()]
     ctx.emit(
         [output.skill(one, room.store.room) for room, one in found],
-        "\n".join(output.skill_line(one) for _room, one in found) or _("Nothing waits for your approval."),
+        "\n".join(_line(one) for _room, one in found) or _("Nothing waits for your approval."),
     )
     return Exit.DONE
 
@@ -347,3 +338,38 @@ async def export_skills(ctx: Context, args: argparse.Namespace) -> int:
     ]
     ctx.emit(value, "\n".join(lines))
     return Exit.FAILED if report.skipped else Exit.DONE
+
+
+def _line(value: "Skill") -> str:
+    """A skill as a line of a list."""
+    return "  ".join([value.id[:13], skill_state_text(value.state), value.name, value.description])
+
+
+def _described(value: "Skill") -> str:
+    """A skill in full, for reading."""
+    version = _("version {version}", version=value.version)
+    lines = [
+        f"{value.name}  ({skill_state_text(value.state)}, {version}, {author_text(value.author)})",
+        value.description,
+        "",
+        value.body,
+        ngettext("Used in {count} reply.", "Used in {count} replies.", value.uses)
+        + " "
+        + _("Helped: {helped}. Harmed: {harmed}.", helped=number(value.helped), harmed=number(value.harmed)),
+    ]
+    if value.pending is not None and value.pending != value.version:
+        lines.append(
+            _("Version {version} waits: `atlas skills diff {name}`.", version=value.pending, name=value.name)
+        )
+    if value.should_retire:
+        lines.append(
+            _("It harms more than it helps. `atlas skills retire {name}` ends its use.", name=value.name)
+        )
+    return "\n".join(lines)
+
+
+def _version_line(value: "SkillVersion", of: "Skill") -> str:
+    """A version as a line of a list."""
+    mark = "*" if value.version == of.version else " "
+    waits = "" if value.approved_at is not None else f"  ({_('waits for approval')})"
+    return f"{mark} {value.version}  {output.at(value.written_at)}  {author_text(value.author)}{waits}"

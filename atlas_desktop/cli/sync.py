@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import output
-from atlas_desktop.cli.context import Context, given_text, read_secret
+from atlas_desktop.cli.context import Context, command_group, given_text, read_secret
 from atlas_desktop.errors import Exit
 from atlas_desktop.locale import _, number
 
@@ -16,17 +16,7 @@ if TYPE_CHECKING:
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser(
-        "sync", parents=[common], help=_("keep the same memory on several computers")
-    )
-    commands = group.add_subparsers(dest="sync_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str, more: str = "") -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}. {more}".rstrip()
-        )
-        parser.set_defaults(handler=handler, exclusive=True)
-        return parser
+    add = command_group(subparsers, common, "sync", _("keep the same memory on several computers"))
 
     parser = add("init", init, _("begin to sync through a folder, and print the code for other devices"))
     parser.add_argument("folder", metavar="FOLDER", help=_("a folder that Syncthing or another tool copies"))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli.ask import on_interrupt
-from atlas_desktop.cli.context import Context, dumps, given_text
+from atlas_desktop.cli.context import Context, command_group, dumps, given_text
 from atlas_desktop.cli.output import at
 from atlas_desktop.error_table import task_state_text
 from atlas_desktop.errors import Exit, UsageError
@@ -24,17 +24,7 @@ _STATES = ("planned", "running", "paused", "waiting", "done", "failed", "cancell
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser(
-        "task", parents=[common], help=_("delegate work that takes more than a turn")
-    )
-    commands = group.add_subparsers(dest="task_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str, more: str = "") -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}. {more}".rstrip()
-        )
-        parser.set_defaults(handler=handler, exclusive=True)
-        return parser
+    add = command_group(subparsers, common, "task", _("delegate work that takes more than a turn"))
 
     def task(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("task", metavar="ID", help=_("a task: its id, or `last`"))

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.context import Context, command_group
 from atlas_desktop.cli.personas import read_text
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _
@@ -16,15 +16,7 @@ _HOW = _("Give both; `-` reads the text from standard input.")
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    group = subparsers.add_parser("templates", parents=[common], help=_("manage prompts with {variables}"))
-    commands = group.add_subparsers(dest="templates_command", required=True, metavar="COMMAND")
-
-    def add(name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}."
-        )
-        parser.set_defaults(handler=handler, exclusive=True)
-        return parser
+    add = command_group(subparsers, common, "templates", _("manage prompts with {variables}"))
 
     add("list", list_templates, _("list templates"))
     add("show", show, _("print a template")).add_argument("template", metavar="NAME")

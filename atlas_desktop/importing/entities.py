@@ -2,29 +2,15 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from atlas_desktop.errors import Skipped, UnknownExport
+from atlas_desktop.importing.formats import Format
 from memory.entities import MemoryMode, MessageStatus
 from models.messages import Role
 
 MOST_TOLD = 1000
 """Maximum number of skipped items that are listed; further ones are only counted."""
-
-
-class Format(StrEnum):
-    """The programs and formats that files can come from."""
-
-    CHATGPT = "chatgpt"
-    CLAUDE = "claude"
-    OPEN_WEBUI = "openwebui"
-    LM_STUDIO = "lmstudio"
-    JAN = "jan"
-    LLM = "llm"
-    JSONL = "jsonl"
-    MARKDOWN = "markdown"
-    MEMORIES = "memories"
 
 
 class Unreadable(Exception):

@@ -8,28 +8,24 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
-from atlas_desktop.importing import memories
+from atlas_desktop.importing import lines
 from atlas_desktop.importing.entities import (
-    Format,
     ImportOptions,
     ImportReport,
     Meter,
     NotASession,
     Unreadable,
 )
+from atlas_desktop.importing.formats import FORMATS, JSONL, MARKDOWN, MEMORIES, Format, endings, kind_of
 from atlas_desktop.importing.sources import (
-    READ,
     Note,
     Part,
     Source,
     decoded,
-    mapping,
     objects,
     open_source,
-    sequence,
-    text,
 )
 from atlas_desktop.locale import _
 from memory.storage.transfer import TransferStore
@@ -46,7 +42,11 @@ def nature_of(source: Source) -> str:
     """
     if not source.parts:
         # Refused files are reported with their own reasons.
-        return "" if source.refused else _("it contains no file ending in {endings}", endings=", ".join(READ))
+        return (
+            ""
+            if source.refused
+            else _("it contains no file ending in {endings}", endings=", ".join(endings()))
+        )
     if not source.size:
         return _("it is empty")
     if len(source.parts) > 1:
@@ -70,22 +70,21 @@ def _is_text(head: bytes) -> bool:
 
 HEAD = 256 * 1024
 _HEAD_SIZE = 25
-_SQLITE = b"SQLite format 3\x00"
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
 def format_of(part: Part) -> Format | None:
     """Returns a file's format, or None if no importer reads it. Raises `Unreadable`, `OSError`."""
     head = part.head(HEAD)
-    if head.startswith(_SQLITE):
-        return Format.LLM
     if head.lstrip(_BLANK)[:1] in (b"[", b"{"):
         return _kind_of_objects(part)
+    if (kind := next((one for one in FORMATS.values() if one.has_head(head)), None)) is not None:
+        return kind
     if any(map(_is_session, head.split(b"\n"))):
-        return Format.JSONL
+        return JSONL
     from atlas_desktop.importing.markdown import beginning, is_transcript
 
-    return Format.MARKDOWN if is_transcript(beginning(head)) else None
+    return MARKDOWN if is_transcript(beginning(head)) else None
 
 
 def _kind_of_objects(part: Part) -> Format | None:
@@ -106,83 +105,14 @@ def _is_session(line: bytes) -> bool:
     if not line.startswith(b"{"):
         return False
     try:
-        return kind_of(decoded(line)) in (Format.JSONL, Format.MEMORIES)
+        return kind_of(decoded(line)) in (JSONL, MEMORIES)
     except Unreadable:
         return False
-
-
-def kind_of(value: Any) -> Format | None:
-    """Returns the format of one object, or None."""
-    fields = mapping(value)
-    for kind, has in _KINDS.items():
-        if has(fields):
-            return kind
-    return None
-
-
-def _is_chatgpt(fields: dict[str, Any]) -> bool:
-    nodes = mapping(fields.get("mapping"))
-    return any("message" in mapping(node) or "children" in mapping(node) for node in nodes.values()) or (
-        "mapping" in fields and "current_node" in fields
-    )
-
-
-def _is_claude(fields: dict[str, Any]) -> bool:
-    return "chat_messages" in fields or ("docs" in fields and "prompt_template" in fields)
-
-
-def _is_open_webui(fields: dict[str, Any]) -> bool:
-    chat = mapping(fields.get("chat")) or fields
-    return bool(mapping(mapping(chat.get("history")).get("messages"))) or (
-        "chat" in fields and isinstance(chat.get("messages"), list)
-    )
-
-
-def _is_lm_studio(fields: dict[str, Any]) -> bool:
-    return any("versions" in mapping(one) for one in sequence(fields.get("messages")))
-
-
-def _is_jan(fields: dict[str, Any]) -> bool:
-    return text(fields.get("object")) in ("thread", "thread.message") or (
-        "thread_id" in fields and "content" in fields
-    )
-
-
-def _is_line(fields: dict[str, Any]) -> bool:
-    messages = sequence(fields.get("messages"))
-    return "id" in fields and (
-        any("role" in mapping(one) for one in messages) or fields.get("messages") == []
-    )
-
-
-def _is_memory(fields: dict[str, Any]) -> bool:
-    return {"id", "kind", "state", "text", "subject", "confidence"} <= fields.keys()
-
-
-_KINDS = {
-    Format.CHATGPT: _is_chatgpt,
-    Format.CLAUDE: _is_claude,
-    Format.OPEN_WEBUI: _is_open_webui,
-    Format.LM_STUDIO: _is_lm_studio,
-    Format.JAN: _is_jan,
-    Format.JSONL: _is_line,
-    Format.MEMORIES: _is_memory,
-}
 
 
 MESSAGES_AT_ONCE = 1000
 BYTES_AT_ONCE = 4 * 1024 * 1024
 _DOCUMENT_HEAD = 200
-_MODULES = {
-    Format.CHATGPT: "chatgpt",
-    Format.CLAUDE: "claude",
-    Format.OPEN_WEBUI: "openwebui",
-    Format.LM_STUDIO: "lmstudio",
-    Format.JAN: "jan",
-    Format.LLM: "llm",
-    Format.JSONL: "lines",
-    Format.MARKDOWN: "markdown",
-}
 
 Told = Callable[[ImportReport, Meter], None]
 """Called after each step with the result so far and the progress."""
@@ -200,7 +130,7 @@ class Reader(Protocol):
 
 def reader_of(kind: Format) -> Reader:
     """Returns the reader of a format; only its module is imported."""
-    module = import_module(f"atlas_desktop.importing.{_MODULES[kind]}")
+    module = import_module(f"atlas_desktop.importing.{kind.module}")
     return cast("Reader", module.read)
 
 
@@ -333,7 +263,7 @@ class Importer:
         A transcript identifies its messages by their text alone, so all of them would be imported a second
         time.
         """
-        told = [one for one in batch if one.kind is Format.MARKDOWN]
+        told = [one for one in batch if one.kind is MARKDOWN]
         if not told:
             return batch
         weighed = await self._store.take_many([one.session for one in told], dry_run=True)
@@ -401,7 +331,7 @@ class _Reading:
     def _sources(self) -> Iterator[Source]:
         for path in self._paths:
             try:
-                yield open_source(path, self._meter)
+                yield open_source(path, self._meter, endings())
             except Unreadable as fault:
                 self._report.skip(path.name, fault.why)
                 self._report.unknown[path.name] = ""
@@ -421,18 +351,18 @@ class _Reading:
             if part.where not in read | self._broken:
                 self._report.pass_over(part.where)
         for kind, parts in kinds.items():
-            name = source.name if len(kinds) == 1 else f"{source.name} ({kind})"
+            name = source.name if len(kinds) == 1 else f"{source.name} ({kind.name})"
             self._report.formats[name] = kind
             try:
-                if kind is Format.MEMORIES:
-                    self.memories += memories.read(parts, self._report.skip)
+                if kind is MEMORIES:
+                    self.memories += lines.read_memories(parts, self._report.skip)
                     continue
                 for where, session in reader_of(kind)(parts, self._report.skip):
                     yield _Read(where, session, kind)
-                if kind is Format.JSONL:
+                if kind is JSONL:
                     for part in parts:
                         if part.head(1) == b"{" and b'"atlas-export"' in part.head(_DOCUMENT_HEAD):
-                            self.memories += memories.of_document(part, self._report.skip)
+                            self.memories += lines.memories_of_document(part, self._report.skip)
             except Unreadable as fault:
                 self._report.skip(source.name, fault.why)
 

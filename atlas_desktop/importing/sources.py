@@ -25,7 +25,6 @@ LARGEST_ARCHIVE = 16 * 1024**3
 """Maximum bytes read from one archive in total."""
 HIGHEST_RATIO = 200
 _SMALL = 1024 * 1024
-READ = (".json", ".jsonl", ".md", ".markdown", ".txt", ".db", ".sqlite")
 _MAGIC = b"PK\x03\x04"
 _EMPTY = b"PK\x05\x06"
 _UNIX = 3
@@ -108,15 +107,15 @@ def _why(fault: Exception) -> str:
     return _("the archive is damaged")
 
 
-def open_source(path: Path, meter: Meter) -> Source:
-    """Opens a file, archive or folder.
+def open_source(path: Path, meter: Meter, endings: tuple[str, ...]) -> Source:
+    """Opens a file, archive or folder; of the last two, the files with these endings.
 
     Raises `OSError`, and `Unreadable` for anything else and for an archive that is refused as a whole.
     """
     name = clean_line(path.name)
     if path.is_dir():
         source = Source(name, [], [])
-        for part in _in_folder(path, name, meter):
+        for part in _in_folder(path, name, meter, endings):
             source.parts.append(part)
         return source
     if path.exists() and not path.is_file():
@@ -125,7 +124,7 @@ def open_source(path: Path, meter: Meter) -> Source:
     with path.open("rb") as file:
         magic = file.read(4)
     if magic in (_MAGIC, _EMPTY):
-        return _archive(path, name, meter)
+        return _archive(path, name, meter, endings)
     return Source(name, [_file(path, path.name, name, meter)], [])
 
 
@@ -143,18 +142,18 @@ def _counted(stream: BinaryIO, meter: Meter) -> BinaryIO:
     return cast("BinaryIO", io.BufferedReader(_Counted(stream, meter), 1 << 16))
 
 
-def _in_folder(folder: Path, name: str, meter: Meter) -> Iterator[Part]:
-    """Yields the regular files with a known ending in a folder and below it, by name."""
+def _in_folder(folder: Path, name: str, meter: Meter, endings: tuple[str, ...]) -> Iterator[Part]:
+    """Yields the regular files with these endings in a folder and below it, by name."""
     for at, folders, files in os.walk(folder, followlinks=False):
         folders.sort()
         for file in sorted(files):
             path = Path(at) / file
-            if path.suffix.lower() in READ and stat.S_ISREG(path.lstat().st_mode):
+            if path.suffix.lower() in endings and stat.S_ISREG(path.lstat().st_mode):
                 inner = path.relative_to(folder).as_posix()
                 yield _file(path, inner, f"{name}/{clean_line(inner)}", meter)
 
 
-def _archive(path: Path, name: str, meter: Meter) -> Source:
+def _archive(path: Path, name: str, meter: Meter, endings: tuple[str, ...]) -> Source:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, UnicodeDecodeError):
@@ -165,7 +164,7 @@ def _archive(path: Path, name: str, meter: Meter) -> Source:
             raise Unreadable(_("an archive with more than {most} files", most=MOST_MEMBERS))
         source = Source(name, [], [], archive)
         for member in sorted(members, key=lambda one: one.filename):
-            if member.is_dir() or not member.filename.lower().endswith(READ):
+            if member.is_dir() or not member.filename.lower().endswith(endings):
                 continue
             where = f"{name}/{clean_line(member.filename)}"
             why = _refused(member)

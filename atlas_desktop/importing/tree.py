@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from atlas_desktop.importing.entities import ImportedMessage, ImportedSession, Unreadable
+from atlas_desktop.importing.formats import program_named
 from atlas_desktop.importing.sources import Note, Part, digest, json_text, objects
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
@@ -18,17 +19,6 @@ from models.messages import Role
 
 _LONGEST_NAME = 200
 _LONGEST_TITLE = 500
-
-
-PROGRAMS = {
-    "chatgpt": "ChatGPT",
-    "claude": "Claude",
-    "openwebui": "Open WebUI",
-    "lmstudio": "LM Studio",
-    "jan": "Jan",
-    "llm": "llm",
-}
-"""Names of the programs that conversations come from."""
 
 
 def session_of(talk: ImportedSession, *, otherwise: datetime) -> TravellingSession:
@@ -43,7 +33,7 @@ def session_of(talk: ImportedSession, *, otherwise: datetime) -> TravellingSessi
     tree = _Tree(_parents(said), kept)
     parents = {name: tree.nearest(tree.parents[name]) for name in kept}
     # A reply without a model gets that of the conversation, or the name of the program.
-    whose = talk.model or PROGRAMS.get(str(talk.meta.get("imported_from", "")), "")
+    whose = talk.model or program_named(str(talk.meta.get("imported_from", "")))
     begun = talk.created_at or min(_moments(kept.values()), default=otherwise)
     order = _grown(kept, parents, begun)
     messages = tuple(

@@ -9,6 +9,8 @@ import mimetypes
 import os
 import sys
 import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
@@ -18,7 +20,15 @@ from lxml import etree
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing import protocol
 from atlas_desktop.parsing.building import unreadable
-from atlas_desktop.parsing.protocol import LENGTH, MOST_MEMORY, Answer, Request, Unreadable
+from atlas_desktop.parsing.protocol import (
+    LENGTH,
+    MOST_MEMORY,
+    Answer,
+    PagePicture,
+    PageView,
+    Request,
+    Unreadable,
+)
 from memory.documents.entities import ParsedText
 from models.confinement import begin_child, confine
 
@@ -104,19 +114,35 @@ def _allow(seconds: int) -> None:
 def _answer(request: Request) -> Answer:
     try:
         data = sys.stdin.buffer.read(request.size)
+        if request.view is not None:
+            return Answer(picture=draw(data, request.view))
         return Answer(parsed=read(request.media_type, data))
     except Unreadable as error:
         return Answer(refusal=error.reason, limit=error.limit)
 
 
+def draw(data: bytes, view: PageView) -> PagePicture:
+    """Returns the picture of a page. Raises `Unreadable`, and nothing else."""
+    with _refusing():
+        picture: PagePicture = import_module("atlas_desktop.parsing.pdf").draw_page(data, view)
+        return picture
+
+
 def read(media_type: str, data: bytes) -> ParsedText:
     """Returns the text of a document. Raises `Unreadable`, and nothing else."""
     module, function = _PARSERS.get(media_type, _OTHERS)
-    try:
+    with _refusing():
         if not data.strip(b"\0 \t\r\n"):
             raise Unreadable(Refusal.EMPTY)
         parsed: ParsedText = getattr(import_module(f"atlas_desktop.parsing.{module}"), function)(data)
         return parsed
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Turns whatever a malformed file makes a library do into `Unreadable`."""
+    try:
+        yield
     except Unreadable:
         raise
     except MemoryError:
@@ -125,7 +151,7 @@ def read(media_type: str, data: bytes) -> ParsedText:
         raise unreadable(error) from None
     except RecursionError:
         raise Unreadable(Refusal.TOO_DEEP) from None
-    except Exception:  # noqa: BLE001 - whatever a malformed file makes a library do, it cannot be read
+    except Exception:  # noqa: BLE001 - it cannot be read, whatever the library did
         raise Unreadable(Refusal.DAMAGED) from None
 
 

@@ -3,8 +3,9 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 import msgspec
 
@@ -14,7 +15,11 @@ from atlas_desktop.parsing.protocol import (
     LENGTH,
     MOST_BYTES,
     MOST_CHARACTERS,
+    MOST_PIXELS,
+    PDF,
     Answer,
+    PagePicture,
+    PageView,
     Request,
     Unreadable,
     seconds_for,
@@ -31,6 +36,9 @@ _PIECE = 1_000_000
 # A character takes at most 4 bytes; titles, headings and tables add to that.
 _LONGEST_ANSWER = 8 * MOST_CHARACTERS
 _LARGE = 1_000_000
+_DRAW_S = 20
+"""Seconds within which a page has to be drawn."""
+_T = TypeVar("_T")
 # How the system ends a process that exceeded its processor time.
 _OUT_OF_TIME = {-signal.SIGXCPU, -signal.SIGKILL} if sys.platform != "win32" else set[int]()
 
@@ -63,10 +71,23 @@ class _Process:
 
     async def parse(self, media_type: str, data: bytes) -> ParsedText:
         """Raises `Unreadable`; CancelledError if the process is killed meanwhile."""
-        seconds = seconds_for(len(data))
+        answer = await self._ask(Request(media_type, len(data), seconds_for(len(data))), data)
+        if answer.parsed is None:
+            raise Unreadable(answer.refusal or Refusal.DAMAGED, answer.limit)
+        return answer.parsed
+
+    async def draw(self, data: bytes, view: PageView) -> PagePicture:
+        """Raises `Unreadable`; CancelledError if the process is killed meanwhile."""
+        answer = await self._ask(Request(PDF, len(data), _DRAW_S, view), data)
+        if answer.picture is None:
+            raise Unreadable(answer.refusal or Refusal.DAMAGED, answer.limit)
+        return answer.picture
+
+    async def _ask(self, request: Request, data: bytes) -> Answer:
+        seconds = request.seconds
         try:
             async with asyncio.timeout(seconds):
-                answer = await self._asked(Request(media_type, len(data), seconds), data)
+                answer = await self._asked(request, data)
         except TimeoutError:
             await self.kill()
             raise Unreadable(Refusal.TOO_SLOW, seconds) from None
@@ -82,9 +103,7 @@ class _Process:
         if answer.refusal is Refusal.TOO_MUCH_MEMORY:
             # The remaining memory may be too little for the next document.
             await self.kill()
-        if answer.parsed is None:
-            raise Unreadable(answer.refusal or Refusal.DAMAGED, answer.limit)
-        return answer.parsed
+        return answer
 
     async def _asked(self, request: Request, data: bytes) -> Answer:
         source, answers = self._process.stdin, self._process.stdout
@@ -126,7 +145,20 @@ def _decoded(answer: bytes) -> Answer:
     decoded = msgspec.msgpack.decode(answer, type=Answer)
     if decoded.parsed is not None and not _is_sound(decoded.parsed):
         raise ValueError("the positions or characters of a text are wrong")
+    if decoded.picture is not None and not _is_whole(decoded.picture):
+        raise ValueError("a picture has another size than it says")
     return decoded
+
+
+def _is_whole(picture: PagePicture) -> bool:
+    pixels = picture.pixels
+    return (
+        min(pixels.width, pixels.height) > 0
+        and pixels.width * pixels.height <= MOST_PIXELS + pixels.width + pixels.height
+        and len(pixels.rgb) == 3 * pixels.width * pixels.height
+        and picture.pages > 0
+        and (picture.marked is None or 0 <= picture.marked < pixels.height)
+    )
 
 
 def _is_sound(parsed: ParsedText) -> bool:
@@ -179,10 +211,25 @@ class DocumentParser:
             raise DocumentRefused(name, Refusal.UNKNOWN_FORMAT)
         if len(data) > MOST_BYTES:
             raise DocumentRefused(name, Refusal.TOO_LARGE, MOST_BYTES)
+        with self._using(name):
+            if media_type in protocol.OWN_PROCESS:
+                return await self._alone(lambda process: process.parse(media_type, data))
+            return await self._together(media_type, data)
+
+    async def draw(self, data: bytes, name: str, view: PageView) -> PagePicture:
+        """Returns a page of a PDF as a picture. Raises `DocumentRefused`."""
+        if protocol.media_type_of(name, data[: protocol.HEAD]) != PDF:
+            raise DocumentRefused(name, Refusal.DAMAGED)
+        if len(data) > MOST_BYTES:
+            raise DocumentRefused(name, Refusal.TOO_LARGE, MOST_BYTES)
+        with self._using(name):
+            return await self._alone(lambda process: process.draw(data, view))
+
+    @contextmanager
+    def _using(self, name: str) -> Iterator[None]:
         self._begin_use()
         try:
-            own = media_type in protocol.OWN_PROCESS
-            return await (self._alone(media_type, data) if own else self._together(media_type, data))
+            yield
         except Unreadable as error:
             raise DocumentRefused(name, error.reason, error.limit) from None
         finally:
@@ -201,14 +248,14 @@ class DocumentParser:
                 self._shared = await _Process.start()
             return await self._shared.parse(media_type, data)
 
-    async def _alone(self, media_type: str, data: bytes) -> ParsedText:
+    async def _alone(self, ask: "Callable[[_Process], Awaitable[_T]]") -> _T:
         async with self._slots:
             waiting, self._spare = self._spare, None
             process = await (waiting or _Process.start())
             self._busy.add(process)
             self._spare = asyncio.create_task(_Process.start())
             try:
-                return await process.parse(media_type, data)
+                return await ask(process)
             finally:
                 await process.kill()
                 self._busy.discard(process)

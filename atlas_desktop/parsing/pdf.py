@@ -11,7 +11,15 @@ from pypdfium2 import raw
 
 from atlas_desktop.errors import Refusal
 from atlas_desktop.parsing.building import TextBuilder, one_line, tidy
-from atlas_desktop.parsing.protocol import MOST_CHARACTERS, MOST_PAGES, Unreadable
+from atlas_desktop.parsing.protocol import (
+    MOST_CHARACTERS,
+    MOST_PAGES,
+    MOST_PIXELS,
+    PagePicture,
+    PageView,
+    Pixels,
+    Unreadable,
+)
 from memory.documents.entities import ParsedText
 
 _MOST_BOOKMARKS = 20_000
@@ -28,15 +36,19 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def read_pdf(data: bytes) -> ParsedText:
-    try:
-        document = pypdfium2.PdfDocument(data)
-    except pypdfium2.PdfiumError as error:
-        locked = error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
-        raise Unreadable(Refusal.ENCRYPTED if locked else Refusal.DAMAGED) from None
+    document = _opened(data)
     try:
         return _read(document)
     finally:
         document.close()
+
+
+def _opened(data: bytes) -> pypdfium2.PdfDocument:
+    try:
+        return pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        locked = error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
+        raise Unreadable(Refusal.ENCRYPTED if locked else Refusal.DAMAGED) from None
 
 
 def _read(document: pypdfium2.PdfDocument) -> ParsedText:
@@ -241,3 +253,104 @@ def _placed(bookmarks: Sequence[tuple[int, str]], text: str, begin: int) -> Iter
         if found is not None:
             after = found.end()
         yield _Heading(level, title, begin + (0 if found is None else found.start()))
+
+
+# --- pictures of pages ------------------------------------------------------------------------------
+
+_MARK = (255, 235, 110)
+_SHORTEST_PART = 8
+"""Letters of a line of a quotation that are enough to find it by itself."""
+
+
+def draw_page(data: bytes, view: PageView) -> PagePicture:
+    """Returns a page as a picture, with the quotation marked where it is found. Raises `Unreadable`."""
+    document = _opened(data)
+    try:
+        if not 1 <= view.page <= len(document):
+            raise Unreadable(Refusal.DAMAGED)
+        page = document[view.page - 1]
+        width, height = page.get_size()
+        if width <= 0 or height <= 0:
+            raise Unreadable(Refusal.DAMAGED)
+        scale = min(view.width / width, (MOST_PIXELS / (width * height)) ** 0.5)
+        bitmap = page.render(scale=scale, rev_byteorder=True)
+        pixels = _pixels(bitmap)
+        boxes = _boxes(page, view.quote, bitmap.width, bitmap.height)
+        if boxes:
+            pixels = _marked(pixels, boxes)
+        return PagePicture(pixels, len(document), min((top for _, top, _, _ in boxes), default=None))
+    finally:
+        document.close()
+
+
+def _pixels(bitmap: pypdfium2.PdfBitmap) -> Pixels:
+    """Returns the pixels of a bitmap without the bytes that fill up its rows."""
+    size, stride, data = 3 * bitmap.width, bitmap.stride, bytes(bitmap.buffer)
+    if bitmap.n_channels != 3:
+        raise Unreadable(Refusal.DAMAGED)
+    rows = (data[at : at + size] for at in range(0, stride * bitmap.height, stride))
+    return Pixels(bitmap.width, bitmap.height, b"".join(rows))
+
+
+def _boxes(page: pypdfium2.PdfPage, quote: str, width: int, height: int) -> list[tuple[int, int, int, int]]:
+    """Returns where a quotation is in the picture of a page: left, top, right and bottom."""
+    if not quote.strip():
+        return []
+    try:
+        text = page.get_textpage()
+    except pypdfium2.PdfiumError:
+        return []
+    boxes: list[tuple[int, int, int, int]] = []
+    for first, last in _places(text, quote):
+        for at in range(text.count_rects(first, last - first + 1)):
+            left, bottom, right, top = text.get_rect(at)
+            corners = [_on_picture(page, width, height, x, y) for x, y in ((left, top), (right, bottom))]
+            (x0, x1), (y0, y1) = (sorted(axis) for axis in zip(*corners, strict=True))
+            box = (max(x0 - 1, 0), max(y0 - 1, 0), min(x1 + 2, width), min(y1 + 2, height))
+            if box[0] < box[2] and box[1] < box[3]:
+                boxes.append(box)
+    text.close()
+    return boxes
+
+
+def _on_picture(page: pypdfium2.PdfPage, width: int, height: int, x: float, y: float) -> tuple[int, int]:
+    """Returns the pixel of a point of a page, which may be turned."""
+    across, down = ctypes.c_int(), ctypes.c_int()
+    raw.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, across, down)
+    return across.value, down.value
+
+
+def _places(page: pypdfium2.PdfTextPage, quote: str) -> Iterator[tuple[int, int]]:
+    """Yields the first and last character of the parts of a quotation on a page.
+
+    Only letters and digits are compared: spaces, hyphens and line ends differ between a page and its text.
+    The text may also have the lines of a page in another order, so each line is searched if the whole is not
+    found.
+    """
+    signs = [chr(raw.FPDFText_GetUnicode(page, at)) for at in range(page.count_chars())]
+    letters = [(sign.lower(), at) for at, sign in enumerate(signs) if sign.isalnum()]
+    whole = "".join(sign[0] for sign, _at in letters)
+    begin = 0
+    for part in [quote] if _letters(quote) in whole else quote.split("\n"):
+        words = _letters(part)
+        found = whole.find(words, begin)
+        if found < 0:
+            found = whole.find(words)
+        if found >= 0 and (len(words) >= _SHORTEST_PART or part == quote) and words:
+            begin = found + len(words)
+            yield letters[found][1], letters[begin - 1][1]
+
+
+def _letters(text: str) -> str:
+    return "".join(sign.lower()[0] for sign in text if sign.isalnum())
+
+
+def _marked(pixels: Pixels, boxes: Sequence[tuple[int, int, int, int]]) -> Pixels:
+    """Returns a picture with some boxes marked as with a text marker."""
+    from PIL import Image, ImageChops
+
+    image = Image.frombytes("RGB", (pixels.width, pixels.height), pixels.rgb)
+    ink = Image.new("RGB", image.size, "white")
+    for box in boxes:
+        ink.paste(_MARK, box)
+    return Pixels(pixels.width, pixels.height, ImageChops.multiply(image, ink).tobytes())

@@ -12,18 +12,45 @@ LENGTH = 4
 """Bytes of the lengths, big-endian."""
 
 
+class Pixels(msgspec.Struct, frozen=True, array_like=True):
+    """A picture: its rows from the top, three bytes (red, green, blue) a pixel."""
+
+    width: int
+    height: int
+    rgb: bytes
+
+
+class PageView(msgspec.Struct, frozen=True, array_like=True):
+    """A page of a PDF, counted from 1, to be drawn so many pixels wide. `quote` is marked on it."""
+
+    page: int
+    width: int
+    quote: str = ""
+
+
+class PagePicture(msgspec.Struct, frozen=True, array_like=True):
+    """A page as a picture. `marked` is how many pixels down the marked quotation begins; None without one."""
+
+    pixels: Pixels
+    pages: int
+    marked: int | None = None
+
+
 class Request(msgspec.Struct, array_like=True):
-    """A document to parse: `size` bytes follow. `seconds` is the processor time it may take."""
+    """A document to parse, or a page of it to draw: `size` bytes follow. `seconds` is the processor time it
+    may take."""
 
     media_type: str
     size: int
     seconds: int
+    view: PageView | None = None
 
 
 class Answer(msgspec.Struct, omit_defaults=True):
-    """The text of a document, or why it has none."""
+    """The text of a document or the picture of a page, or why there is none."""
 
     parsed: ParsedText | None = None
+    picture: PagePicture | None = None
     refusal: Refusal | None = None
     limit: int = 0
 
@@ -36,6 +63,8 @@ MOST_ROWS = 2_000_000
 MOST_ENTRIES = 20_000
 MOST_UNPACKED = 1_000_000_000
 """Maximum bytes of all entries of an archive together when unpacked."""
+MOST_PIXELS = 8_000_000
+"""Maximum pixels of the picture of a page: 24 MB."""
 MOST_MEMORY = 512_000_000
 """Maximum bytes of memory of the process that reads a document."""
 SECONDS = 30

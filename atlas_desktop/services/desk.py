@@ -30,6 +30,7 @@ from models.errors import NoModel
 
 if TYPE_CHECKING:
     from atlas_desktop.services.backup import BackupService
+    from atlas_desktop.services.doctor import Doctor
     from atlas_desktop.services.engines import EngineService
     from atlas_desktop.services.forgetting_in_rooms import RoomsForgetting
     from atlas_desktop.services.models import Model, ModelService
@@ -415,6 +416,7 @@ class AppContext:
     tuning: Callable[[Settings], "TuningService"] | None = None
     make_backups: Callable[[], "BackupService"] | None = None
     make_engines: "Callable[[], EngineService] | None" = None
+    make_doctor: "Callable[[], Doctor] | None" = None
     on_stale: Callable[[RoomKind, Freshness], None] = lambda _room, _freshness: None
     on_held_back: "Callable[[RoomKind, HeldBack], None]" = lambda _room, _held: None
     _models: "ModelService | None" = field(default=None, repr=False)

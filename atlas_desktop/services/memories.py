@@ -42,7 +42,7 @@ from memory.memories.lifetime import (
     with_project,
 )
 from memory.memories.profile import candidates, in_order
-from memory.memories.upkeep import Merger, Promotion, Rewording, Upkeep
+from memory.memories.upkeep import Consolidation, Promotion, Rewording, Upkeep
 from memory.recall.decay import PRESETS, StrengthCurve, half_life_days, strength
 from memory.storage.store import Store
 from models.ports import ChatModel
@@ -174,6 +174,11 @@ class KnowledgeService:
     ) -> list[Memory]:
         """Returns pinned memories first, then the most recently changed first."""
         return await self._memories.select(wanted, limit=limit, offset=offset)
+
+    async def learned_in(self, session: str) -> list[Memory]:
+        """Returns the memories learned in a session. Raises `SessionNotFound`, `AmbiguousId`."""
+        found = await self._store.get_session(session)
+        return await self._memories.select(MemoryFilter(session=found.id))
 
     async def inbox(self, *, limit: int | None = None) -> list[Memory]:
         """Returns the learned memories that have not been reviewed yet."""
@@ -561,7 +566,7 @@ class UpkeepService:
     async def promote(self) -> list[Promotion]:
         return await self._upkeep.promote()
 
-    async def consolidate(self, *, dry_run: bool = False) -> list[Merger]:
+    async def consolidate(self, *, dry_run: bool = False) -> list[Consolidation]:
         """Like `Upkeep.consolidate`, once every memory has its vector."""
         await self._complete()
         made = await self._upkeep.consolidate(dry_run=dry_run)

@@ -18,10 +18,10 @@ from atlas_desktop.services.memories import KnowledgeService, UpkeepService
 from atlas_desktop.services.models import Model
 from atlas_desktop.services.notes.folders import NoteFolders, NoteMirror
 from atlas_desktop.services.notes.notebook import NoteBin, NoteService, NoteSuggestions
-from atlas_desktop.services.organising import FilingService, OrganisingService
+from atlas_desktop.services.organising import FilingService, OrganisingService, RelatedService
 from atlas_desktop.services.personas import PersonaService
 from atlas_desktop.services.projects import ProjectService
-from atlas_desktop.services.provenance import ProvenanceService, RelatedService
+from atlas_desktop.services.provenance import ProvenanceService
 from atlas_desktop.services.recall import QueryEmbedder, RecallService, WorkingEmbedder
 from atlas_desktop.services.retention import RetentionService
 from atlas_desktop.services.sessions import BranchService, SessionService
@@ -32,7 +32,13 @@ from atlas_desktop.services.tasks.service import TaskService
 from atlas_desktop.services.tasks.teams import Research, Teams
 from atlas_desktop.services.tuning import TuneJobs
 from atlas_desktop.services.turns import TimingService, TurnParts, TurnService
-from atlas_desktop.settings.schema import ContextSettings, Settings
+from atlas_desktop.settings.schema import (
+    ContextSettings,
+    MemorySettings,
+    RetentionSettings,
+    SessionSettings,
+    Settings,
+)
 from memory.clock import Clock
 from memory.context.engine import ContextEngine
 from memory.context.entities import Limits
@@ -52,6 +58,7 @@ from memory.vectors.entities import VectorIndex
 if TYPE_CHECKING:
     from atlas_desktop.services.tuning import TuningService
     from memory.storage.snapshots import SnapshotStore
+    from models.ports import ChatModel, Embedder
 
 
 @dataclass(slots=True)
@@ -129,31 +136,21 @@ class RoomFactory:
     def room(self, store: Store, snapshots: "SnapshotStore | None") -> RoomServices:
         """Returns a room with all its services. Starts no model."""
         background = BackgroundService(store, self.clock, self.gate, self.settings().jobs, power=self.power)
-        Titler(
-            store,
-            lambda: self.model().chat,
-            background,
-            wanted=lambda: self.settings().chat.automatic_titles,
-        )
+        Titler(store, self._chat_model, background, wanted=lambda: self.settings().chat.automatic_titles)
         if self.tuning is not None:
             TuneJobs(background, self.tuning)
-        search = DocumentSearchService(store, lambda: self.model().embedder, self.vector_index)
+        search = DocumentSearchService(store, self._embedder, self.vector_index)
         recall = RecallService(
             store,
-            lambda: self.model().embedder,
+            self._embedder,
             self.vector_index,
             self.clock,
             background,
-            lambda: self.settings().memory,
+            self._memory_settings,
             damaged=lambda: self.model().damaged,
             also=search.load_for_turns,
         )
-        continuity = ContinuityService(
-            store,
-            self.clock,
-            lambda: self.settings().sessions,
-            embedder=lambda: self.model().embedder,
-        )
+        continuity = ContinuityService(store, self.clock, self._session_settings, embedder=self._embedder)
         epochs = EpochService(
             store,
             lambda: room.chat.context,
@@ -162,46 +159,19 @@ class RoomFactory:
             snapshots=snapshots,
         )
         summaries = SummaryService(lambda: self.compactor(store, background), background)
-        knowledge = KnowledgeService(store, self.clock, lambda: self.settings().memory, recall.remember)
+        knowledge = KnowledgeService(store, self.clock, self._memory_settings, recall.remember)
         learning = LearningService(
-            store, self.clock, background, lambda: self.settings().memory, self.model, recall.remember
+            store, self.clock, background, self._memory_settings, self.model, recall.remember
         )
         TimingService(store, self.clock, background)
-        FilingService(
-            store,
-            lambda: self.model().embedder,
-            background,
-            lambda: self.settings().sessions,
-            recall.complete,
+        FilingService(store, self._embedder, background, self._session_settings, recall.complete)
+        chunk_embedder = ChunkEmbedder(store.documents, self._embedder, background)
+        documents = self.documents(store, background, epochs, search, chunk_embedder)
+        notes, note_folders, note_mirror = self.notes(
+            store, background, search, documents, chunk_embedder, learning
         )
-        chunk_embedder = ChunkEmbedder(store.documents, lambda: self.model().embedder, background)
-        documents = DocumentService(
-            store,
-            background,
-            epochs,
-            chunk_embedder,
-            search,
-            DocumentSummaries(store.documents, lambda: self.summariser(background), background),
-            DocumentParser,
-            None if self.settings().jobs.on_battery else self.power,
-        )
-
-        async def note_changed() -> None:
-            await chunk_embedder.queue()
-            await learning.notes_changed()
-
-        suggestions = NoteSuggestions(store, lambda: self.model().embedder)
-        notes = NoteService(store, self.clock, search, note_changed, documents.remove, suggestions)
-        note_folders = NoteFolders(store, self.clock, notes, chunk_embedder.queue)
-        NoteBin(store, self.clock, background, documents.erase, lambda: self.settings().retention)
         skills = SkillService(store)
-        SkillDrafter(
-            store,
-            background,
-            skills,
-            QueryEmbedder(lambda: self.model().embedder),
-            lambda: self.settings().memory,
-        )
+        SkillDrafter(store, background, skills, QueryEmbedder(self._embedder), self._memory_settings)
         room = RoomServices(
             store=store,
             sessions=SessionService(store),
@@ -216,17 +186,10 @@ class RoomFactory:
             forgetting=ForgettingService(
                 store, background, epochs, summaries, lambda: self.compactor(store, background)
             ),
-            retention=RetentionService(
-                store, self.clock, background, epochs, lambda: self.settings().retention
-            ),
+            retention=RetentionService(store, self.clock, background, epochs, self._retention_settings),
             knowledge=knowledge,
             upkeep=UpkeepService(
-                store,
-                self.clock,
-                background,
-                self.settings,
-                lambda: self.model().chat,
-                recall.complete,
+                store, self.clock, background, self.settings, self._chat_model, recall.complete
             ),
             learning=learning,
             projects=ProjectService(store, knowledge, self.clock),
@@ -238,13 +201,7 @@ class RoomFactory:
             documents=documents,
             notes=notes,
             note_folders=note_folders,
-            note_mirror=NoteMirror(
-                store,
-                self.clock,
-                notes,
-                note_folders,
-                None if self.settings().jobs.on_battery else self.power,
-            ),
+            note_mirror=note_mirror,
             skills=skills,
             skill_folders=SkillFolders(skills),
             tasks=self.tasks(store, background, recall, search, chunk_embedder.queue),
@@ -254,6 +211,66 @@ class RoomFactory:
             snapshots=snapshots,
         )
         return room
+
+    def _chat_model(self) -> "ChatModel":
+        return self.model().chat
+
+    def _embedder(self) -> "Embedder | None":
+        return self.model().embedder
+
+    def _memory_settings(self) -> MemorySettings:
+        return self.settings().memory
+
+    def _session_settings(self) -> SessionSettings:
+        return self.settings().sessions
+
+    def _retention_settings(self) -> RetentionSettings:
+        return self.settings().retention
+
+    def _power_for_files(self) -> "Power | None":
+        """Returns the battery to spare when files are read; None if background work may use it."""
+        return None if self.settings().jobs.on_battery else self.power
+
+    def documents(
+        self,
+        store: Store,
+        background: BackgroundService,
+        epochs: EpochService,
+        search: DocumentSearchService,
+        chunk_embedder: ChunkEmbedder,
+    ) -> DocumentService:
+        """Returns the documents of a room."""
+        return DocumentService(
+            store,
+            background,
+            epochs,
+            chunk_embedder,
+            search,
+            DocumentSummaries(store.documents, lambda: self.summariser(background), background),
+            DocumentParser,
+            self._power_for_files(),
+        )
+
+    def notes(
+        self,
+        store: Store,
+        background: BackgroundService,
+        search: DocumentSearchService,
+        documents: DocumentService,
+        chunk_embedder: ChunkEmbedder,
+        learning: LearningService,
+    ) -> tuple[NoteService, NoteFolders, NoteMirror]:
+        """Returns the notes of a room, their import and export, and their mirror; empties their bin daily."""
+
+        async def changed() -> None:
+            await chunk_embedder.queue()
+            await learning.notes_changed()
+
+        suggestions = NoteSuggestions(store, self._embedder)
+        notes = NoteService(store, self.clock, search, changed, documents.remove, suggestions)
+        folders = NoteFolders(store, self.clock, notes, chunk_embedder.queue)
+        NoteBin(store, self.clock, background, documents.erase, self._retention_settings)
+        return notes, folders, NoteMirror(store, self.clock, notes, folders, self._power_for_files())
 
     def chat(
         self,
@@ -276,8 +293,8 @@ class RoomFactory:
             recalling=ContextRecall(model.counter, self.clock, recall=recall),
             profile=self.profile(store),
             library=LibraryContext(store, model.counter, search),
-            skills=SkillContext(store, model.counter, QueryEmbedder(lambda: self.model().embedder)),
-            documents=Documents(store, model.counter, PassageEmbedder(lambda: self.model().embedder)),
+            skills=SkillContext(store, model.counter, QueryEmbedder(self._embedder)),
+            documents=Documents(store, model.counter, PassageEmbedder(self._embedder)),
         )
         return TurnService(TurnParts(store, model.chat, context, continuity, background, epochs.bring_back))
 
@@ -290,7 +307,7 @@ class RoomFactory:
         embed: Callable[[], Awaitable[None]],
     ) -> TaskService:
         """Returns the tasks of a room with the model in use."""
-        wording = Wording(lambda: self.model().chat, lambda: self.model().counter, background.gate.checkpoint)
+        wording = Wording(self._chat_model, lambda: self.model().counter, background.gate.checkpoint)
         teams = Teams(store, Research(store, recall, search), wording, self.clock.now)
         return TaskService(store, teams, background, embed)
 

@@ -69,6 +69,7 @@ EFFECTS = {
     "context.snapshots_mb": Effect.START,
     "memory.vector_index": Effect.START,
     "ui.locale": Effect.START,
+    "ui.images": Effect.START,
     "jobs": Effect.START,
 }
 

@@ -28,6 +28,16 @@ class UiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description=N_("Comfortable has empty lines between messages and rows; compact shows more."),
         ),
     ] = "comfortable"
+    images: Annotated[
+        Literal["auto", "kitty", "iterm", "sixel", "off"],
+        Meta(
+            title=N_("Pictures"),
+            description=N_(
+                "Protocol for pictures in the terminal. auto asks the terminal when Atlas starts, and is off "
+                "within tmux and screen. Without pictures, Atlas shows text."
+            ),
+        ),
+    ] = "auto"
     reduced_motion: Annotated[
         bool, Meta(title=N_("Reduced motion"), description=N_("No sliding, fading or blinking."))
     ] = False

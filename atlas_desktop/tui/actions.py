@@ -6,6 +6,7 @@ from enum import StrEnum, auto
 
 from textual.binding import Binding
 
+from atlas_desktop.importing.formats import programs
 from atlas_desktop.locale import N_, _
 
 _WHERE_TEXTS = {
@@ -227,8 +228,8 @@ _CONVERSATION: tuple[Action, ...] = (
         words=True,
         name=_("Import conversations…"),
         help=_(
-            "Import conversations from other apps (ChatGPT, Claude, Open WebUI, LM "
-            "Studio, Jan, llm, Markdown). `/import PATH` checks it at once."
+            "Import conversations from other apps ({programs}, Markdown). `/import PATH` checks it at once.",
+            programs=", ".join(programs()),
         ),
     ),
     Action(
@@ -778,7 +779,7 @@ _HISTORY: tuple[Action, ...] = (
         in_palette=False,
         name=_("New task"),
         label=_("New"),
-        help=_("Give a task: what is to be done, which teams, and what they may read."),
+        help=_("Start a task: say what to do, which teams work on it, and what they may read."),
     ),
     Action(
         "tasks.pause",
@@ -786,8 +787,8 @@ _HISTORY: tuple[Action, ...] = (
         "tasks_pause",
         "p",
         in_palette=False,
-        name=_("Pause or go on"),
-        label=_("Pause or go on"),
+        name=_("Pause or resume"),
+        label=_("Pause or resume"),
         help=_("Pause the task after the current step, or resume it."),
     ),
     Action(
@@ -798,7 +799,7 @@ _HISTORY: tuple[Action, ...] = (
         in_palette=False,
         name=_("Tell the supervisor"),
         label=_("Steer"),
-        help=_("Tell the supervisor something. It is followed from the next step on."),
+        help=_("Send the supervisor an instruction. It applies from the next step on."),
     ),
     Action(
         "tasks.revise",
@@ -1781,7 +1782,20 @@ _DOCUMENTS: tuple[Action, ...] = (
         in_palette=False,
         name=_("Preview"),
         label=_("Preview"),
-        help=_("Show Markdown as it reads, or as it is written. Search works in what is written."),
+        help=_("Show Markdown formatted, or its source. Search works in the source."),
+    ),
+    Action(
+        "reader.picture",
+        Where.READER,
+        "reader_picture",
+        "v",
+        in_palette=False,
+        name=_("Page as a picture"),
+        label=_("Picture"),
+        help=_(
+            "Show the page of a PDF as it looks, with the passage, the match or the selection marked, if the "
+            "terminal can show pictures."
+        ),
     ),
     Action(
         "reader.back",
@@ -1893,7 +1907,7 @@ _NOTES: tuple[Action, ...] = (
         priority=True,
         in_palette=False,
         name=_("Save"),
-        help=_("Save the text now. It is also saved by itself, within a second."),
+        help=_("Save the text now. It is also saved automatically, within a second."),
     ),
     Action(
         "notes.rename",
@@ -1961,7 +1975,7 @@ _NOTES: tuple[Action, ...] = (
         in_palette=False,
         name=_("Undo deletion"),
         label=_("Undo"),
-        help=_("Take the note that you just deleted out of the bin again."),
+        help=_("Restore the note that you just deleted."),
     ),
     Action(
         "notes.restore",
@@ -1971,7 +1985,7 @@ _NOTES: tuple[Action, ...] = (
         in_palette=False,
         name=_("Restore"),
         label=_("Restore"),
-        help=_("In the bin: take the note out of it."),
+        help=_("In the bin: restore the note."),
     ),
     Action(
         "notes.bin",
@@ -1984,6 +1998,16 @@ _NOTES: tuple[Action, ...] = (
         help=_("Show the notes in the bin, or the others again."),
     ),
     Action(
+        "notes.import",
+        Where.NOTES,
+        "notes_import",
+        "i",
+        in_palette=False,
+        name=_("Import a folder"),
+        label=_("Import"),
+        help=_("Import the Markdown files of a folder as notes (Obsidian, Logseq), or what changed since."),
+    ),
+    Action(
         "notes.back",
         Where.NOTES,
         "notes_back",
@@ -1991,9 +2015,7 @@ _NOTES: tuple[Action, ...] = (
         in_palette=False,
         name=_("Back"),
         label=_("Back"),
-        help=_(
-            "Return the way you came: to the text, to the note before, to the list; then close the notes."
-        ),
+        help=_("Go back one step: to the text, the previous note or the list; then close the notes."),
     ),
 )
 
@@ -2215,7 +2237,19 @@ _SETTINGS: tuple[Action, ...] = (
         "",
         slash="/programs",
         name=_("Programs"),
-        help=_("Show the programs that may ask Atlas, and what they asked for."),
+        help=_("Show the programs that may use Atlas, and their requests."),
+    ),
+    Action(
+        "doctor.show",
+        Where.EVERYWHERE,
+        "show_doctor",
+        "",
+        slash="/doctor",
+        name=_("Check everything"),
+        help=_(
+            "Check the installation, home folder, settings, keys, backups and models, and show how to fix "
+            "problems; then, with `v`, every page of the open rooms."
+        ),
     ),
     Action(
         "sync.show",
@@ -2311,8 +2345,8 @@ _VIEWS: tuple[Action, ...] = (
         slash="/here",
         name=_("Details panel"),
         help=_(
-            "Show or hide the panel beside the conversation: how full its context is and "
-            "what Atlas remembers about it."
+            "Show or hide the panel next to the conversation: how full its context is and what Atlas "
+            "remembers about it."
         ),
     ),
     Action(

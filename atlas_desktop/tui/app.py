@@ -25,6 +25,7 @@ from atlas_desktop.tui.models.switcher import ModelFolderWatcher, ModelSwitcher
 from atlas_desktop.tui.shutdown import Relaunch, Shutdown
 from atlas_desktop.tui.sync.keeping import SyncKeeper
 from atlas_desktop.tui.terminal import clear_leftovers
+from atlas_desktop.tui.widgets import Window
 from memory.kinds import RoomKind
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from atlas_desktop.errors import Explained
     from atlas_desktop.services.desk import AppContext
     from atlas_desktop.tui.finder.screen import Row
+    from atlas_desktop.tui.images import Inquiry
     from atlas_desktop.tui.models.jobs import ModelJobs
     from atlas_desktop.tui.models.onboarding import ModelOnboarding
     from memory.vault.keys import RoomKey
@@ -127,16 +129,16 @@ class AtlasApp(BaseApp):
     """The application on top of a desk.
 
     `key` is the room's key if the vault is already unlocked; `resume` opens a session. `off_record` needs no
-    vault: everything said is kept in memory only and ends with the program. `private` (the private room's
+    vault: everything is kept in memory only, until the program ends. `private` (the private room's
     key, or True to ask for the passphrase) opens that room too.
 
     A `locked` program replaces another one at a lock: it unlocks only when the user acts, and shows the
     conversation that was shown then. `relaunch` starts such a program; without it, the application cannot
-    lock. `demo` also locks, and shows sample conversations. `demo_passphrase` says that these are shown now,
-    in a home that ends with the program and has this passphrase.
+    lock. `demo` also locks, and starts a program with sample conversations. In that program,
+    `demo_passphrase` is the passphrase of its temporary home.
 
-    `models` defaults to those of the desk; `commands` carries out what other terminals hand over; `now`
-    returns the local time.
+    `models` defaults to those of the desk; `commands` carries out what other terminals hand over;
+    `inquiry` is what the terminal told about pictures; `now` returns the local time.
     """
 
     TITLE = "Atlas"
@@ -159,8 +161,11 @@ class AtlasApp(BaseApp):
         demo_passphrase: str = "",
         models: "ModelOnboarding | None" = None,
         commands: Commands | None = None,
+        inquiry: "Inquiry | None" = None,
         now: Now = local_now,
     ) -> None:
+        # Textual's constructor already chooses the driver, which reads what was typed during it.
+        self.inquiry = inquiry
         super().__init__()
         self.desk = desk
         desk.on_stale = self.say_stale
@@ -243,7 +248,7 @@ class AtlasApp(BaseApp):
         await self._enter(key)
 
     async def _enter(self, key: "RoomKey | None") -> None:
-        # A program that was killed while an editor had a text left it there.
+        # A program that was killed while an external editor was open has left the text there.
         await asyncio.to_thread(clear_leftovers, self.desk.paths.editing)
         room = await self.desk.enter(key, RoomKind.OPEN if key is not None else RoomKind.OFF_RECORD)
         self.look_after(room)
@@ -254,7 +259,7 @@ class AtlasApp(BaseApp):
         engine = self.desk.settings.models.chat_engine
         has_model = bool(engine) or await self.models.chat_model() is not None
         if has_model or self.is_demo:
-            # The demonstration can be looked at before there is a model.
+            # The demonstration can be viewed without a model.
             await self.show_chat(warm=has_model)
         else:
             await self.choose_model()
@@ -352,7 +357,7 @@ class AtlasApp(BaseApp):
         self.setting_changed(key)
 
     def setting_changed(self, key: str) -> None:
-        """Applies a changed setting as far as that is possible while the program runs."""
+        """Applies a changed setting, where that is possible while the program runs."""
         section = key.partition(".")[0]
         if section == KEYS:
             self.appearance.apply_keys()
@@ -427,7 +432,7 @@ class AtlasApp(BaseApp):
         content.
         """
         if self.driver is not None:
-            self.driver.write(CLEARED)
+            self.driver.write(self.forgetting_pictures() + CLEARED)
 
     @property
     def can_lock(self) -> bool:
@@ -440,9 +445,7 @@ class AtlasApp(BaseApp):
     # --- actions ---------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        from atlas_desktop.tui.settings.dialogs import KeyScreen
-
-        if self.screen_stack and isinstance(self.screen, KeyScreen):
+        if self.screen_stack and isinstance(self.screen, Window) and self.screen.takes_every_key:
             return False
         match action:
             case "lock":
@@ -487,11 +490,17 @@ class AtlasApp(BaseApp):
             self.push_screen(SettingsScreen(self))
 
     def action_show_clients(self) -> None:
-        from atlas_desktop.tui.settings.clients import ClientsScreen
+        from atlas_desktop.tui.settings.dialogs import ClientsScreen
 
         for room in self.desk.open_rooms:
             if room.store.room is RoomKind.OPEN and not isinstance(self.screen, ClientsScreen):
                 self.push_screen(ClientsScreen(self, room, self.doors.url))
+
+    def action_show_doctor(self) -> None:
+        from atlas_desktop.tui.settings.dialogs import DoctorScreen
+
+        if not isinstance(self.screen, DoctorScreen):
+            self.push_screen(DoctorScreen(self))
 
     def action_show_sync(self) -> None:
         from atlas_desktop.tui.sync.screen import SyncScreen
@@ -518,7 +527,7 @@ class AtlasApp(BaseApp):
         self.attempt(self._save_picture(), group="picture")
 
     async def _save_picture(self) -> None:
-        """Saves what is shown as a picture."""
+        """Saves the shown screen as a picture."""
         from atlas_desktop.tui.exports import save_pictures
 
         await save_pictures(self, "screen", "Atlas")
@@ -530,7 +539,7 @@ class AtlasApp(BaseApp):
         self._scroll_sideways(_SIDEWAYS)
 
     def _scroll_sideways(self, columns: int) -> None:
-        """Scrolls all that is wider than its place."""
+        """Scrolls everything that is wider than its container."""
         for widget in self.screen.query("ScrollableContainer, MarkdownTable, MarkdownFence"):
             if widget.max_scroll_x > 0:
                 widget.scroll_relative(x=columns, animate=False)

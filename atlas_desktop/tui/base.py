@@ -24,6 +24,7 @@ from atlas_desktop.errors import Explained
 from atlas_desktop.locale import _
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
 from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.tui.images import ImageTerminal, Inquiry
 from atlas_desktop.tui.keymap import Keymap, how_to, shown_keys
 from atlas_desktop.tui.terminal import forgiving
 from atlas_desktop.tui.textual_workarounds import SparingScreen, SturdyApp
@@ -194,12 +195,14 @@ class BaseApp(SturdyApp):
     desk: "AppContext"
     now: Now
     demo_passphrase = ""
-    """The passphrase of the demonstration's home, which it shows; empty outside of it."""
+    """The passphrase of the demonstration's home, which the demonstration shows; otherwise empty."""
+    inquiry: Inquiry | None = None
+    """What the terminal told about pictures; None without a terminal."""
     leaving = False
     background = ""
     """Background activity, for the status line."""
     door_url: str | None = None
-    """Where other programs can ask; None while the door is closed."""
+    """The address for requests of other programs; None while the door is closed."""
     sync_text = ""
     """The state of sync in a few words, for the status line; empty if nothing is synced."""
     model_name = ""
@@ -254,12 +257,12 @@ class BaseApp(SturdyApp):
 
     @property
     def replying(self) -> bool:
-        """Whether a reply is under way in any conversation."""
+        """Whether a reply is in progress in any conversation."""
         return bool(self.active_conversations)
 
     @property
     def active_conversations(self) -> "list[Conversation]":
-        """The conversations with a reply under way."""
+        """The conversations with a reply in progress."""
         return [] if self._turns is None else [*self._turns.active]
 
     async def stop_turns(self) -> None:
@@ -353,7 +356,7 @@ class BaseApp(SturdyApp):
 
     @abstractmethod
     async def change_model_soon(self) -> bool:
-        """Starts the chosen model now (True), or when the reply under way has ended (False)."""
+        """Starts the chosen model now (True), or when the current reply has ended (False)."""
 
     @abstractmethod
     async def model_chosen(self) -> None:
@@ -477,7 +480,7 @@ class BaseApp(SturdyApp):
         self.post_message(Notify(said))
 
     def say_stop_first(self) -> None:
-        """Says that the reply under way has to be stopped before the change that was asked for."""
+        """Says that the current reply has to be stopped before the requested change."""
         self.say(_("Stop the current reply first ({key}).", key=how_to("chat.stop", self.keys)))
 
     def action_hint_quit(self) -> None:
@@ -497,7 +500,7 @@ class BaseApp(SturdyApp):
         self.notify(clean(text), severity="warning", timeout=LONGER * reading_s(text), markup=False)
 
     def outdated(self, notice: Notification) -> bool:
-        """Whether a notice belongs to a screen that is covered or closed, or the program is being left."""
+        """Whether a notice belongs to a screen that is covered or closed, or the program is ending."""
         on, stack = self._said_on.get(notice.identity), self.screen_stack
         return self.leaving or (
             on is not None and (on in stack[:-1] or (on not in stack and not on.is_modal))
@@ -515,8 +518,19 @@ class BaseApp(SturdyApp):
 
         self.notify(held_back_text(held), severity="warning", timeout=STALE_S, markup=False)
 
+    # --- the terminal ----------------------------------------------------------------------------
+
+    @property
+    def images(self) -> ImageTerminal | None:
+        """The terminal, if it shows pictures."""
+        return None if self.inquiry is None else self.inquiry.terminal
+
+    def forgetting_pictures(self) -> str:
+        """Returns what makes the terminal forget all pictures that it keeps."""
+        return "" if self.images is None else self.images.forgetting()
+
     def get_driver_class(self) -> "type[Driver]":
-        return forgiving(super().get_driver_class())
+        return forgiving(super().get_driver_class(), self.inquiry)
 
     def last_words(self, error: BaseException) -> str:
         words = explain(error)

@@ -54,8 +54,8 @@ def short(moment: datetime, now: datetime) -> str:
 
 
 def long(moment: datetime, now: datetime) -> str:
-    """Returns a moment for the head of a message: the time, and the day unless it is today. Also a moment to
-    come."""
+    """Returns a moment for the head of a message: the time, and the day unless it is today. It may be in the
+    future."""
     write = formats()
     local = moment.astimezone(now.tzinfo)
     time = write.time(local)

@@ -1,19 +1,24 @@
-"""Handles failures of the interface: an explanation instead of a traceback, and a way to continue."""
+"""What is shown in place of the interface: after it has failed, and while another program holds the home."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.driver import Driver
 from textual.screen import Screen
 from textual.widgets import Button, Static
 
-from atlas_desktop.errors import Explained
+from atlas_desktop.error_table import explain
+from atlas_desktop.errors import AlreadyRunning, Explained
 from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.appearance import THEMES
 from atlas_desktop.tui.base import explain_and_note, noted
+from atlas_desktop.tui.terminal import forgiving
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -84,8 +89,8 @@ class FailureScreen(Screen[None]):
                 )
                 yield Static(
                     _(
-                        "Go on with a fresh screen. If it happens again, run `atlas doctor` "
-                        "to check everything."
+                        "Continue with a fresh screen. If it happens again, run `atlas doctor` to "
+                        "check everything."
                     ),
                     classes="quiet",
                     markup=False,
@@ -93,7 +98,7 @@ class FailureScreen(Screen[None]):
             with Horizontal(classes="buttons"):
                 yield Button(_("Quit"), id="quit", compact=True)
                 yield Button(
-                    (_("Try again") if self._again else _("Go on")),
+                    (_("Try again") if self._again else _("Continue")),
                     id="on",
                     variant="primary",
                     compact=True,
@@ -171,4 +176,41 @@ class CrashRecovery:
 
     def _go_on(self) -> None:
         shown, self._shown = self._shown, None
-        self._app.attempt(lambda: self._begin_anew(shown), group="rescue", exclusive=True)
+        self._app.attempt(partial(self._begin_anew, shown), group="rescue", exclusive=True)
+
+
+class AlreadyRunningApp(App[bool]):
+    """Returns True once `take` has locked the home, or None if the user gave up."""
+
+    TITLE = "Atlas"
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(self, theme: str, refusal: AlreadyRunning, take: Callable[[], object]) -> None:
+        super().__init__()
+        self._refusal = refusal
+        self._take = take
+        self._tried = 0
+        for one in THEMES.values():
+            self.register_theme(one)
+        self.theme = THEMES[theme].name
+
+    def get_driver_class(self) -> type[Driver]:
+        return forgiving(super().get_driver_class())
+
+    async def on_mount(self) -> None:
+        await self.push_screen(self._told())
+
+    def _told(self) -> FailureScreen:
+        return FailureScreen(
+            explain(self._refusal), self._again, self.action_quit, again=True, tried=self._tried
+        )
+
+    def _again(self) -> None:
+        try:
+            self._take()
+        except AlreadyRunning as refusal:
+            self._refusal = refusal
+            self._tried += 1
+            self.switch_screen(self._told())
+        else:
+            self.exit(result=True)

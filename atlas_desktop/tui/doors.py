@@ -1,4 +1,5 @@
-"""The doors of the open interface: opened and closed with the settings, and closed by a lock."""
+"""The doors through which other programs use the open interface; settings open them, and a lock closes
+them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 Consent = Callable[[str, frozenset[Scope]], Awaitable[bool]]
 """Asks the user whether to add a client of this name, with these scopes."""
 Commands = Callable[["AppContext", Consent], Callable[["Exchange"], Awaitable[int]]]
-"""Makes what carries out commands that other terminals hand over."""
+"""Makes the function that carries out commands from other terminals."""
 
 
 class DoorKeeper:
-    """Opens the doors that the settings ask for, while the open room is open."""
+    """Opens the doors that the settings allow, while the open room is open."""
 
     def __init__(self, app: "BaseApp", commands: Commands | None) -> None:
         self._app = app
@@ -37,7 +38,7 @@ class DoorKeeper:
         return None if self._doors is None else self._doors.url
 
     async def apply(self) -> None:
-        """Opens and closes what the settings say. Raises `DoorRefused` if the port cannot be used."""
+        """Opens and closes the doors as the settings say. Raises `DoorRefused` if the port cannot be used."""
         async with self._changing:
             open_now = self._is_open
             wanted = self._app.desk.settings.doors

@@ -1,4 +1,4 @@
-"""What the user takes out of Atlas: text to the clipboard, tables and pictures to files."""
+"""Copies text to the clipboard, and saves tables and pictures as files."""
 
 import asyncio
 import os
@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from atlas_desktop.locale import _
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
+from atlas_desktop.tui.images import without_placeholders
 from memory.entities import RoomKind
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ async def save_export(app: "BaseApp", name: str, ending: str, data: bytes) -> No
 
 async def save_pictures(app: "BaseApp", name: str, title: str) -> None:
     """Saves the screen as SVG and PNG. Raises `OSError`."""
-    svg = _FONT_FACES.sub("", app.export_screenshot(title=title, simplify=True))
+    svg = _FONT_FACES.sub("", without_placeholders(app.export_screenshot(title=title, simplify=True)))
     await save_export(app, name, "svg", svg.encode())
     png = await asyncio.to_thread(png_of, svg)
     if png is None:
@@ -85,7 +86,7 @@ def _write(folder: Path, stem: str, ending: str, data: bytes) -> Path:
 # --- pictures --------------------------------------------------------------------------------------
 
 _FONT_FACES = re.compile(r"@font-face \{[^{}]*\}")
-"""Textual's pictures take their font from a server: whoever looks at one would fetch it."""
+"""Textual's pictures load their font from a server, which every viewer would contact."""
 _RULE = re.compile(r"\.([\w-]+) \{([^{}]*)\}")
 _FILL = re.compile(r"fill: (#\w{6})")
 _CELL_WIDTH, _CELL_HEIGHT = 12.2, 24.4

@@ -39,7 +39,7 @@ def launch(
     """Shows the interface until the user leaves. Raises `AlreadyRunning`, `UsageError` or `MemoryFault`.
 
     With a passphrase from a file or descriptor it unlocks the room before it draws anything, and the private
-    room too if `ctx.private` says so. `locked` is for the program that replaces another one at a lock.
+    room too if `ctx.private` is set. `locked` is for the program that replaces another one at a lock.
     `commands` carries out what other terminals hand over.
     """
 
@@ -100,14 +100,15 @@ def held(ctx: "Context") -> Iterator[None]:
             if not (sys.stdin.isatty() and sys.stdout.isatty()):
                 raise
             from atlas_desktop.settings.file import SettingsError, SettingsFile
-            from atlas_desktop.tui.already_running import AlreadyRunningApp
+            from atlas_desktop.tui.crash_recovery import AlreadyRunningApp
 
             def take() -> None:
                 stack.enter_context(InstanceLock(ctx.paths, wait_s=0))
 
             settings = SettingsFile(ctx.paths.config)
             with suppress(SettingsError, OSError):
-                # With a fault, which is reported once the home is free, the default theme is used.
+                # If the settings cannot be read, the default theme is used; the fault is reported once the
+                # home is free.
                 settings.load()
             if not AlreadyRunningApp(settings.settings.ui.theme, refusal, take).run():
                 raise
@@ -131,6 +132,7 @@ def show(
     # Textual paints at ticks of this clock. At its default of 60 a second, a key can wait 17 ms for nothing.
     os.environ.setdefault("TEXTUAL_FPS", "120")
     from atlas_desktop.tui.app import AtlasApp
+    from atlas_desktop.tui.images import inquire
 
     app = AtlasApp(
         ctx.desk,
@@ -143,6 +145,7 @@ def show(
         demo=demo,
         demo_passphrase=demo_passphrase,
         commands=commands,
+        inquiry=inquire(ctx.desk.settings.ui.images, os.environ),
     )
     try:
         app.run()

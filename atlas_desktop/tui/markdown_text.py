@@ -1,7 +1,7 @@
 """Markdown as rows of text: for previews, whose tables and code scroll sideways, and for replies.
 
-`rows_of` reads it, `table_lines` draws tables everywhere alike, `markdown_text` makes one styled text of it,
-and `ReadingText` shows that no wider than is good to read.
+`rows_of` parses it, `table_lines` draws all tables, `markdown_text` returns one styled text, and
+`ReadingText` shows such a text at a readable width.
 """
 
 import re
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TAB = 8
 WIDEST = 100
-"""Columns that a text to read is wide at most."""
+"""The maximum width of a text, in columns."""
 
 
 def language_of(info: str) -> str:
@@ -305,7 +305,7 @@ _HEAD, _QUIET = "bold $primary", "$border-blurred"
 def table_lines(rows: Cells, width: int) -> list[Content]:
     """Returns the lines of a table, the head first; its cells are wrapped so that it fits into a width.
 
-    The lines are wider if the words of its columns do not fit beside one another.
+    The lines are wider if the words of its columns do not fit next to one another.
     """
     count = max(map(len, rows), default=0)
     if not count:
@@ -356,7 +356,7 @@ def _wrapped(cell: Content, width: int) -> list[Content]:
 
 
 class TableText(Static):
-    """The table of a reply, as wide as it has to be; what is around it scrolls sideways."""
+    """The table of a reply at its full width; its container scrolls sideways."""
 
     DEFAULT_CSS = """
     TableText { width: auto; height: auto; text-wrap: nowrap; }
@@ -389,10 +389,10 @@ _RULE = "─" * 20
 _EMPHASIS = re.compile(r"(?<!\S)(?:\*{1,2}|~~)(?=[^\s*])|(?<=\S)(?:\*{1,2}|~~)(?![\w*])|`")
 _UNBROKEN = "unbroken"
 _PREVIEWED = 72
-"""Columns of a table where nobody says how many there are."""
+"""Columns of a table if the caller gives no width."""
 
 Text = Content | Callable[[int], Content]
-"""A text, or what makes one for a width."""
+"""A text, or a function that makes one for a width."""
 
 
 def markdown_text(text: str, width: int = _PREVIEWED) -> Content:
@@ -452,9 +452,9 @@ class ReadingText(Static):
         self._wrapped_at = 0
 
     def show(self, text: Text) -> None:
-        """Shows a text in place of the one before."""
+        """Shows a text in place of the previous one."""
         self._source, self._wrapped_at = text, 0
-        # The text before goes at once, also while this is hidden.
+        # The previous text is removed at once, even while this is hidden.
         self.update(Content())
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
@@ -477,7 +477,7 @@ def _laid_out(text: Content, width: int) -> Content:
 def without_marks(
     text: str, marks: Sequence[tuple[int, int]] = ()
 ) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Returns a line without signs of bold, strikethrough and code, and where its `marks` then are."""
+    """Returns a line without signs of bold, strikethrough and code, and the new positions of its `marks`."""
     removed: list[int] = []
     parts: list[str] = []
     at = 0

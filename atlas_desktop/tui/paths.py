@@ -36,8 +36,8 @@ class Place:
 def places(typed: str) -> list[Place]:
     """Returns the files and folders that a path begun with `typed` can become, folders first.
 
-    Hidden ones are returned only if their point is typed. Nothing is returned for a folder that cannot be
-    read. Blocks while the folder is read.
+    Hidden ones are returned only if the dot at their start is typed. Nothing is returned for a folder that
+    cannot be read. Blocks while the folder is read.
     """
     begun, beginning = os.path.split(typed)
     try:

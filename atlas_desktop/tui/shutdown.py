@@ -160,7 +160,7 @@ class IdleMonitor:
 
 
 FORCED_CLOSE_S = 2.0
-# How long a lock waits: everything said is stored already, and interrupted work is resumed later.
+# How long a lock waits: every message is stored already, and interrupted work is resumed later.
 LOCK_CLOSE_S = 0.8
 DRAFTS_S = 3.0
 WATCH_EVERY_S = 2.0
@@ -193,7 +193,7 @@ class Shutdown:
     secrets.
 
     `relaunch` replaces this program with a locked one, `demo` with one that shows sample conversations.
-    `close_doors` ends what other programs ask.
+    `close_doors` ends the requests of other programs.
     """
 
     def __init__(
@@ -360,7 +360,7 @@ class Shutdown:
         if self._watchdog is not None:
             self._watchdog.beat()
         if self._terminal_gone and not self._app.leaving:
-            # No signal reported it. If the program went on, Textual would read its empty input forever.
+            # No signal reported it. If the program continued, Textual would read its empty input forever.
             self._hung_up()
             return
         awaited = any(worker.group in AWAITED and worker.is_running for worker in self._app.workers)
@@ -395,7 +395,7 @@ class Shutdown:
         return self.on_terminal and not terminal_here()
 
     def _hung_up(self) -> None:
-        """Handles the loss of the terminal: nothing can be shown any more, only stored."""
+        """Handles the loss of the terminal: nothing can be shown, only stored."""
         self._app.leaving = True
         if self._app.driver is not None:
             # Writing to a terminal that is gone would block forever.
@@ -466,7 +466,7 @@ class Shutdown:
         """Ends a program whose loop is stuck; everything acknowledged is stored. Called in a thread."""
         silence()
         if what is not Asked.HUNG_UP and self._app.driver is not None:
-            give_back(self._app.driver)
+            give_back(self._app.driver, self._app.forgetting_pictures())
         remove_private_temporary_folder(self._app.desk.paths)
         if what is Asked.LOCK and self.relaunch is not None and self._app.desk.room is not None:
             self.relaunch()

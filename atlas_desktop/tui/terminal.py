@@ -1,4 +1,4 @@
-"""The terminal: reads keys and pastes, is restored at the end, and is lent to the user's own editor."""
+"""The terminal: reads its keys and pastes, restores it at the end, and hands it to the user's own editor."""
 
 import codecs
 import os
@@ -8,29 +8,32 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.events import Key
 
 from atlas_desktop.services.cleaning import clean
+from atlas_desktop.tui.images import Inquiry, read_answers
 
 if TYPE_CHECKING:
     from textual.driver import Driver
 
 
-def forgiving(driver: "type[Driver]") -> "type[Driver]":
+def forgiving(driver: "type[Driver]", inquiry: Inquiry | None = None) -> "type[Driver]":
     """Returns a driver that accepts any input and draws to the terminal.
 
     It reads invalid UTF-8 (a paste from an old file, a terminal with another encoding) as one character each;
     Textual would end the program at the first of them. A paste is text only: Textual would turn control
-    sequences in it into keys.
+    sequences in it into keys. What was typed during the `inquiry` is read first, and late answers are not
+    keys.
 
     It draws to standard error; if that is a file (`atlas 2>errors.txt`), to standard output.
     """
     module: Any = sys.modules[driver.__module__]
     if hasattr(module, "getincrementaldecoder"):
-        module.getincrementaldecoder = _decoder
+        module.getincrementaldecoder = partial(_decoder, inquiry or Inquiry())
     return _restarting(_telling(_on_standard_output(driver) if _only_standard_output() else driver))
 
 
@@ -67,14 +70,15 @@ def _restarting(driver: "type[Driver]") -> "type[Driver]":
     return type(driver.__name__, (driver,), {**modes, "__module__": driver.__module__})
 
 
-def give_back(driver: "Driver") -> None:
-    """Clears and restores the terminal without Textual, whose loop is stuck."""
+def give_back(driver: "Driver", first: str = "") -> None:
+    """Writes `first`, then clears and restores the terminal without Textual, whose loop is stuck."""
     if (before := getattr(driver, "attrs_before", None)) is None:
         return
     import termios
 
     with suppress(OSError, termios.error):
-        os.write(sys.__stdout__.fileno() if sys.__stdout__ is not None else 1, GIVEN_BACK)
+        out = sys.__stdout__.fileno() if sys.__stdout__ is not None else 1
+        os.write(out, first.encode() + GIVEN_BACK)
         termios.tcsetattr(sys.__stdin__.fileno() if sys.__stdin__ is not None else 0, termios.TCSANOW, before)
 
 
@@ -106,8 +110,10 @@ class Input:
     Removes control characters from pastes, except tabs and line ends; line ends become Enter.
     """
 
-    def __init__(self, encoding: str) -> None:
+    def __init__(self, encoding: str, inquiry: Inquiry | None = None) -> None:
         self._decode = codecs.getincrementaldecoder(encoding)(errors="replace").decode
+        self._typed_before = inquiry.typed if inquiry is not None else b""
+        self._answers_late = inquiry is not None and inquiry.late
         self._pasting = False
         self._before = ""
         """The last characters that were passed on: the start mark of a paste may arrive in two pieces."""
@@ -115,6 +121,10 @@ class Input:
         """What may be the first characters of the end mark of a paste."""
 
     def decode(self, data: bytes, final: bool = False) -> str:  # noqa: FBT001, FBT002 - as codecs have it
+        if self._typed_before:
+            data, self._typed_before = self._typed_before + data, b""
+        if self._answers_late and (rest := read_answers(data)[1]) != data:
+            data, self._answers_late = rest, False
         text, out = self._decode(data, final), list[str]()
         while text:
             text = self._pasted(text, out) if self._pasting else self._typed(text, out)
@@ -156,8 +166,8 @@ def _pasted_text(text: str) -> str:
     return "\r".join(map(clean, text.split("\r")))
 
 
-def _decoder(encoding: str) -> "Callable[[], Input]":
-    return lambda: Input(encoding)
+def _decoder(inquiry: Inquiry, encoding: str) -> "Callable[[], Input]":
+    return lambda: Input(encoding, inquiry)
 
 
 _NAME = "message.md"

@@ -1,4 +1,5 @@
-"""Workarounds for Textual 8.2, and all that uses its private parts: `tests/unit/test_textual_privates.py`.
+"""Workarounds for Textual 8.2, and everything that uses its private parts:
+`tests/unit/test_textual_privates.py`.
 
 Measured by `python -m benchmarks.desk` on two cores (all on against all off): growth over 2,000 messages +13
 MB against +151 MB; from a key to its picture while a reply streams, 21 ms against 33 ms (95th percentile);
@@ -8,8 +9,8 @@ the longest piece of work when a conversation of 5,000 messages opens, 27 ms aga
   compositor no longer asks every widget under a changed region for all of its lines.
 - `LettingGo` frees removed widgets at once (some 45 MB in long use). Remove it when a removed widget and its
   styles no longer reference each other. `freeing_blocks` does the same for the parts of lists and tables: a
-  list of 20 items with a table of 40 cells leaves 1,000 objects less to collect.
-- `SturdyApp` goes on after an error. Remove it when Textual calls a public method with an uncaught error
+  list of 20 items with a table of 40 cells leaves 1,000 fewer objects to collect.
+- `SturdyApp` continues after an error. Remove it when Textual calls a public method with an uncaught error
   instead of ending with a traceback that shows the values of variables.
 - `SturdyApp` reads only the styles of a new screen: 0.1 ms instead of 90 to 300 ms when one opens for the
   first time. Remove it when Textual does not parse and apply all styles again for each new screen.
@@ -137,7 +138,7 @@ def freeing_blocks() -> "dict[str, type[MarkdownBlock]]":
 
 
 class SturdyApp(LettingGo):
-    """An application that goes on after an error, reads styles once, and removes outdated notices.
+    """An application that continues after an error, reads styles once, and removes outdated notices.
 
     Subclasses override the methods without an underscore; by default, everything is as Textual does it.
     """
@@ -205,7 +206,7 @@ class SturdyApp(LettingGo):
         self._close_messages_no_wait()
 
     def _refresh_notifications(self) -> None:
-        """As Textual's, but also removes notices that are `outdated`, and duplicates."""
+        """Like Textual's, but also removes notices that are `outdated`, and duplicates."""
         newest = {one.message: one for one in self._notifications}
         for one in [*self._notifications]:
             if newest[one.message] is not one or self.outdated(one):
@@ -342,7 +343,7 @@ class SparingCompositor(Compositor):
         size: Size,
         visible_only: bool = True,  # noqa: FBT001, FBT002
     ) -> tuple[CompositorMap, set[Widget]]:
-        """As Textual's, but copies and clears the result.
+        """Like Textual's, but copies and clears the result.
 
         Textual's recursive inner function keeps the places of every layout alive until garbage is collected.
         """
@@ -407,8 +408,8 @@ class Sweeper:
     def sweep(self, *, at_rest: bool = True) -> bool:
         """Collects garbage if enough is expected and the user is idle; returns whether it did.
 
-        `at_rest` says that no window is open and no work is under way. Otherwise the objects of these, which
-        are freed with them, would be exempt from collection permanently.
+        `at_rest` says that no window is open and no work is in progress. Otherwise the objects of these,
+        which are freed with them, would be exempt from collection permanently.
         """
         now = self.now()
         quiet = now - self._touched

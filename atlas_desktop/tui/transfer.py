@@ -30,7 +30,7 @@ from atlas_desktop.exporting.service import (
 from atlas_desktop.importing.entities import ImportOptions, ImportReport, Meter
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.locale import N_, _, ngettext, number
-from atlas_desktop.phrases import held, left, passed_over, remaining, summary
+from atlas_desktop.phrases import held, importable, left, passed_over, remaining, summary
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.widgets import CleanInput, Tick, Window, field_line
@@ -103,10 +103,7 @@ class ImportDialog(Window[None]):
             yield from self._choices()
             yield VerticalScroll(Static("", id="found-text", markup=False), id="found", can_focus=False)
             yield Static(
-                _(
-                    "Exports from ChatGPT, Claude, Open WebUI, LM Studio, Jan, llm, Markdown and Atlas. "
-                    "Existing data does not change. Nothing leaves this computer."
-                ),
+                importable(),
                 id="state",
                 markup=False,
             )
@@ -195,12 +192,7 @@ class ImportDialog(Window[None]):
     @on(Input.Changed, "#where")
     def _changed(self) -> None:
         self.query_one("#found").remove_class("-on")
-        self._tell(
-            _(
-                "Exports from ChatGPT, Claude, Open WebUI, LM Studio, Jan, llm, Markdown and Atlas. "
-                "Existing data does not change. Nothing leaves this computer."
-            )
-        )
+        self._tell(importable())
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()
@@ -218,12 +210,7 @@ class ImportDialog(Window[None]):
         """Stops the check, or closes the window."""
         if self._work is not None and self._work.is_running:
             self._work.cancel()
-            self._tell(
-                _(
-                    "Exports from ChatGPT, Claude, Open WebUI, LM Studio, Jan, llm, Markdown and Atlas. "
-                    "Existing data does not change. Nothing leaves this computer."
-                )
-            )
+            self._tell(importable())
         else:
             self.dismiss(None)
 

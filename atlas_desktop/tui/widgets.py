@@ -377,8 +377,12 @@ def words_of(explained: Explained) -> Content:
 
 
 class Window(Covering, ModalScreen[ScreenResultType]):
-    """A small window over a screen. Its content is in one `.box`, whose width the subclass gives."""
+    """A small window over a screen. Its content is in one `.box`, whose width the subclass gives.
 
+    `takes_every_key`: no key of the application works while it is open.
+    """
+
+    takes_every_key: ClassVar[bool] = False
     DEFAULT_CSS = """
     Window {
         align: center middle;

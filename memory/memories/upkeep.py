@@ -1,4 +1,4 @@
-"""Automatic upkeep of memories: promotion, merging of near duplicates, garbage collection."""
+"""Automatic upkeep of memories: promotion, consolidation of near duplicates, garbage collection."""
 
 import asyncio
 import re
@@ -76,21 +76,21 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Memories to be merged, the leading one first, and the text of the merged memory."""
+    """Memories to be consolidated, the leading one first, and the text of the consolidated memory."""
 
     members: tuple[Memory, ...]
     text: str = field(repr=False)
 
 
-def may_merge(memory: Memory) -> bool:
-    """Whether a memory may be merged: not pinned ones, nor those that the user has to approve."""
+def may_consolidate(memory: Memory) -> bool:
+    """Whether a memory may be consolidated: not pinned ones, nor those that the user has to approve."""
     if awaits_consent(memory):
         return False
     return memory.state in FINDABLE and not memory.pinned and memory.tier is not MemoryTier.PROCEDURAL
 
 
 def agree(one: Memory, other: Memory) -> bool:
-    """Whether two similar memories may be merged: neither contradicts the other."""
+    """Whether two similar memories may be consolidated: neither contradicts the other."""
     if (one.kind, one.project) != (other.kind, other.project):
         return False
     if one.subject and other.subject and fold(one.subject) != fold(other.subject):
@@ -121,10 +121,9 @@ def clusters(
     """Returns groups of two to `MOST_MEMBERS` memories; all pairs of a group are similar and agree.
 
     The most similar pairs are joined first, so the result does not depend on the order of the input.
-    `mentions` is how often each came up (its sources and uses); it decides how detailed the merged memory may
-    be.
+    `mentions` is how often each came up (its sources and uses); it decides how detailed the result may be.
     """
-    known = {memory.id: memory for memory in memories if may_merge(memory)}
+    known = {memory.id: memory for memory in memories if may_consolidate(memory)}
     near = {
         frozenset((pair.one, pair.other)): pair.similarity
         for pair in pairs
@@ -195,8 +194,8 @@ def content(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in found - lexicon().small - _NEGATION) | frozenset(digits)
 
 
-def merged(cluster: Cluster, sources: Iterable[MemorySource]) -> NewMemory:
-    """Returns the merged memory: as lasting as its most lasting part, with the sources of all."""
+def consolidated(cluster: Cluster, sources: Iterable[MemorySource]) -> NewMemory:
+    """Returns the consolidated memory: as lasting as its most lasting part, with the sources of all."""
     members = cluster.members
     lead = members[0]
     quotes: dict[str, MemorySource] = {}
@@ -317,7 +316,7 @@ def near_counts(
 
 MOST_TOKENS = 120
 LEAST_KEPT = 0.9
-"""The least share of content words that the merged text must keep."""
+"""The least share of content words that the consolidated text must keep."""
 
 _ASK = (
     "These notes say nearly the same. Write one short note that says everything they say and nothing else. "
@@ -350,7 +349,7 @@ class Rewording:
         self._chat = chat
 
     async def __call__(self, notes: Sequence[str]) -> str | None:
-        """Returns the merged note, or None when the model's text does not pass."""
+        """Returns the consolidated note, or None when the model's text does not pass."""
         asked = ChatMessage(Role.USER, _ASK.format(notes="\n".join(f"- {note}" for note in notes)))
         params = GenerationParams(max_tokens=MOST_TOKENS, temperature=0.0, seed=1)
         generation = self._chat.generate((asked,), params, Lane.TASK)
@@ -381,7 +380,7 @@ class Promotion:
 
 
 @dataclass(frozen=True, slots=True)
-class Merger:
+class Consolidation:
     """`made` is None in a dry run."""
 
     cluster: Cluster
@@ -461,10 +460,11 @@ class Upkeep:
 
     # --- consolidation ----------------------------------------------------------------------------
 
-    async def consolidate(self, *, dry_run: bool = False) -> list[Merger]:
-        """Merges memories that are similar and agree; `dry_run` only returns which, and the merged text."""
+    async def consolidate(self, *, dry_run: bool = False) -> list[Consolidation]:
+        """Consolidates memories that are similar and agree; `dry_run` only returns them, with the new
+        text."""
         rules = self._rules()
-        found = [one for one in await self._memories.select() if may_merge(one)]
+        found = [one for one in await self._memories.select() if may_consolidate(one)]
         groups: dict[tuple[str, str | None], list[str]] = {}
         for one in found:
             groups.setdefault((one.kind, one.project), []).append(one.id)
@@ -481,8 +481,8 @@ class Upkeep:
         }
         planned = await asyncio.to_thread(clusters, found, pairs, rules, mentions)
         if dry_run:
-            return [Merger(one) for one in planned]
-        made = [await self._merge(one) for one in planned]
+            return [Consolidation(one) for one in planned]
+        made = [await self._consolidate(one) for one in planned]
         return [one for one in made if one is not None]
 
     async def _kept_apart(self) -> list[frozenset[str]]:
@@ -490,7 +490,7 @@ class Upkeep:
         undone = (one for one in log if one.action == CONSOLIDATE and one.undone_at is not None)
         return [frozenset(one.memory_ids) for one in undone]
 
-    async def _merge(self, cluster: Cluster) -> Merger | None:
+    async def _consolidate(self, cluster: Cluster) -> Consolidation | None:
         await self._checkpoint()
         reword = self._reword()
         text = await reword([one.text for one in cluster.members]) if reword is not None else None
@@ -501,8 +501,8 @@ class Upkeep:
         if tuple(await self._memories.get_many(ids)) != cluster.members:
             return None
         sources = [source for key in ids for source in await self._memories.sources(key)]
-        new = merged(cluster, sources)
-        return Merger(cluster, await self._memories.add(new, action=CONSOLIDATE, automatic=True))
+        new = consolidated(cluster, sources)
+        return Consolidation(cluster, await self._memories.add(new, action=CONSOLIDATE, automatic=True))
 
     # --- expiry and garbage collection -------------------------------------------------------------
 

@@ -41,6 +41,7 @@ from memory.recall.question import (
     QueryEmbedder,
     Wanted,
     beyond_the_others,
+    beyond_usual,
     kinship,
     parts_of,
     question_of,
@@ -611,6 +612,8 @@ class RecallEngine:
             if self._mirror is not None:
                 await self._mirror.follow()
             vector = await embedding
+            if vector is not None and question.states and self._refined and self._mirror is not None:
+                vector = beyond_usual(vector, await self._mirror.index.mean())
         finally:
             if embedding is not None:
                 embedding.cancel()
@@ -679,6 +682,8 @@ class RecallEngine:
         if least and not (evidence.held[:n] >= least)[allowed[:n] & ~evidence.asks[:n]].any():
             return []
         weights = self._weights if isinstance(self._weights, Weights) else self._weights()
+        if looked.question.states:
+            weights = weights.of_statement()
         scores = self._scorer(evidence, weights)
         if self._refined and search and near:
             found = await search.look_again(looked.question, rows, items, near, evidence, scores.total)

@@ -311,7 +311,7 @@ COMPARED = 20_000
 class Question:
     """A question apart from its words: whom it names, the times it names, whether it asks for the model's
     messages, for a time or for advice, the kind of answer it needs, how many words are searched for, its
-    sentences, and the other forms of its words.
+    sentences, the other forms of its words, and whether it is a statement that asks nothing.
     """
 
     speakers: frozenset[int]
@@ -324,6 +324,7 @@ class Question:
     words: int = 0
     parts: tuple[Part, ...] = ()
     forms: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    states: bool = False
 
 
 def gather(

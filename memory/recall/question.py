@@ -24,6 +24,7 @@ from memory.recall.words import (
     carries_meaning,
     named,
     only_asks,
+    only_states,
     sums_up,
     surveys,
     without_names,
@@ -400,16 +401,18 @@ def question_of(
     words: Sequence[str],
     parts: tuple[Part, ...] = (),
 ) -> Question:
+    states = only_states(wanted.text)
     return Question(
         speakers,
         spans(wanted.text, wanted.now),
         asks_machine=addresses_machine(wanted.text) or sums_up(wanted.text),
         asks_when=asks_when(wanted.text),
-        asks_advice=asks_advice(wanted.text),
+        asks_advice=asks_advice(wanted.text) and not states,
         now=wanted.now,
         need=need_of(wanted.text),
         words=len(words) if carries_meaning(stems) else 0,
         parts=parts,
+        states=states,
     )
 
 
@@ -441,7 +444,7 @@ class QueryEmbedder:
             return vector.numbers
         if surveys(text):
             common = await self._directions(model, OVERVIEWS, OVERVIEW_DIRECTIONS)
-        elif asks_advice(text):
+        elif asks_advice(text) and not only_states(text):
             common = await self._directions(model, FRAMES, DIRECTIONS)
         else:
             return vector.numbers
@@ -500,6 +503,18 @@ class QueryEmbedder:
                 return None
             self._common[key] = np.linalg.svd(frames, full_matrices=False)[2][:count]
         return self._common[key]
+
+
+def beyond_usual(vector: Sequence[float], usual: Sequence[float] | None) -> Sequence[float]:
+    """Returns the difference between `vector` and the mean of what was said (`usual`), scaled to length 1:
+    what makes a statement special. `vector` itself if almost nothing is left."""
+    import numpy as np
+
+    if usual is None or len(usual) != len(vector):
+        return vector
+    rest = np.array(vector) - np.array(usual)
+    length = float(np.linalg.norm(rest))
+    return [float(number) for number in rest / length] if length > _NOTHING else vector
 
 
 def specific(vector: Sequence[float], common: "NDArray[np.float64]") -> Sequence[float]:

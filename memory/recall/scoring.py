@@ -3,7 +3,7 @@
 Arrays have one element per message, memory or summary.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memory.recall.decay import BOUNDED, Decay, floored, importance_factor
@@ -45,6 +45,11 @@ class Weights:
     standing: float = 1.0
     topic: float = 1.7
     decay: Decay = BOUNDED
+
+    def of_statement(self) -> "Weights":
+        """Returns the weights for a statement that asks nothing. What it is reminiscent of seldom shares its
+        words, and was said among other things."""
+        return replace(self, lexical=self.lexical / 4, neighbour=self.neighbour / 2, session=self.session / 4)
 
     @property
     def highest(self) -> float:

@@ -62,6 +62,21 @@ _ATTITUDE = re.compile(
     r"|\b(?:i|we) (?:only|never|always|rarely|mostly)\b|\bmy favou?rite\b|\bnot a (?:big )?fan of\b",
     re.IGNORECASE,
 )
+# At the beginning of a sentence.
+_REQUESTS = re.compile(
+    r"(?:(?:please|now|then|and|ok(?:ay)?|hey|hi|hello),? )*+"
+    r"(?:tell|show|give|list|find|remind|explain|describe|name|recommend|suggest|advise|pick|plan|put|set"
+    r"|write|make|create|draft|translate|compare|search|look|check|remember|recall|help|let|say|repeat"
+    r"|continue|summar\w+|count|collect|quote|get|open|who|whom|whose|what|which|when|where|why|how"
+    r"|do|does|did|is|are|was|were|has|have|had|can|could|will|would|should|shall|may|might|any"
+    r"|i (?:need|want|wonder)|i(?:'d| would) like|i(?:'m| am) (?:looking for|planning)|please)\b",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"[.!:;\n]")
+_PERSON = re.compile(
+    r"\b(?:i|we|he|she|they|me|us|my|our|his|her|their|him|them|somebody|someone|everybody|everyone)\b",
+    re.IGNORECASE,
+)
 # What a person wants of all later replies, or of those about something.
 _INSTRUCTS = re.compile(
     r"(?:^|[.!?;]\s+)(?:please |and |also |so |ok(?:ay)?,? )*(?:always|never|from now on|from here on"
@@ -101,6 +116,16 @@ def asks_advice(question: str) -> bool:
     """Returns whether the question asks what to do, get or choose, so that preferences matter. Asking what
     was advised before does not count."""
     return _ADVICE.search(question) is not None and not addresses_machine(question)
+
+
+def only_states(text: str) -> bool:
+    """Returns whether the text is talk that asks for nothing, as in "I missed the train again". Single words
+    and phrases ("dentist appointment") are questions to a search."""
+    if "?" in text or "？" in text or addresses_machine(text) or surveys(text):
+        return False
+    if any(_REQUESTS.match(sentence.strip()) for sentence in _BREAK.split(text)):
+        return False
+    return _PERSON.search(text) is not None
 
 
 def sums_up(question: str) -> bool:

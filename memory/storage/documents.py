@@ -358,6 +358,10 @@ class DocumentStore:
         """Returns the copy of a document's file, if there is one."""
         return await self._database.read(lambda conn: documents.content_of(conn, document_id))
 
+    async def location(self, document_id: str) -> str | None:
+        """Returns the absolute path of a document's file, if it has one."""
+        return await self._database.read(lambda conn: documents.location_of(conn, document_id))
+
     async def counts(self) -> dict[str, int]:
         """Returns how many documents are in each state."""
         return await self._database.read(documents.counts)

@@ -27,7 +27,7 @@ from memory.organising import (
 )
 from memory.storage.connection import Connection, fold, one_line, storable
 from memory.storage.database import Database, Reader
-from memory.storage.queries import merging, projects, sessions
+from memory.storage.queries import projects, session_merge, sessions
 from memory.storage.queries.projects import project_named, resolve
 from memory.storage.queries.sessions import set_columns
 
@@ -155,7 +155,7 @@ def _put(conn: Connection, session_id: str, before: Marks, after: Marks, now: da
     if changes:
         set_columns(conn, session_id, changes)
     if before.deleted_at is not None and after.deleted_at is None:
-        merging.take_apart(conn, session_id)
+        session_merge.unmerge(conn, session_id)
     _put_tags(conn, session_id, before.tags, after.tags)
 
 
@@ -394,7 +394,7 @@ def backlinks(conn: Connection, memory_id: str) -> list[Backlink]:
 
 
 class OrganisingStore:
-    """Marks of many sessions at once, suggestions, and merging. Ids must be complete.
+    """Marks of many sessions at once, suggestions, and session_merge. Ids must be complete.
 
     Raises `SessionNotFound` for any session that does not exist, with nothing changed, and the errors of
     `Store`. A call that has returned is durable.
@@ -490,7 +490,7 @@ class OrganisingStore:
         messages again. Raises `CannotMerge`.
         """
         now = self._clock.now()
-        return await self._database.write(lambda conn: merging.merge(conn, session_id, others, now))
+        return await self._database.write(lambda conn: session_merge.merge(conn, session_id, others, now))
 
 
 class ProjectStore:

@@ -40,7 +40,7 @@ from memory.storage.memories import MemoryStore
 from memory.storage.notes import NoteStore
 from memory.storage.organising import LinkStore, OrganisingStore, ProjectStore
 from memory.storage.personas import PersonaStore
-from memory.storage.queries import erasure, forgetting, merging, sessions
+from memory.storage.queries import erasure, forgetting, session_merge, sessions
 from memory.storage.retention import RetentionStore
 from memory.storage.search.store import FindStore
 from memory.storage.skills import SkillStore
@@ -294,7 +294,7 @@ class Store:
 
         def work(conn: Connection) -> Session:
             sessions.set_columns(conn, session_id, {"deleted_at": None})
-            merging.take_apart(conn, session_id)
+            session_merge.unmerge(conn, session_id)
             return sessions.get(conn, session_id, self._room)
 
         return await self._database.write(work)
@@ -309,7 +309,7 @@ class Store:
         now = self._clock.now()
 
         def work(conn: Connection) -> Session:
-            return sessions.get(conn, merging.fork(conn, session_id, leaf_id, title, now), self._room)
+            return sessions.get(conn, session_merge.fork(conn, session_id, leaf_id, title, now), self._room)
 
         return await self._database.write(work)
 

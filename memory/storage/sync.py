@@ -8,7 +8,7 @@ from memory.errors import AlreadySynced, NotSynced
 from memory.storage import changes as sync_capture
 from memory.storage.connection import Connection
 from memory.storage.database import Database
-from memory.storage.queries import sync_log, sync_merge
+from memory.storage.queries import sync_apply, sync_log
 from memory.sync.entities import (
     Change,
     Device,
@@ -176,13 +176,13 @@ class SyncStore:
 
     async def apply(
         self, changes: Sequence[Change], devices: Sequence[int], **read: Any
-    ) -> sync_merge.Applied:
-        """Merges changes of other devices, in one transaction. `read` are the columns to update of the device
+    ) -> sync_apply.Applied:
+        """Applies changes of other devices in one transaction. `read` are the columns to update of the device
         that wrote the file, with its `number`.
         """
 
-        def work(conn: Connection) -> sync_merge.Applied:
-            done = sync_merge.apply(conn, changes, devices)
+        def work(conn: Connection) -> sync_apply.Applied:
+            done = sync_apply.apply(conn, changes, devices)
             if read:
                 number = read["number"]
                 sync_log.set_device(
@@ -197,11 +197,11 @@ class SyncStore:
             self._ticking.seen(done.latest)
         return done
 
-    async def retry(self) -> sync_merge.Applied:
-        """Merges the changes that waited for rows that have arrived, or for a newer program."""
+    async def retry(self) -> sync_apply.Applied:
+        """Applies the changes that waited for rows that have arrived, or for a newer program."""
         if not await self._database.read(sync_log.waiting):
-            return sync_merge.Applied()
-        return await self._database.write(sync_merge.retry)
+            return sync_apply.Applied()
+        return await self._database.write(sync_apply.retry)
 
     # --- settings --------------------------------------------------------------------------------
 

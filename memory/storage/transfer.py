@@ -15,7 +15,16 @@ from memory.learning.entities import found
 from memory.memories.entities import MemoryOrigin, MemorySource, NewMemory
 from memory.storage.connection import Connection, new_id, one_line, storable
 from memory.storage.database import Database
-from memory.storage.queries import context, documents, full_text, memories, merging, moves, projects, sessions
+from memory.storage.queries import (
+    context,
+    documents,
+    full_text,
+    memories,
+    moves,
+    projects,
+    session_merge,
+    sessions,
+)
 from memory.summaries.evidence import fold
 from memory.transfer import (
     Arrival,
@@ -91,12 +100,12 @@ def _find(conn: Connection, session: TravellingSession) -> _Found:
     ).fetchone()
     if row is None:
         return _Found(None, 0, {})
-    session_id, used = merging.now_in(conn, row[0]), row[1]
+    session_id, used = session_merge.now_in(conn, row[0]), row[1]
     if session_id != row[0]:
         (used,) = conn.execute("SELECT updated_at FROM sessions WHERE id = ?", (session_id,)).fetchone()
     rows = conn.execute("SELECT id, external_id FROM messages WHERE session_id = ?", (session_id,))
     # In a merged session, only messages of its own origin are known by that origin's ids.
-    own_ids = merging.own_messages(conn, row[0], session_id)
+    own_ids = session_merge.own_messages(conn, row[0], session_id)
     ids = {external or own: own for own, external in rows if own_ids(own)}
     return _Found(str(session_id), int(used), ids)
 

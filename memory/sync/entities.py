@@ -24,7 +24,7 @@ class Stamp(NamedTuple):
 
 
 class HybridClock:
-    """Gives times that never repeat, and are later than every time seen from other devices.
+    """Returns times that never repeat, and are later than every time seen from other devices.
 
     Times further ahead than `DRIFT` do not move the clock: another device's clock may be years ahead. A
     change of something with such a stamp is stamped one microsecond later instead
@@ -48,21 +48,21 @@ class HybridClock:
 
 
 VERSION = 1
-"""Of the files. A device that meets a higher one leaves the file alone and says so."""
+"""Of the files. A device that meets a higher one leaves the file alone and reports it."""
 
 LONG_VALUE = 64 * 1024
-"""Bytes from which a value is in a file of its own, which is not written again with the changes around it."""
+"""Bytes from which a value gets a separate file, which is not written again with the changes around it."""
 
 Time = tuple[int, int]
 """A stamp in a file: its time, and the place of its device in the list of the file."""
 
 
 class Change(msgspec.Struct, array_like=True):
-    """What is known of one row. A newer program may append fields, which are ignored.
+    """The changes of one row. A newer program may append fields, which are ignored.
 
-    `born`: its columns `base` were written then. `gone`: it was removed then; it exists if it was born later.
-    `forgotten`: it must never exist again. `fields`: columns that were changed at other times than `base`.
-    A value that is a list stands for a long one in a file of its own: `["blob", digest, is it text]`.
+    `born`: when its columns `base` were written. `gone`: when it was removed; the row exists if `born` is
+    later. `forgotten`: it must never exist again. `fields`: columns that were changed at other times than
+    `base`. A list as a value refers to a long value in a separate file: `["blob", digest, is it text]`.
     """
 
     table: str
@@ -90,7 +90,7 @@ class Segment(msgspec.Struct):
 class Peer(msgspec.Struct):
     """What a device knows of another one: the number of the last file that it has read.
 
-    `wanted` is a file that it found damaged or does not find; 0 for none. `removed`: the device was removed;
+    `wanted` is a file that it found damaged or missing; 0 for none. `removed`: the device was removed;
     its files up to `position` count.
     """
 
@@ -103,7 +103,7 @@ class Head(msgspec.Struct):
     """The contents of the one file that a device replaces: who it is, what it has written and read.
 
     Its files are numbered up to `last`. Those in `dropped` (pairs of first and last numbers) were removed:
-    what still counts of them was written again in later ones. `revision` counts the versions of this file.
+    their current contents were written again in later ones. `revision` counts the versions of this file.
     """
 
     device: str
@@ -140,7 +140,7 @@ class Invitation(msgspec.Struct):
 
 
 class Rotation(msgspec.Struct):
-    """Tells the devices that stay of a new key, sealed for each of them, and which device was removed.
+    """Gives the remaining devices a new key, sealed for each of them, and names the device that was removed.
 
     `position` is the last file of the removed device that counts.
     """
@@ -189,7 +189,7 @@ class Device:
 @dataclass(frozen=True, slots=True)
 class OwnFile:
     """A file of changes that this device has written. `size` is that of the file, `weight` that of its
-    content. `stale`: it is to be written again, because it contains what was forgotten or for another
+    content. `stale`: it has to be written again, because it contains forgotten content or for another
     reason."""
 
     number: int
@@ -291,7 +291,7 @@ class SyncReport:
 @dataclass(frozen=True, slots=True)
 class SyncStatus:
     """What the user sees of sync. `pending_out` counts changes not sent yet; `not_forgotten` how many things
-    that were forgotten here each device has not heard of, by the id of the device."""
+    forgotten here each device does not yet know to be forgotten, by the id of the device."""
 
     folder: str
     device: Device

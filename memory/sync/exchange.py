@@ -1,8 +1,7 @@
-"""One sync of a room with its folder: reads what other devices have written, and writes what this one has to
-say.
+"""One sync of a room with its folder: reads the changes of other devices, and writes those of this one.
 
-A device only writes files below its own place. `Exchange.run` may be killed at any moment: what was read is
-merged in one transaction with how far it was read; what is written is noted before and after.
+A device only writes files below its own place. `Exchange.run` may be killed at any moment: it applies what it
+reads and stores its position in one transaction, and records each file before and after writing it.
 """
 
 import asyncio
@@ -39,9 +38,9 @@ from memory.sync.folder import Fault, Kind, Listing, Opened, SyncFolder
 FILE_BYTES = 1024 * 1024
 """Of values in a file of changes, about."""
 SLICE = 500
-"""Changes that are merged in one transaction. Between two, other work of the room gets its turn."""
+"""Changes that are applied in one transaction. Other work of the room runs between two transactions."""
 _TIER = 16
-"""Files of about one size from which they are written again as one."""
+"""The number of files of about one size at which they are written again as one."""
 _WHY = {
     Fault.FOREIGN: Why.FOREIGN,
     Fault.INCOMPLETE: Why.INCOMPLETE,
@@ -51,7 +50,7 @@ _WHY = {
 }
 
 Progress = Callable[[int, int], None]
-"""Called with how many of the files that are to be read have been read, and how many these are."""
+"""Called with the number of files that have been read, and the number of files to read."""
 
 
 def head_name(key: bytes, place: str) -> str:
@@ -72,7 +71,7 @@ def blob_name(key: bytes, digest: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The place of another device, with what its head says if that could be read."""
+    """The place of another device, and the contents of its head if that could be read."""
 
     name: str
     files: Mapping[str, int]
@@ -82,10 +81,10 @@ class _Place:
 
 
 class Exchange:
-    """One sync of one room. `settings` are called with what other devices have changed of them.
+    """One sync of one room. `settings` are those that other devices have changed.
 
-    A folder that had files and is empty may be the place of a drive that is away: it is written again only
-    with `refill`.
+    A folder that had files and is now empty may belong to a drive that is not mounted: it is filled again
+    only with `refill`.
     """
 
     def __init__(
@@ -124,7 +123,7 @@ class Exchange:
         self._tell_foreign(listing)
         state = await self._recover(state, listing)
         self._settings |= (await self._store.retry()).settings
-        # First: what follows from other devices' changes must not hide what was said here.
+        # First, because the consequences of other devices' changes must not hide changes made here.
         await self._send()
         await self._receive(await self._state(), listing)
         await self._send()
@@ -147,7 +146,8 @@ class Exchange:
     # --- this device's own files -------------------------------------------------------------------
 
     async def _recover(self, state: SyncState, listing: Listing) -> SyncState:
-        """Finishes what a crash interrupted; becomes a new device if this one has gone on elsewhere."""
+        """Finishes what a crash interrupted; becomes a new device if a copy of this one has continued
+        elsewhere."""
         place = state.own.place
         await asyncio.to_thread(self._folder.remove_drafts, place)
         key = state.keys.keys[-1]
@@ -320,7 +320,7 @@ class Exchange:
         return found[device.number]
 
     async def _read_place(self, state: SyncState, place: _Place) -> None:
-        """Reads the files of a device that have not been read, in order, as far as they are there."""
+        """Reads the files of a device that have not been read, in order, up to the first missing one."""
         device, head = place.device, place.head
         position, digest, wanted = device.position, device.digest, 0
         dropped = _numbers(head.dropped) if head is not None else frozenset()
@@ -356,7 +356,7 @@ class Exchange:
                 wanted = number
                 break
             position, digest = number, sync_folder.digest(raw or b"")
-            await self._merge(device, segment, position, digest)
+            await self._apply(device, segment, position, digest)
             self._report.received_changes += len(segment.changes)
             self._report.received_bytes += len(raw or b"")
             self._done += 1
@@ -434,7 +434,7 @@ class Exchange:
                     return opened.content
         return None
 
-    async def _merge(self, device: Device, segment: Segment, position: int, digest: bytes) -> None:
+    async def _apply(self, device: Device, segment: Segment, position: int, digest: bytes) -> None:
         numbers = [(await self._store.know(one)).number for one in segment.devices]
         parts = [segment.changes[at : at + SLICE] for at in range(0, len(segment.changes), SLICE)] or [[]]
         for part in parts[:-1]:
@@ -510,8 +510,8 @@ class Exchange:
     # --- head and tidying --------------------------------------------------------------------------
 
     async def _tidy(self) -> None:
-        """Writes the head if it says something new, removes files that do not count any more, and has many
-        small files written again as one."""
+        """Writes the head if it has changed, removes files that no longer count, and has many small files
+        written again as one."""
         state = await self._state()
         if await self._compact():
             await self._send()
@@ -522,7 +522,7 @@ class Exchange:
 
     async def _compact(self) -> bool:
         """Marks files of about one size as stale if there are many of them: the work for each change grows
-        with the logarithm of what there is."""
+        with the logarithm of the amount of data."""
         files = await self._store.files()
         tiers = groupby(sorted(files, key=_tier), key=_tier)
         many = [[one.number for one in group] for _, group in tiers]
@@ -566,7 +566,7 @@ class Exchange:
         self._report.sent_bytes += len(data)
 
     async def _remove_old(self, state: SyncState) -> None:
-        """Removes files of this device whose contents do not count any more; files of others stay."""
+        """Removes files of this device whose contents no longer count; files of others stay."""
         place = state.own.place
         listing = await asyncio.to_thread(self._folder.look)
         mine = listing.places.get(place, {})

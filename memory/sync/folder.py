@@ -163,18 +163,18 @@ def derived(key: bytes, salt: bytes, purpose: bytes) -> bytes:
 
 
 def key_id(key: bytes) -> bytes:
-    """Returns six bytes that tell which of several keys encrypts a file, and nothing else."""
+    """Returns six bytes that show which of several keys encrypts a file, and nothing else."""
     return hmac.new(key, b"atlas sync key", hashlib.sha256).digest()[:6]
 
 
 def name_of(key: bytes, *parts: object) -> str:
-    """Returns the name of a file: 32 hexadecimal digits that tell nothing without the key."""
+    """Returns the name of a file: 32 hexadecimal digits that reveal nothing without the key."""
     said = "\x00".join(str(part) for part in parts).encode()
     return hmac.new(key, b"atlas sync name\x00" + said, hashlib.sha256).hexdigest()[:32]
 
 
 def address_of(naming: bytes, value: bytes) -> bytes:
-    """Returns the digest that a long value is known by; without the key nobody can tell what it is of."""
+    """Returns the digest that names a long value; without the key it reveals nothing about the value."""
     return hmac.new(naming, value, hashlib.sha256).digest()
 
 
@@ -192,7 +192,7 @@ def decrypt(key: bytes, salt: bytes, content: bytes, about: bytes) -> bytes | No
 
 
 def new_device_id() -> str:
-    """Returns a random id (UUIDv4): it tells nothing about when the device joined."""
+    """Returns a random id (UUIDv4): it reveals nothing about when the device joined."""
     return str(uuid.uuid4())
 
 
@@ -280,7 +280,7 @@ _LENGTH = struct.Struct(">Q")
 _LEAST = 4096
 _TAG = 16
 MOST = 1 << 31
-"""Bytes that a content may have, unpacked."""
+"""The maximum size of an unpacked content, in bytes."""
 
 
 class Kind(IntEnum):
@@ -308,7 +308,7 @@ class Prefix(NamedTuple):
 
 
 def digest(data: bytes) -> bytes:
-    """Returns what a file is known by in the file that follows it."""
+    """Returns the digest by which the next file refers to a file."""
     return hashlib.sha256(data).digest()
 
 
@@ -332,7 +332,7 @@ def write(kind: Kind, key: bytes, content: bytes, signing: bytes) -> bytes:
 
 
 def look(data: bytes) -> Prefix | Fault:
-    """Returns what the beginning of a file says."""
+    """Returns the contents of a file's header."""
     if not data.startswith(MAGIC):
         return Fault.INCOMPLETE if MAGIC.startswith(data[: len(MAGIC)]) else Fault.FOREIGN
     if len(data) < _PREFIX.size:

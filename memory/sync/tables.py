@@ -1,4 +1,5 @@
-"""What is synced: the tables, how their rows are named on every device, and the rules that merge them."""
+"""The tables that are synced: how devices name their rows, and how changes of several devices are
+resolved."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,8 +10,8 @@ from memory.sync.entities import Stamp
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A column that names a row of another table, with `within` if that row's key has two parts. Without that
-    row, an optional one is empty until it comes, and otherwise the whole row waits."""
+    """A column that names a row of another table, with `within` if that row's key has two parts. Until that
+    row arrives, an optional column stays empty; for a required one, the whole row waits."""
 
     table: str
     column: str
@@ -236,18 +237,18 @@ ALL: tuple[SyncedTable, ...] = (
     SyncedTable("meta", ("key",), ("value",), only="{row}.key GLOB 'merged:*'"),
     SyncedTable("sync_settings", ("name",), ("value",)),
 )
-"""In an order in which every row comes after what it refers to, as far as there is one."""
+"""In an order in which every row comes after the rows it refers to, where such an order exists."""
 
 BY_NAME: Mapping[str, SyncedTable] = {one.name: one for one in ALL}
 PLACES: Mapping[str, int] = {one.name: number for number, one in enumerate(ALL)}
 
 EMPTIED = "emptied_messages"
-"""Stands in the log of changes for messages whose text was forgotten while the message stays in its tree."""
+"""In the log of changes, replaces the text of a message that was forgotten but stays in its tree."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """What one device says of a row. `base` are the columns as they were written at `born`, `fields` those
+    """One device's state of a row. `base` are the columns as they were written at `born`, `fields` those
     that were changed at another time."""
 
     born: Stamp | None = None
@@ -278,8 +279,8 @@ class Marks:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
-    """The stamps after a merge, the columns that get a new value, and the fields that wait for the row.
+class Resolution:
+    """The stamps after a change, the columns that get a new value, and the fields that wait for the row.
 
     A change of a row that does not exist here waits: the row may be on its way. `kept` are columns of a row
     that is removed now whose present values wait as well, because they are newer than its removal.
@@ -297,13 +298,13 @@ def latest(one: Stamp | None, other: Stamp | None) -> Stamp | None:
     return max(one, other)
 
 
-def merge(known: Marks, change: RowChange) -> Merged:
-    """Returns what a change makes of a row with the stamps `known`."""
+def resolve(known: Marks, change: RowChange) -> Resolution:
+    """Returns the result of applying a change to a row with the stamps `known`."""
     forgotten = latest(known.forgotten, change.forgotten)
     born = latest(known.born, change.born)
     gone = latest(known.gone, change.gone)
     if forgotten is not None:
-        return Merged(Marks(born, gone, forgotten), {}, {})
+        return Resolution(Marks(born, gone, forgotten), {}, {})
     if not Marks(born, gone).exists:
         kept = {name: at for name, at in known.fields.items() if gone is not None and at > gone}
         waiting = {
@@ -312,7 +313,7 @@ def merge(known: Marks, change: RowChange) -> Merged:
             if name not in kept or at > kept[name]
         }
         kept = {name: at for name, at in kept.items() if name not in waiting}
-        return Merged(Marks(born, gone), {}, waiting, kept)
+        return Resolution(Marks(born, gone), {}, waiting, kept)
     values: dict[str, Any] = {}
     # Without the row, no value of it is known, so even an older one is better than none.
     there = known.exists
@@ -326,7 +327,7 @@ def merge(known: Marks, change: RowChange) -> Merged:
         if mine is None or at > mine:
             values[name] = value
             fields[name] = at
-    return Merged(Marks(born, gone, None, fields), values, {})
+    return Resolution(Marks(born, gone, None, fields), values, {})
 
 
 def _after(fields: Mapping[str, tuple[Stamp, Any]], born: Stamp | None) -> Mapping[str, tuple[Stamp, Any]]:

@@ -71,6 +71,9 @@ class FlatVectorIndex:
     async def count(self) -> int:
         return await self._alone(lambda: len(self._owners) - self._dead)
 
+    async def mean(self) -> Sequence[float] | None:
+        return await self._alone(self._mean)
+
     async def clear(self) -> None:
         await self._alone(self._clear)
 
@@ -79,6 +82,7 @@ class FlatVectorIndex:
 
     def _clear(self) -> None:
         self._blocks: list[NDArray[np.float32]] = []
+        self._sum: NDArray[np.float64] | None = None
         self._columns: list[NDArray[np.int64]] = []
         self._owners: list[str] = []
         self._kinds, self._sessions, self._projects = _Codes(), _Codes(), _Codes()
@@ -91,6 +95,8 @@ class FlatVectorIndex:
         count = len(page)
         self._dimension = self._dimension or page.dimension
         vectors = np.frombuffer(page.data, "<f4").reshape(count, self._dimension)
+        added = vectors.sum(axis=0, dtype=np.float64)
+        self._sum = added if self._sum is None else self._sum + added
         columns = np.array(
             [
                 [1] * count,
@@ -123,6 +129,8 @@ class FlatVectorIndex:
             gone.update(int(at) + number * BLOCK for at in inside)
         for at in gone:
             block, place = divmod(at, BLOCK)
+            if self._sum is not None:
+                self._sum -= self._blocks[block][place]
             self._dead += int(self._columns[block][0, place])
             self._columns[block][:, place] = 0
             self._blocks[block][place] = 0.0
@@ -147,6 +155,10 @@ class FlatVectorIndex:
                 self._columns[-1][:, at] = own[:, place]
                 self._owners.append(owners[number * BLOCK + int(place)])
                 kept += 1
+
+    def _mean(self) -> Sequence[float] | None:
+        count = len(self._owners) - self._dead
+        return None if self._sum is None or not count else tuple((self._sum / count).tolist())
 
     def _search(self, vector: Sequence[float], limit: int, scopes: Sequence[Scope]) -> list[Near]:
         import numpy as np

@@ -52,6 +52,19 @@ async def test_an_empty_index_finds_nothing_and_says_that_this_is_all(index: Vec
     await index.add(VectorPage())
 
 
+async def test_the_mean_follows_every_change(index: VectorIndex) -> None:
+    assert await index.mean() is None
+    await add(index, row("a", [1.0, 0.0]), row("b", [0.0, 1.0], session="t"), row("c", [0.6, 0.8]))
+    assert await index.mean() == pytest.approx((1.6 / 3, 1.8 / 3), abs=1e-6)
+    await index.remove(owners=["a"])
+    assert await index.mean() == pytest.approx((0.3, 0.9), abs=1e-6)
+    await index.remove(sessions=["t"])
+    await add(index, row("d", [1.0, 0.0]))
+    assert await index.mean() == pytest.approx((0.8, 0.4), abs=1e-6)
+    await index.clear()
+    assert await index.mean() is None
+
+
 async def test_the_nearest_come_first_with_their_cosine(index: VectorIndex) -> None:
     await add(index, row("far", [0.0, 1.0]), row("near", [0.8, 0.6]), row("same", [1.0, 0.0], part=3))
     near = await index.search([1.0, 0.0], limit=10, scope=EVERYTHING)

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Collection, Sequence
+from statistics import fmean
 
 from memory.vectors.entities import Near, Scope, StoredVector, VectorPage
 
@@ -41,6 +42,10 @@ class BruteForceVectorIndex:
 
     async def count(self) -> int:
         return len(self._rows)
+
+    async def mean(self) -> Sequence[float] | None:
+        vectors = [_numbers(row.data) for row in self._rows]
+        return tuple(map(fmean, zip(*vectors, strict=True))) if vectors else None
 
     async def clear(self) -> None:
         self._rows = []

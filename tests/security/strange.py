@@ -7,8 +7,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from atlas_desktop.importing.entities import Format
-
 _words = st.text(max_size=30) | st.sampled_from(
     ["\x00", "\ud800", "\x1b]52;c;AA\x07", "\u202e", "../../x", "9" * 400]
 )
@@ -203,17 +201,17 @@ _logs = st.fixed_dictionaries(
         for name, columns in _TABLES.items()
     },
 )
-SHAPES: dict[Format, st.SearchStrategy[Any]] = {
-    Format.LLM: _logs,
-    Format.JSONL: _session_lines,
-    Format.CHATGPT: _chatgpt,
-    Format.CLAUDE: _claude,
-    Format.OPEN_WEBUI: _open_webui,
-    Format.LM_STUDIO: _lm_studio,
-    Format.JAN: _jan,
+SHAPES: dict[str, st.SearchStrategy[Any]] = {
+    "llm": _logs,
+    "jsonl": _session_lines,
+    "chatgpt": _chatgpt,
+    "claude": _claude,
+    "openwebui": _open_webui,
+    "lmstudio": _lm_studio,
+    "jan": _jan,
 }
 """What an object of a format could look like, or nearly."""
-_sessions = st.one_of(*(shape for kind, shape in SHAPES.items() if kind is not Format.LLM))
+_sessions = st.one_of(*(shape for kind, shape in SHAPES.items() if kind != "llm"))
 
 
 def encoded(value: object) -> bytes:

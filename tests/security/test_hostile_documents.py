@@ -14,6 +14,7 @@ import pytest
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import DocumentRefused, Refusal
 from atlas_desktop.parsing.client import DocumentParser
+from atlas_desktop.parsing.protocol import MOST_PIXELS, PageView
 from tests.security.figures import Figures
 from tests.security.test_hostile_pdfs import HARMLESS, HOSTILE
 from tests.unit.parsing.samples import FILES, archive, entries
@@ -46,6 +47,20 @@ async def test_hostile_pdfs_are_refused_or_read_and_the_next_is_read(parser: Doc
     assert all(isinstance(one, Refusal) or len(one) < 1_000_000 for one in outcomes), by_name
     assert by_name["a million pages"] is Refusal.TOO_MANY_PAGES
     assert by_name["a lock that takes long"] is Refusal.ENCRYPTED
+    assert isinstance(await outcome(parser, FILES["a.pdf"], "a.pdf"), str)
+
+
+async def test_hostile_pdfs_are_drawn_or_refused(parser: DocumentParser) -> None:
+    async def outcome_of(data: bytes) -> Refusal | int:
+        try:
+            picture = await parser.draw(data, "a.pdf", PageView(1, 800))
+        except DocumentRefused as error:
+            return error.reason
+        return picture.pixels.width * picture.pixels.height
+
+    outcomes = await asyncio.gather(*map(outcome_of, [*HOSTILE.values(), *HARMLESS.values()]))
+    by_name = dict(zip([*HOSTILE, *HARMLESS], outcomes, strict=True))
+    assert all(isinstance(one, Refusal) or one <= 1.01 * MOST_PIXELS for one in outcomes), by_name
     assert isinstance(await outcome(parser, FILES["a.pdf"], "a.pdf"), str)
 
 

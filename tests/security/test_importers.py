@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, seed, settings
 from hypothesis import strategies as st
 
-from atlas_desktop.importing.entities import Format, ImportOptions, ImportReport
+from atlas_desktop.importing.entities import ImportOptions, ImportReport
+from atlas_desktop.importing.formats import FORMATS, Format
 from atlas_desktop.importing.importer import Importer
 from memory.entities import RoomKind
 from memory.storage import connection, migrations
@@ -45,7 +46,7 @@ def importer(kind: Format | None) -> Import:
 
 
 IMPORTERS: dict[str, Import] = {
-    **{kind.value: importer(kind) for kind in Format},
+    **{name: importer(kind) for name, kind in FORMATS.items()},
     "auto": importer(None),
 }
 """Every way in from outside, by the name of its format."""
@@ -163,15 +164,15 @@ def test_no_file_is_too_strange_in_a_long_run(
     count_files(figures, cases)
 
 
-def attack_with_objects(kind: Format, cases: int, file: Path) -> int:
+def attack_with_objects(kind: str, cases: int, file: Path) -> int:
     """How many files were taken in, and a second time with nothing new; the first that is not fails."""
     tried = 0
 
     async def run() -> None:
         store = InMemoryStore()
-        first = await IMPORTERS[kind.value](store, file)
+        first = await IMPORTERS[kind](store, file)
         assert first.sessions == len(await store.list_sessions())
-        again = await IMPORTERS[kind.value](store, file)
+        again = await IMPORTERS[kind](store, file)
         assert (again.sessions, again.messages) == (0, 0)
 
     @settings(
@@ -184,7 +185,7 @@ def attack_with_objects(kind: Format, cases: int, file: Path) -> int:
     @given(objects=st.lists(SHAPES[kind], max_size=3))
     def case(objects: list[Any]) -> None:
         nonlocal tried
-        for data in map(database, objects[:1]) if kind is Format.LLM else [encoded(objects)]:
+        for data in map(database, objects[:1]) if kind == "llm" else [encoded(objects)]:
             file.write_bytes(data)
             runner.run(run())
         tried += 1
@@ -195,17 +196,17 @@ def attack_with_objects(kind: Format, cases: int, file: Path) -> int:
 
 
 @pytest.mark.parametrize("kind", SHAPES)
-def test_no_object_of_a_format_is_too_strange(kind: Format, tmp_path: Path) -> None:
+def test_no_object_of_a_format_is_too_strange(kind: str, tmp_path: Path) -> None:
     """Many more objects of one format, into a store that costs next to nothing."""
     # What a database holds takes longer to make up.
-    cases = SHAPED_CASES // 4 if kind is Format.LLM else SHAPED_CASES
+    cases = SHAPED_CASES // 4 if kind == "llm" else SHAPED_CASES
     assert attack_with_objects(kind, cases, tmp_path / "in") >= cases
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", SHAPES)
 def test_no_object_of_a_format_is_too_strange_in_a_long_run(
-    kind: Format, tmp_path: Path, figures: Figures
+    kind: str, tmp_path: Path, figures: Figures
 ) -> None:
     assert attack_with_objects(kind, SOAK_CASES, tmp_path / "in") >= SOAK_CASES
     figures.add(f"strange objects: {kind}", attempts=SOAK_CASES)

@@ -111,7 +111,7 @@ CHILDREN = {
     "models": ("models.worker.main",),
     "trying out models": ("models.tuning.worker", "/nowhere/model.gguf"),
     "PDFs": ("atlas_desktop.services.pdf_child",),
-    "keyring": ("memory.vault.keyring_child",),
+    "keyring": ("memory.vault.system_keyring",),
     "copies": ("memory.storage.file_copier",),
 }
 linux = pytest.mark.skipif(sys.platform != "linux", reason="as Linux does")

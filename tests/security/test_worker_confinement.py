@@ -114,7 +114,7 @@ def could(*_):
         ("from atlas_desktop.services import pdf_child as c; c.read = could; c.main()", set()),
         ("from atlas_desktop.parsing import child as c; c.settle_in(); could()", set()),
         (
-            "from memory.vault import keyring_child as c; c.answer = could; c.main()",
+            "from memory.vault import system_keyring as c; c.answer = could; c.main()",
             {"use a local socket"},
         ),
         (

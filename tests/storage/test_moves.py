@@ -15,7 +15,7 @@ from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryPatch, Memo
 from memory.storage.connection import Connection, create_file
 from memory.storage.migrations import ALL, migrate
 from memory.storage.queries import moves
-from memory.storage.queries.merging import Lineage, tables
+from memory.storage.queries.table_ownership import Lineage, tables
 from memory.storage.room import open_room
 from memory.storage.store import Store
 from memory.vectors.entities import Embedded
@@ -58,7 +58,7 @@ async def recalled(store: Store, session: Session, said: str, reply: str, ids: t
 async def test_every_table_goes_with_something_or_is_said_to_stay(store: Store) -> None:
     found = await database_of(store).read(tables)
     homeless = sorted(name for name, table in found.items() if table.lineage is None)
-    assert homeless == [], "say in memory/storage/queries/merging.py what their rows go with"
+    assert homeless == [], "say in memory/storage/queries/table_ownership.py what their rows go with"
     assert {table.lineage for table in found.values()} == set(Lineage)
     # What is numbered is numbered anew where it comes to: nothing else may refer to those numbers.
     numbered = {name for name, one in found.items() if one.order and one.lineage is not Lineage.ROOM}

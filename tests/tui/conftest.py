@@ -5,9 +5,23 @@ from pathlib import Path
 
 import pytest
 import reportlab
+from textual import _wait, screen
 
 from atlas_desktop.exporting import pdf
 from tests.tui.desk import Stage, stage
+
+FRAME_S = 1 / 200
+"""How often a screen is laid out and painted: more often than in the program, so that tests wait less."""
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a key the Pilot waits in steps of 20 ms until a step takes no processor time: most of a test.
+
+    Screens paint once a step, as they do without this.
+    """
+    monkeypatch.setattr(screen, "UPDATE_PERIOD", FRAME_S)
+    monkeypatch.setattr(_wait, "SLEEP_GRANULARITY", FRAME_S * 1.2)
 
 
 @pytest.fixture

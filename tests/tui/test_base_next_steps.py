@@ -129,7 +129,7 @@ def test_errors_are_explained_through_the_application() -> None:
         if re.search(r"from atlas_desktop.error_table import .*\bexplain\b", path.read_text())
     }
     # The second program of a home has no application yet, and its only error names no command.
-    assert direct == {"base.py", "already_running.py"}
+    assert direct == {"base.py", "crash_recovery.py"}
 
 
 def test_other_errors_stay_as_they_are() -> None:

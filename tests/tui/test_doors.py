@@ -10,7 +10,7 @@ from textual.widgets import Button, Input
 from atlas_desktop.cli.handing_over import open_room_only
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.settings.clients import AccessLogScreen, ClientsScreen, TokenScreen
+from atlas_desktop.tui.settings.dialogs import AccessLogScreen, ClientsScreen, TokenScreen
 from memory.clients import Access, AccessKind, NewClient, Scope
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.errors import SessionNotFound

@@ -51,10 +51,11 @@ async def opened(pilot: Pilot[None], place: Stage, note_id: str) -> None:
 
     def proposed() -> bool:
         shown_now = browser(place).visit
-        rows = browser(place)._connections
+        rows = browser(place)._links.rows
         return shown_now is not None and shown_now.note == note_id and any(row.can_link for row in rows)
 
     await assert_until(pilot, proposed)
+    await assert_until(pilot, lambda: not place.app.notes.waiting)
     await settle(pilot)
 
 

@@ -38,8 +38,11 @@ def expressions() -> dict[str, Expression]:
     found: dict[str, Expression] = {}
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
-            module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-            found.update((one.key, one) for one in _in_module(module, ast.parse(path.read_text("utf-8"))))
+            source = path.read_text("utf-8")
+            # Most modules have none, and need not be parsed.
+            if any(f"re.{name}" in source for name in _MAKES):
+                module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+                found.update((one.key, one) for one in _in_module(module, ast.parse(source)))
     return found
 
 

@@ -55,6 +55,13 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_MARKERS": ("[1", "[1, ", "[1,1", "[1]", "1"),
         "_NUMBERS": ("1", "1 ", "a"),
     },
+    "atlas_desktop.tui.images": {
+        "_ANSWER": ("\x1bP>|", "\x1bP>|a", "\x1b[?1;", "1", "\x1b[6;1"),
+        "_COMMAND": ("\x1b_G", "\x1b_Ga", "a"),
+        "_KITTY": ("kitty(", "1"),
+        "_PLACEHOLDERS": ("\U0010eeee", "\U0010eeeea"),
+        "_REPEATED": ("a", "ab"),
+    },
     "memory.attachments": {
         "_WORD": (" a", "\na"),
         "_UNSPACED": ("\u30ff", "\u0eff"),
@@ -196,6 +203,9 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_SURVEYS": ("e.", "o."),
         "_ATTITUDE": ("i ", "we "),
         "_INSTRUCTS": ("a. ", "please ", "and please ", "wenn ich nach "),
+        "_REQUESTS": ("now ", "please, "),
+        "_BREAK": (".", "\n"),
+        "_PERSON": ("i", "the "),
     },
     "memory.recall.needs": {
         "_ORDER": ("the order ", "in "),

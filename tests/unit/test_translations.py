@@ -32,8 +32,8 @@ SAID_BY_SERVICES = [
         "settings": "file",
         "services": "doctor events forgetting_in_rooms memories personas tuning turns",
         "exporting": "formats service",
-        "importing": "chatgpt claude entities importer jan lines lmstudio markdown "
-        "memories openwebui sources tree",
+        "importing": "chatgpt claude entities formats importer jan lines lmstudio markdown "
+        "openwebui sources tree",
     }.items()
     for name in names.split()
 ]

@@ -13,7 +13,7 @@ from atlas_desktop.error_table import refusal_text
 from atlas_desktop.errors import DocumentRefused, Refusal, Skipped
 from atlas_desktop.locale import N_, _, formats
 from atlas_desktop.parsing.client import DocumentParser
-from atlas_desktop.parsing.protocol import is_current, is_readable
+from atlas_desktop.parsing.protocol import PagePicture, PageView, is_current, is_readable
 from atlas_desktop.phrases import scan_reason
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.cleaning import clean, clean_line
@@ -654,6 +654,25 @@ class DocumentService:
             made = await self._written.edit(document_id, text, parser)
         await self._queue()
         return made
+
+    async def draw(self, document_id: str, view: PageView) -> PagePicture:
+        """Returns a page of a PDF as a picture, from the copy of its file or the file itself.
+
+        Raises `DocumentRefused`, also if the file is not the one that was read.
+        """
+        document = await self._store.documents.get(document_id)
+        data = await self._store.documents.content(document_id)
+        name = clean_line(Path(document.path).name) or "file"
+        if data is None:
+            location = await self._store.documents.location(document_id)
+            if location is None:
+                raise DocumentRefused(name, Refusal.MISSING)
+            content = await asyncio.to_thread(read_file, Path(location))
+            if content.sha256 != document.sha256:
+                raise DocumentRefused(name, Refusal.OUTDATED)
+            data = content.data
+        async with closing_parser(self._parser()) as parser:
+            return await parser.draw(data, name, view)
 
     # --- removing ---------------------------------------------------------------------------------
 

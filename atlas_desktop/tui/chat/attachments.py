@@ -38,7 +38,7 @@ _CROSS = "×"
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """An attached file: `ref` identifies it; `state` says how much of it is read."""
+    """An attached file: `ref` identifies it; `state` is how much of it is read."""
 
     ref: str
     name: str
@@ -179,12 +179,13 @@ class AttachmentsController:
             location = await asyncio.to_thread(lambda: str(Path(path).expanduser().absolute()))
             found = await self._app.room_of(shown).store.documents.get(location)
         except (DocumentNotFound, RuntimeError):
-            # It is not in the library; or there is no such home, which reading the file reports.
+            # It is not in the library. A home that does not exist (`~name`) is reported when the file is
+            # read.
             return None
         return found if found.chunks else None
 
     async def bind(self, shown: Conversation, documents: "Sequence[Document]") -> None:
-        """Makes a conversation be about documents of its room: now, or with its first message."""
+        """Links documents of the room to a conversation: now, or with its first message."""
         if shown.id is None:
             there = {one.id for one in shown.documents}
             shown.documents += [one for one in documents if one.id not in there]
@@ -340,7 +341,7 @@ class DocumentsController:
         self._app.push_screen(self._library, self._library_left)
 
     def job_moved(self) -> None:
-        """Brings the Documents view up to date: documents that were read leave jobs in the background."""
+        """Updates the Documents view: documents that were read leave jobs in the background."""
         if self._library is not None:
             self._library.look_for_changes()
 
@@ -353,7 +354,7 @@ class DocumentsController:
         self._app.attempt(self._ask(wanted), group="open", exclusive=True)
 
     def left(self, wanted: "Result | None") -> None:
-        """Does what a screen over the conversation was closed with."""
+        """Handles the result of a screen over the conversation."""
         match wanted:
             case AskAbout():
                 self.ask(wanted)
@@ -368,7 +369,7 @@ class DocumentsController:
         """Shows a new conversation that is about the documents from its first message on."""
         await self._sessions.show_new(private=wanted.room is RoomKind.PRIVATE)
         if self._view.room_kind is not wanted.room:
-            self._app.warn(_("Documents can be asked about only in the room that they are in."))
+            self._app.warn(_("You can ask about documents only in their own room."))
             return
         self._view.current.documents = list(wanted.documents)
         if wanted.quote:
@@ -395,7 +396,7 @@ class DocumentsController:
         self._app.push_screen(ReaderScreen(self._app, room, made.id), self.left)
 
     def use(self, document_id: str) -> None:
-        """Makes the conversation that is shown be about a document of its room, too."""
+        """Adds a document of the room to those that the shown conversation is about."""
         self._app.attempt(self._use(document_id), group=GROUP)
 
     async def _use(self, document_id: str) -> None:

@@ -1,6 +1,6 @@
 """Whether an action of the chat screen is available, and why not.
 
-Keys, footer, palette, help and typed commands all ask here.
+Keys, footer, palette, help and typed commands all use this module.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class ChatState:
     """The facts that the rules check.
 
     `room` is where the conversation is kept, None while the program or that room closes; `keeps` says whether
-    any open room stores what is said. `target` is the conversation that an action of the list applies to,
+    any open room stores messages. `target` is the conversation that an action of the list applies to,
     `marked` the one under the cursor of the list. `variants` is the number of variants of the newest reply.
     """
 

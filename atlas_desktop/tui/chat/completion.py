@@ -1,6 +1,6 @@
-"""Completes what is typed: commands after `/`, names after `@`.
+"""Completes what is typed: commands after `/`, and names after `@`.
 
-These are documents, conversations, memories and attachments.
+The names are those of documents, notes, conversations, memories and attachments.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Sends what is typed as a message, runs it as a command, or finds what was sent before."""
+"""Handles what is typed: sends it as a message, runs it as a command, or finds earlier messages."""
 
 import os
 import re
@@ -37,7 +37,7 @@ Act = Callable[[], Coroutine[Any, Any, object]]
 
 
 class ChangeGate:
-    """Holds messages until all changes under way have ended."""
+    """Holds messages back until all changes in progress have ended."""
 
     def __init__(self, app: "BaseApp", view: ConversationView, submit: Callable[[str], None]) -> None:
         """`submit` sends what was held back."""
@@ -50,12 +50,12 @@ class ChangeGate:
 
     @property
     def closed(self) -> bool:
-        """Whether a change is under way, so that nothing may be sent."""
+        """Whether a change is in progress, so that nothing may be sent."""
         return bool(self._changes)
 
     @property
     def changes(self) -> list[str]:
-        """The names of the changes under way. A command that may start one has no name."""
+        """The names of the changes in progress. A command that may start one has no name."""
         return [name for name in self._changes.values() if name]
 
     def change(self, act: Act, what: str, *, group: str, asked_for: bool) -> None:
@@ -101,7 +101,7 @@ class ChangeGate:
 
 
 _COMMAND = re.compile(r"/[a-z_-]+(?: [^\n]*)?")
-"""Matches what looks like a command."""
+"""Matches a text that looks like a command."""
 
 
 class ComposerController:
@@ -185,7 +185,7 @@ class ComposerController:
             self.say(shown, text)
 
     def say(self, conversation: Conversation, text: str) -> None:
-        """Sends a text. The caller makes sure that no turn is under way."""
+        """Sends a text. The caller makes sure that no turn is in progress."""
         self._app.turns.send(conversation, text)
         self._view.refresh()
 
@@ -338,7 +338,7 @@ class EarlierPromptsScreen(SearchedListScreen):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = _("Earlier messages of yours")
+            box.border_title = _("Your earlier messages")
             box.border_subtitle = _("Enter puts it into the prompt · Esc cancels")
             yield CleanInput(placeholder=_("Type to search"), id="find")
             yield self._list
@@ -351,7 +351,7 @@ class EarlierPromptsScreen(SearchedListScreen):
         try:
             where = parse(words, self.atlas.now().astimezone(LocalZone()), typing=True).where
         except QueryUnclear:
-            # Half a condition: what is typed is looked for as it is.
+            # The condition is incomplete, so the typed text itself is searched for.
             where = Words(" ".join(words.replace(":", " ").split()))
         try:
             found = await sent_before(self._room, where)

@@ -1,4 +1,4 @@
-"""The state of one conversation of this run, whatever screen is shown."""
+"""The state of one conversation while the program runs, whatever screen is shown, and its stored draft."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -38,14 +38,14 @@ class TurnRequest:
 
 @dataclass(eq=False)
 class Conversation:
-    """A conversation of this run. `session` is None until its first message is stored.
+    """A conversation of this run of the program. `session` is None until its first message is stored.
 
-    Before that, `begins_in`, `mode`, `project` and `system` say how it is to begin, and `defaults` which of
-    that the project has brought. `attached` and
-    `documents` become part of it with the next message. `draft` is what is typed, `waiting` holds messages to
-    send after the current turn, `parts` those parts of a long text that come before them. `partial_text` is
-    the text so far of the reply under way. `used` counts the tokens of the prompt and of the newest reply,
-    `speed` its tokens a second (0: unknown); `measured` keeps both for every reply.
+    Before that, `begins_in`, `mode`, `project` and `system` are how it will begin, and `defaults` are those
+    of them that come from the project. `attached` and `documents` become part of it with the next message.
+    `draft` is what is typed, `waiting` holds messages to send after the current turn, `parts` those parts of
+    a long text that come before them. `partial_text` is the text so far of the current reply. `used` counts
+    the tokens of the prompt and of the newest reply, `speed` its tokens a second (0: unknown); `measured`
+    keeps both for every reply.
     """
 
     session: Session | None = None

@@ -24,7 +24,7 @@ class ConversationView:
     """The conversation that is shown now, with its transcript and the prompt.
 
     Hold `switching` while replacing the conversation: events of a turn wait until the new one can show them.
-    `refresh` updates the lines around the conversation, `refresh_list` the list beside it.
+    `refresh` updates the lines around the conversation, `refresh_list` the list next to it.
     """
 
     def __init__(

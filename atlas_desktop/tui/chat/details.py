@@ -125,8 +125,8 @@ _LEARNED = 30
 class Details:
     """The contents of the details pane.
 
-    Tokens `used` of `limit` (0: unknown) and those of each tier by name. The memories that were `told` to the
-    model for the newest reply, and the number of other passages. Those that were `learned` in the
+    Tokens `used` of `limit` (0: unknown) and those of each tier by name. The memories that the model was
+    given (`told`) for the newest reply, and the number of other passages. Those that were `learned` in the
     conversation. The titles of the `documents` that the conversation is about, and of the `notes` that link
     to it.
     """
@@ -225,8 +225,8 @@ class DetailsController:
         self.refresh()
 
     def clear(self) -> None:
-        """Clears everything about the conversation that is left, even while hidden, because its room may
-        close."""
+        """Clears everything about the conversation that the user leaves, even while hidden, because its room
+        may close."""
         self._pane.tell(Details())
 
     def refresh(self) -> None:

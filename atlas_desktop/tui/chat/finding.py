@@ -83,7 +83,7 @@ class FindBar(Horizontal):
         return self.has_class("-shown")
 
     def tell(self, text: str) -> None:
-        """Shows which of how many matches is shown."""
+        """Shows the number of the current match, and how many there are."""
         self.query_one("#count", Static).update(Content(text))
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -102,7 +102,7 @@ class FindBar(Horizontal):
 
 
 class FindingController:
-    """Looks for words in all messages of the shown branch, and shows one match after the other."""
+    """Searches all messages of the shown branch, and shows one match after the other."""
 
     def __init__(self, app: "BaseApp", view: ConversationView, bar: FindBar) -> None:
         self._app = app
@@ -123,7 +123,7 @@ class FindingController:
         self._view.prompt.focus()
 
     def look(self, words: str) -> None:
-        """Looks for the words and shows the newest match."""
+        """Searches for the words and shows the newest match."""
         self._app.attempt(partial(self._look, words), group=GROUP, exclusive=True)
 
     async def _look(self, words: str) -> None:
@@ -142,7 +142,7 @@ class FindingController:
         try:
             said = await self._view.room.store.branch(session_id)
         except (SessionNotFound, RoomClosed):
-            # It was removed, or closed with its room, and something else is shown instead.
+            # The conversation was removed, or closed with its room, and something else is shown instead.
             return []
         return [one.id for one in said if one.role is not Role.SYSTEM and wanted in one.content.casefold()]
 

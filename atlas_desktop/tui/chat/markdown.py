@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A code block; `language` is what the fence says, empty if it says nothing."""
+    """A code block; `language` is the one that the fence names, or empty."""
 
     language: str
     text: str = field(repr=False)
@@ -134,14 +134,15 @@ def citation_at(href: str, citations: Sequence[StoredCitation]) -> StoredCitatio
 
 
 def meant(marker: int, said: str, citations: Sequence[StoredCitation]) -> int | None:
-    """Returns the index of the citation that a number stands for, behind (or before) the words `said`.
+    """Returns the index of the citation that a number means after (or before) the words `said`.
 
-    One number may be cited for several sentences, verified for some of them. None if nothing has that number.
+    One number may be cited for several sentences and verified for some of them. None if no citation has that
+    number.
     """
     own = [at for at, one in enumerate(citations) if one.marker == marker]
     letters = _letters(said)
     for at in own:
-        # What is not verified is quoted as the reply says it.
+        # The quotation of an unverified citation is the reply's own wording.
         quote = "" if citations[at].verified else _letters(citations[at].quote)
         if quote and quote in letters:
             return at
@@ -170,7 +171,8 @@ def linked(children: Sequence["Token"], citations: Sequence[StoredCitation]) -> 
             before = child.content[at : match.start()]
             at = match.end()
             said += before
-            # Of two numbers in a row, both belong to the words in front. A first one belongs to those behind.
+            # Two numbers in a row both belong to the words before them; a number at the start, to the words
+            # after it.
             claim = said if _letters(said) else claim or _MARKERS.split(child.content[at:], maxsplit=1)[0]
             said = ""
             made += [_plain(before), *_links(match[1], claim, citations)]
@@ -180,7 +182,7 @@ def linked(children: Sequence["Token"], citations: Sequence[StoredCitation]) -> 
 
 
 def _links(numbers: str, claim: str, citations: Sequence[StoredCitation]) -> list["Token"]:
-    """Returns the numbers in their brackets: one that nothing is cited for is plain text."""
+    """Returns the numbers in their brackets; a number without a citation is plain text."""
     parts = _NUMBERS.split(numbers)
     parts[0], parts[-1] = "[", "]"
     if len(parts) == 3 and (only := meant(int(parts[1]), claim, citations)) is not None:
@@ -288,7 +290,7 @@ class SafeMarkdown(Markdown):
 
     @property
     def citations(self) -> Sequence[StoredCitation]:
-        """What the links lead to. A change shows with the next update of the text."""
+        """The targets of the links. A change takes effect with the next update of the text."""
         return self._citing.citations
 
     @citations.setter
@@ -317,7 +319,7 @@ class Growing(Widget):
     """Looks like `SafeMarkdown`, painted line by line; tables and code that are too wide are cut."""
 
     sideways = False
-    """Whether wide lines are kept whole, because what is around it scrolls sideways."""
+    """Whether wide lines are kept whole, because the container scrolls sideways."""
 
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
     ALLOW_SELECT = False

@@ -192,7 +192,7 @@ class ReceiptsScreen(Window[None]):
         with Vertical(classes="box") as box:
             box.border_title = _("Receipts")
             box.border_subtitle = _("Esc closes")
-            hint = _("What was forgotten in the open rooms: numbers, and nothing of what it was.")
+            hint = _("Receipts of what was forgotten in the open rooms: counts, but no content.")
             yield Static(hint, classes="hint", markup=False)
             with VerticalScroll():
                 yield Static(self._text(), classes="receipts", markup=False)

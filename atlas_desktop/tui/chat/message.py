@@ -73,7 +73,7 @@ class CitationLinks(Widget, can_focus=True):
 
     @dataclass
     class Opened(Event):
-        """The passage of a citation is to be shown."""
+        """A request to show the passage of a citation."""
 
         citation: StoredCitation
 
@@ -174,7 +174,7 @@ class CitationReader:
         return self._skills
 
     def forget(self) -> None:
-        """Forgets the conversation that is left: its room may close."""
+        """Forgets the conversation that the user leaves, because its room may close."""
         self._known.clear()
         self._skills.clear()
 
@@ -248,7 +248,7 @@ class PacedStream:
     async def _painted(self) -> None:
         painted = asyncio.Event()
         if self._target.call_after_refresh(painted.set):
-            # Nothing is painted any more if the widget is removed meanwhile.
+            # If the widget is removed meanwhile, nothing more is painted.
             # (`wait_for` loses a cancellation that arrives with the frame; the task would never end.)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LONGEST_FRAME_S):
@@ -313,7 +313,7 @@ def _no_words() -> Content:
 
 
 class SkillLine(Static):
-    """The line below a reply that names the skill it used, and what the user said of it."""
+    """The line below a reply that names the skill it used and shows the user's rating."""
 
 
 class MessageBlock(Vertical):
@@ -442,7 +442,7 @@ class MessageBlock(Vertical):
         return bool(self._skills)
 
     async def judged(self, skills: tuple[UsedSkill, ...]) -> None:
-        """Shows what the user said of the skills of the reply."""
+        """Shows the user's ratings of the skills of the reply."""
         self._skills = skills
         for line in self.query(SkillLine):
             line.update(Content(self._skill_line()))
@@ -547,7 +547,7 @@ class MessageBlock(Vertical):
             self._tell_head()
 
     def show_activity(self, words: str) -> None:
-        """Shows what is under way (`reading`, `writing`) in the head line."""
+        """Shows the current activity (`reading`, `writing`) in the head line."""
         if words != self._activity:
             self._activity = words
             self._tell_head()

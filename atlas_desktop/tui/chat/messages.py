@@ -1,6 +1,6 @@
 """Actions on one message: copy, mark, edit, fork, continue, show another variant, see the tree."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.chat.markdown import Code
     from atlas_desktop.tui.chat.memories import MemoriesController
     from atlas_desktop.tui.chat.message import CitationReader
-    from atlas_desktop.tui.chat.navigation import NavigationController
     from atlas_desktop.tui.chat.sessions import SessionsController
     from atlas_desktop.tui.chat.transcript import Transcript
+    from atlas_desktop.tui.provenance.sources import Chosen
 
 
 GROUP = "message"
@@ -119,15 +119,16 @@ class MessagesController:
         composer: "ComposerController",
         sessions: "SessionsController",
         memories: "MemoriesController",
-        navigation: "NavigationController",
+        place_chosen: "Callable[[Chosen | None], None]",
         citations: "CitationReader",
     ) -> None:
+        """`place_chosen` goes to what was chosen in an explanation."""
         self._app = app
         self._view = view
         self._composer = composer
         self._sessions = sessions
         self._memories = memories
-        self._navigation = navigation
+        self._place_chosen = place_chosen
         self._citations = citations
         self.variants = 0
         """The number of variants of the newest reply; 0 until it is known."""
@@ -248,7 +249,7 @@ class MessagesController:
         )
 
     def judge_skill(self, verdict: Verdict) -> None:
-        """Records what the skill of a reply did; the same verdict again takes it back."""
+        """Records whether the skill of a reply helped; the same verdict again removes the record."""
         if (message := self._mounted.meant_unless_selected(Role.ASSISTANT)) is not None:
             self._app.attempt(self._judge(message, verdict), group=GROUP)
 
@@ -280,7 +281,7 @@ class MessagesController:
         if not reasons.any:
             self._app.say(_("Nothing was learned from it, and nothing else mentions it."))
             return
-        self._app.push_screen(WhyScreen(self._app, reasons), self._navigation.place_chosen)
+        self._app.push_screen(WhyScreen(self._app, reasons), self._place_chosen)
 
     # --- sources ----------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The screens that open over the conversation, and the return to what was chosen in them."""
+"""The screens that open over the conversation, the return to what was chosen in them, and notes about it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import _
 from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.chat.messages import MountedMessages
 from atlas_desktop.tui.documents.rows import AskAbout
 from atlas_desktop.tui.notes.adding import Visit
 from atlas_desktop.tui.provenance.sources import Chosen
 from memory.documents.entities import DocumentKind, DocumentMatch
+from memory.entities import Message, RoomKind
+from memory.errors import RoomClosed
 from memory.memories.entities import Memory
 from memory.search.entities import SessionHit
 from memory.skills.entities import Skill
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.chat.sessions import SessionsController
     from atlas_desktop.tui.documents.screen import Result
+    from atlas_desktop.tui.notes.screen import NotesScreen
+    from atlas_desktop.tui.notes.screen import Result as NotesResult
+
+_NOTES = "notes-change"
 
 
 class NavigationController:
@@ -37,7 +44,7 @@ class NavigationController:
         left: "Callable[[Chosen | AskAbout | None], None]",
     ) -> None:
         """`ask` shows a new conversation about documents, `show_note` the Notes view,
-        `show_task` the board at a task by its id; `left` does what the reader was closed with."""
+        `show_task` the board at a task by its id; `left` handles the result of the reader."""
         self._app = app
         self._view = view
         self._sessions = sessions
@@ -70,7 +77,7 @@ class NavigationController:
             await self._sessions.open(chosen.session_id)
         found = chosen.message_id
         if found is not None and not await self._view.transcript.go_to(found):
-            # It is on another branch than the one shown.
+            # It is on a different branch from the one shown.
             await self._sessions.go_to(chosen.session_id, found)
 
     def show_memories(self) -> None:
@@ -140,18 +147,18 @@ class NavigationController:
 
 
 class TasksController:
-    """Opens the board of tasks, and gives tasks in the room of the conversation that is shown."""
+    """Opens the board of tasks, and starts tasks in the room of the conversation that is shown."""
 
     def __init__(
         self, app: "BaseApp", view: ConversationView, *, left: "Callable[[Result | None], None]"
     ) -> None:
-        """`left` does what the board was closed with."""
+        """`left` handles the result of the board."""
         self._app = app
         self._view = view
         self._left = left
 
     def show(self, words: str = "", *, marked: str = "") -> None:
-        """Opens the board; `words` are a brief to be carried out first."""
+        """Opens the board; `words` are the brief of a task to start first."""
         self._app.attempt(partial(self._show, words, marked), group="open", exclusive=True)
 
     async def _show(self, words: str, marked: str) -> None:
@@ -165,7 +172,7 @@ class TasksController:
             task = await room.tasks.create(new)
             marked = task.id
             await room.tasks.start(task.id)
-            self._app.say(_("The task is carried on in the background."))
+            self._app.say(_("The task continues in the background."))
         screen = TasksScreen(
             self._app,
             room,
@@ -174,3 +181,83 @@ class TasksController:
             session=None if session is None else session.id,
         )
         self._app.push_screen(screen, self._left)
+
+
+class NotesController:
+    """Opens the Notes view at the note that was shown there last; makes notes of messages."""
+
+    def __init__(
+        self, app: "BaseApp", view: ConversationView, *, left: "Callable[[NotesResult | None], None]"
+    ) -> None:
+        """`left` handles the result of the view."""
+        self._app = app
+        self._view = view
+        self._left = left
+        self._last: Visit | None = None
+
+    # --- messages -----------------------------------------------------------------------------------
+
+    def add(self) -> None:
+        """Makes a note of the selected message, or the newest one, or adds it to one."""
+        if (message := self._meant) is not None:
+            self._app.attempt(partial(self._add, message), group=_NOTES, exclusive=True)
+
+    async def _add(self, message: Message) -> None:
+        from atlas_desktop.tui.notes.adding import add_to_note, of_message
+
+        session = self._view.current.session
+        source = of_message(message, session.title if session is not None else "", self._app)
+        if await add_to_note(self._app, self._view.room, source) is not None:
+            await self._mark()
+
+    def show_linking(self) -> None:
+        """Opens a note that links to the message."""
+        if (message := self._meant) is not None:
+            self._app.attempt(partial(self._show_linking, message), group=_NOTES, exclusive=True)
+
+    async def _show_linking(self, message: Message) -> None:
+        from atlas_desktop.tui.notes.adding import choose_linking
+
+        room = self._view.room
+        chosen = await choose_linking(self._app, room, message.id)
+        if chosen is not None:
+            self.show_note(room.store.room, chosen)
+
+    @property
+    def _meant(self) -> Message | None:
+        return MountedMessages.of(self._view.transcript).meant()
+
+    def mark(self) -> None:
+        """Marks the mounted messages that a note links to."""
+        if self._view.current.id is not None and not self._app.leaving:
+            self._app.attempt(self._mark, group="notes-marks", exclusive=True)
+
+    async def _mark(self) -> None:
+        blocks = self._view.transcript.blocks
+        try:
+            linked = await self._view.room.store.notes.linked([one.message.id for one in blocks])
+        except RoomClosed:
+            # The marks disappear with the room.
+            return
+        for block in blocks:
+            block.noted = block.message.id in linked
+
+    # --- the view -----------------------------------------------------------------------------------
+
+    def show_note(self, room: "RoomKind", note_id: str) -> None:
+        self.show(Visit(room, note_id))
+
+    def show(self, visit: "Visit | None" = None) -> None:
+        from atlas_desktop.tui.notes.screen import NotesScreen
+
+        screen = NotesScreen(self._app, visit or self._last)
+
+        def left(wanted: "NotesResult | None") -> None:
+            self._leave(screen, wanted)
+
+        self._app.push_screen(screen, left)
+
+    def _leave(self, screen: "NotesScreen", wanted: "NotesResult | None") -> None:
+        self._last = screen.visited
+        self._left(wanted)
+        self.mark()

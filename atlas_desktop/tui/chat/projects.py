@@ -1,4 +1,4 @@
-"""The project of the conversation: chosen, with its defaults; and the page of a project."""
+"""The project of the conversation with its defaults, and the page of a project."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -67,7 +67,7 @@ class ProjectsController:
         self._app.say(" ".join(filter(None, (project_words(self._sessions.project), told))))
 
     async def _put_into(self, room: "RoomServices", name: str) -> str:
-        """Moves the conversation; returns what is to be said of the defaults of its new project."""
+        """Moves the conversation; returns a notice about the defaults of its new project."""
         from memory.errors import ProjectNotFound
         from memory.organising import MarksPatch
 
@@ -88,7 +88,7 @@ class ProjectsController:
 
     async def _take_defaults(self, room: "RoomServices", fresh: Conversation) -> str:
         """Applies the defaults of its project to a conversation that has not begun, in place of those of the
-        project before; what the user has changed since stays. Returns what is to be said of them."""
+        previous project; what the user has changed since stays. Returns a notice about them."""
         from atlas_desktop.phrases import defaults_line
 
         before = fresh.defaults

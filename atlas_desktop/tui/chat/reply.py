@@ -47,7 +47,7 @@ class ReplyController:
         self._drawn = 0
 
     def stop(self) -> None:
-        """Stops the reply; if none is under way, takes back the last queued message."""
+        """Stops the reply; if there is none, takes back the last queued message."""
         if self._view.current.busy:
             self._app.turns.stop(self._view.current)
             self._view.refresh()
@@ -58,12 +58,12 @@ class ReplyController:
         self._app.turns.regenerate(self._view.current)
         self._view.refresh()
 
-    # --- showing a conversation with a reply under way ---------------------------------------------
+    # --- showing a conversation with a reply in progress -------------------------------------------
 
     def detach(self, conversation: Conversation, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """Detaches from the streaming reply of the conversation that is left.
+        """Detaches from the streaming reply of the conversation that the user leaves.
 
-        Returns the messages of the next `conversation`, with the text so far of a reply under way.
+        Returns the messages of the next `conversation`, with the text so far of its current reply.
         """
         self._live, self._drawn = None, 0
         if not conversation.busy or conversation.reply is None:
@@ -73,7 +73,7 @@ class ReplyController:
         return tuple(replace(m, content=text) if m.id == live else m for m in messages)
 
     def attach(self, conversation: Conversation) -> None:
-        """Continues streaming into the newest block of the transcript, if a reply is under way."""
+        """Continues streaming into the newest block of the transcript, if a reply is in progress."""
         blocks = self._view.transcript.blocks
         if conversation.busy and blocks:
             self._live = blocks[-1]

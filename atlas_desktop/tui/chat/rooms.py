@@ -63,7 +63,7 @@ class RoomsController:
             self._view.prompt.call_later(self._begin, act, what, asked_for=asked_for)
 
     def _begin(self, act: Act, what: str, *, asked_for: bool) -> None:
-        """Starts a change unless one is under way. A repeated request comes from a key that was pressed
+        """Starts a change unless one is in progress. A repeated request comes from a key that was pressed
         twice."""
         under_way = self._gate.changes
         if not under_way:
@@ -74,7 +74,7 @@ class RoomsController:
             )
 
     async def _at_rest(self, conversation: Conversation, act: Callable[[], Awaitable[None]]) -> None:
-        """Changes where a conversation is kept, unless a turn of it is under way."""
+        """Changes where a conversation is kept, unless a turn of it is in progress."""
         async with self._view.switching:
             await self._app.drafts.keep_all()
             if conversation.busy:

@@ -31,8 +31,7 @@ from atlas_desktop.tui.chat.markdown import CopyCode
 from atlas_desktop.tui.chat.memories import MemoriesController
 from atlas_desktop.tui.chat.message import CitationLinks, CitationReader, ErrorNote
 from atlas_desktop.tui.chat.messages import MessagesController, MountedMessages
-from atlas_desktop.tui.chat.navigation import NavigationController, TasksController
-from atlas_desktop.tui.chat.notes import NotesController
+from atlas_desktop.tui.chat.navigation import NavigationController, NotesController, TasksController
 from atlas_desktop.tui.chat.personas import PersonasController
 from atlas_desktop.tui.chat.projects import ProjectsController
 from atlas_desktop.tui.chat.prompt import Prompt
@@ -94,10 +93,15 @@ class ChatScreen(Ground, ConversationScreen):
         self._waiting = Static("", id="waiting", markup=False)
         self._status_line = StatusLine(id="status")
 
-        view = ConversationView(
+        self.view = ConversationView(
             app, self.transcript, self.prompt, refresh=self.tell, refresh_list=self.refresh_list
         )
-        self.view = view
+        self._begin_conversations(app, self.view)
+        self._begin_contents(app, self.view)
+        app.turns.listener = self
+
+    def _begin_conversations(self, app: "BaseApp", view: ConversationView) -> None:
+        """Makes the controllers of whole conversations: which is shown, where it is kept, what is sent."""
         self.composer = ComposerController(app, view, run_command=self._run_command)
         self.context = ContextController(app, view)
         self.sessions = SessionsController(
@@ -137,6 +141,9 @@ class ChatScreen(Ground, ConversationScreen):
             left=lambda wanted: self.documents.left(wanted),
         )
         self.memories = MemoriesController(app, view, self.sessions)
+
+    def _begin_contents(self, app: "BaseApp", view: ConversationView) -> None:
+        """Makes the controllers of what is in a conversation: messages, files, notes, tasks, its project."""
         self.finding = FindingController(app, view, self._find_bar)
         self.citations = CitationReader()
         self.transcript.cites(self.citations.known, self.citations.skills)
@@ -147,7 +154,7 @@ class ChatScreen(Ground, ConversationScreen):
             composer=self.composer,
             sessions=self.sessions,
             memories=self.memories,
-            navigation=self.navigation,
+            place_chosen=self.navigation.place_chosen,
         )
         self.attachments = AttachmentsController(app, view, self._chips)
         self.documents = DocumentsController(
@@ -190,7 +197,6 @@ class ChatScreen(Ground, ConversationScreen):
             messages=self.messages,
             citations=self.citations,
         )
-        app.turns.listener = self
 
     def compose(self) -> ComposeResult:
         with Body():
@@ -212,7 +218,7 @@ class ChatScreen(Ground, ConversationScreen):
     def _lift_notices(self) -> None:
         """Keeps notices above everything that is between the transcript and the end of the screen."""
         between = (self._find_bar, self._waiting, self.undo_bar, self.menu, self._chips, self.prompt)
-        # Before the first layout, and while nothing of the screen is visible, none has a place.
+        # Before the first layout, and while nothing of the screen is visible, no widget has a place.
         top = min((one.region.y for one in between if one.region.height), default=self.size.height)
         for rack in self.query("ToastRack"):
             rack.styles.margin = (0, 0, max(self.size.height - top, LEAST_BELOW), 0)

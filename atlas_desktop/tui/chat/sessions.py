@@ -301,7 +301,8 @@ class SessionsController:
         show: ShowConversation,
         on_opened: Callable[[Session], Awaitable[None]],
     ) -> None:
-        """`on_opened` is called after a stored conversation was opened, unless a reply is under way in it."""
+        """`on_opened` is called after a stored conversation was opened, unless a reply is in progress in
+        it."""
         self._app = app
         self._view = view
         self._sidebar = sidebar
@@ -315,7 +316,7 @@ class SessionsController:
     # --- the list --------------------------------------------------------------------------------
 
     def read_list(self) -> None:
-        """Reads the list again; a newer request replaces one that is still under way."""
+        """Reads the list again; a newer request replaces one that is still running."""
         if not self._app.leaving:
             self._app.attempt(self._read_list, group="list", exclusive=True)
 

@@ -111,8 +111,8 @@ class HeadLine(Widget):
         door: bool = False,
         leaves: bool = False,
     ) -> None:
-        """`unlocked` says whether the private room is open, if `room` is another one; `door`, whether other
-        programs can ask; `leaves`, whether text is sent to a model on another computer."""
+        """`unlocked`: whether the private room is open, if `room` is another one. `door`: whether other
+        programs can send requests. `leaves`: whether text is sent to a model on another computer."""
         self._said, self._model = clean_line(title), clean_line(model)
         self._memory, self._room, self._unlocked = memory, room, unlocked
         self._demo = demo
@@ -191,7 +191,7 @@ def _cut(text: str, room: int) -> str:
 class Status:
     """What the status line shows.
 
-    `used` and `limit` are tokens, `used` an estimate if so `estimated`; `speed` is tokens a second (0:
+    `used` and `limit` are tokens, `used` is an estimate if `estimated`; `speed` is tokens a second (0:
     unknown). `lock` says how to lock, or that nothing needs locking; it is shown if there is space.
     """
 

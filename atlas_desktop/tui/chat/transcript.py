@@ -80,8 +80,8 @@ class Window:
     def show(self, ids: Sequence[str], mounted: Sequence[str]) -> None:
         """Starts over at the end of `ids`.
 
-        If `ids` do not end with the `mounted` messages (something was said meanwhile), these are moved to the
-        end.
+        If `ids` do not end with the `mounted` messages (messages were added meanwhile), these are moved to
+        the end.
         """
         self.ids = list(ids)
         if mounted and self.ids[-len(mounted) :] != list(mounted):
@@ -326,8 +326,8 @@ class VirtualTranscript(VerticalScroll):
     async def _halted(self) -> AsyncIterator[None]:
         """Stops mounting in the background meanwhile, and discards messages that were read but not mounted.
 
-        A mount under way stops waiting for a layout: the screen, which does the layout, may itself be waiting
-        for what is shown here.
+        A mount in progress stops waiting for a layout: the screen, which does the layout, may itself be
+        waiting for what is shown here.
         """
         self._asked_for += 1
         self._layout.set()
@@ -453,7 +453,7 @@ def light(messages: Sequence[Message]) -> int:
 
 
 LEAST_ROWS = 3
-"""Rows that a message takes at least: its author, a line, an empty one."""
+"""The least number of rows of a message: its author, a line, an empty one."""
 FIRST = 2
 """Messages that are mounted before a conversation is shown."""
 
@@ -503,8 +503,7 @@ class Transcript(Ground, VirtualTranscript):
         yield self._bottom
 
     def cites(self, cited: Mapping[str, CitedReply], skills: Mapping[str, tuple[UsedSkill, ...]]) -> None:
-        """Sets where it looks up what replies cite and which skills they used when it mounts them, by the ids
-        of the replies."""
+        """Sets where to look up the citations and skills of replies, by their ids, when it mounts them."""
         self._cited = cited
         self._skills = skills
 
@@ -586,7 +585,7 @@ class Transcript(Ground, VirtualTranscript):
             return False
         if self.find(message_id) is None:
             async with self._halted():
-                # Enough to fill the view below it, or it could not stand at the top.
+                # Enough to fill the view below it, so that it can be at the top.
                 first, end = self._window.around(place, 1, max(self.size.height // LEAST_ROWS, 3))
                 found = await self._load(self._window.ids[end - 1], end - first)
                 self.release_anchor()

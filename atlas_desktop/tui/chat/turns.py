@@ -63,7 +63,7 @@ class TurnGrew(Event):
 
 @dataclass
 class TurnNoticed(Event):
-    """Something to tell the user during the turn."""
+    """A notice for the user during the turn."""
 
     conversation: "Conversation"
     text: str
@@ -136,7 +136,7 @@ class Turns:
         return (c for c in self._running if c.busy)
 
     def send(self, conversation: Conversation, text: str) -> None:
-        """Sends `text`. The caller makes sure that no turn is under way."""
+        """Sends `text`. The caller makes sure that no turn is in progress."""
         self._start(conversation, TurnRequest(text))
 
     def regenerate(self, conversation: Conversation) -> None:

@@ -160,7 +160,7 @@ TICKED = "x"
 
 
 class _EnterConfirms(Tick, inherit_bindings=False):
-    """A tick box in which Enter confirms the window, as in the fields beside it; Space ticks it."""
+    """A tick box in which Enter confirms the window, as in the fields next to it; Space ticks it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "toggle_button", show=False),
@@ -172,7 +172,7 @@ class FieldsScreen(Window[dict[str, str] | None]):
     """Dismissed with the text of each field by its name, or None. Enter moves to the next field.
 
     `hidden` names the fields whose text is not shown while it is typed. `ticks` are boxes below the fields,
-    not ticked at first, each with what it means; the text of one is `TICKED` or empty. `placeholders` are
+    not ticked at first, each with its explanation; the text of one is `TICKED` or empty. `placeholders` are
     shown in empty fields.
     """
 
@@ -362,7 +362,7 @@ T = TypeVar("T", bound=Kept)
 
 
 class NamedItemsScreen(Window[T | None], Generic[T]):
-    """Dismissed with the chosen thing, or None."""
+    """Dismissed with the chosen item, or None."""
 
     DEFAULT_CSS = """
     NamedItemsScreen {
@@ -470,14 +470,14 @@ class NamedItemsScreen(Window[T | None], Generic[T]):
         return False
 
     def said_of_removal(self, one: T) -> str:
-        """Returns the question before one is removed."""
+        """Returns the question that is asked before an item is removed."""
         return "\n".join(
             part for part in (_("“{name}” will be removed permanently.", name=one.name), self.stays) if part
         )
 
     @abstractmethod
     async def things(self) -> Sequence[T]:
-        """Returns what is listed."""
+        """Returns the items."""
 
     @abstractmethod
     def described(self, one: T) -> str:
@@ -485,11 +485,11 @@ class NamedItemsScreen(Window[T | None], Generic[T]):
 
     @abstractmethod
     async def edited(self, old: T | None) -> T | None:
-        """Asks for a new one, or for changes to an old one, and saves it. Returns None if cancelled."""
+        """Asks for a new item, or for changes to an existing one, and saves it. Returns None if cancelled."""
 
     @abstractmethod
     async def removed(self, one: T) -> None:
-        """Removes one permanently; the user has confirmed."""
+        """Removes an item permanently; the user has confirmed."""
 
 
 def _line(name: str, text: str) -> Content:

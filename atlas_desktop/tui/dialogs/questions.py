@@ -284,7 +284,7 @@ class SearchedListScreen(Window[str | None]):
     ]
 
     def __init__(self, begun: str = "") -> None:
-        """`begun` is in the field at first."""
+        """`begun` is the initial text of the field."""
         super().__init__()
         self._begun = begun
         self._list = OptionList(markup=False)
@@ -292,7 +292,7 @@ class SearchedListScreen(Window[str | None]):
 
     @abstractmethod
     def seek(self, typed: str) -> None:
-        """Fills the list with what fits `typed`."""
+        """Fills the list with the matches of `typed`."""
 
     def fill(self, rows: Sequence[Content]) -> None:
         """Shows these rows, the first one marked."""

@@ -49,7 +49,7 @@ _ALL_OPEN = 40
 
 @dataclass(slots=True)
 class Branch:
-    """A folder: the folders and files in it, and what is below it altogether.
+    """A folder: the folders and files in it, and everything below it.
 
     `files` are names with their sizes in bytes; `skipped` are names, of folders also, with the reasons.
     `taken` is the number of files below it, `length` their bytes, `left_out` the number of what is skipped.
@@ -80,7 +80,7 @@ def branch_of(found: FolderScan, name: str) -> Branch:
             branch.taken += 1
             branch.length += one.facts.size
     for skipped in Gently(found.skipped):
-        # A rule is no path, even with slashes in it.
+        # A rule is not a path, even if it contains slashes.
         is_rule = skipped.reason is SkipReason.BAD_PATTERN
         above = [root] if is_rule else [*_path(root, skipped.where)]
         name = skipped.where if is_rule else skipped.where.rpartition("/")[2]
@@ -617,7 +617,7 @@ class DocumentActions:
         )
 
     async def _reading(self, work: "Coroutine[Any, Any, AddReport]") -> None:
-        """Waits for files to be read, and says what became of them."""
+        """Waits until the files are read, and reports the result."""
         self._tell_progress(_("Looking for files …"))
         try:
             report = await work

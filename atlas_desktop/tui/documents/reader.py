@@ -26,7 +26,7 @@ from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from atlas_desktop.locale import _, number
-from atlas_desktop.parsing.protocol import MARKDOWN
+from atlas_desktop.parsing.protocol import MARKDOWN, PDF, PageView
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.dialogs.questions import Choice, PickScreen
@@ -34,6 +34,7 @@ from atlas_desktop.tui.documents.rows import AskAbout, place_text, quoted, title
 from atlas_desktop.tui.exports import copy_out
 from atlas_desktop.tui.notes.adding import add_to_note, of_document
 from atlas_desktop.tui.notes.editor import NotePreview
+from atlas_desktop.tui.pictures import PictureScreen, can_show
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets import CleanInput, Covering, KeyLine
 from memory.documents.entities import Heading
@@ -41,6 +42,7 @@ from memory.errors import MemoryFault, RoomClosed
 from memory.jobs.foreground_gate import Gently
 
 if TYPE_CHECKING:
+    from atlas_desktop.parsing.protocol import PagePicture
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
     from memory.documents.entities import Document
@@ -128,7 +130,7 @@ def _stretches(pages: Sequence[int], begin: int, end: int) -> Iterator[tuple[int
 def _blocks(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
     """Yields ranges of whole lines."""
     if begin == end:
-        # An empty page has a mark, too.
+        # An empty page also has a mark.
         yield begin, end
     while begin < end:
         after = min(begin + _BLOCK, end)
@@ -145,7 +147,7 @@ def _breaking(width: int) -> "re.Pattern[str]":
 
 
 def _is_plain(text: str, begin: int, end: int) -> bool:
-    # In pieces: a match holds the interpreter, and a line may have millions of characters.
+    # In pieces, because a match holds the interpreter's lock and a line may have millions of characters.
     pieces = range(begin, end, _BLOCK)
     return all(_PLAIN.fullmatch(text, at, min(at + _BLOCK, end)) is not None for at in pieces)
 
@@ -174,7 +176,7 @@ def _starts_of_wide(text: str, begin: int, end: int, width: int) -> Iterator[int
             return
         cells = cells_of(sign)
         if sign == " ":
-            # Spaces at the end of a row may stand beyond it.
+            # Spaces at the end of a row may extend beyond it.
             used, space = used + 1, at
             continue
         while used + cells > width and at > begin:
@@ -269,7 +271,7 @@ class DocumentText(ScrollView, can_focus=True):
         self.passage: tuple[int, int] | None = None
         self.found: Sequence[tuple[int, int]] = ()
         self.current: tuple[int, int] | None = None
-        """The match that is looked at."""
+        """The match that is shown."""
         self._marked: tuple[int, int] | None = None
 
     # --- content ----------------------------------------------------------------------------------
@@ -303,10 +305,14 @@ class DocumentText(ScrollView, can_focus=True):
         row = self._rows.first_row_of(position) if not above else self._rows.row_at(position)
         self.scroll_to(y=max(row - above, 0), animate=False, force=True, immediate=True)
 
+    def shows(self, position: int) -> bool:
+        """Whether a position is in view."""
+        row = self._rows.row_at(position) if self._rows.begin <= position <= self._rows.end else -1
+        return round(self.scroll_y) <= row < round(self.scroll_y) + self.size.height - 1
+
     def show_range(self, begin: int) -> None:
         """Scrolls to a position unless it is in view."""
-        row = self._rows.row_at(begin) if self._rows.begin <= begin <= self._rows.end else -1
-        if not round(self.scroll_y) <= row < round(self.scroll_y) + self.size.height - 1:
+        if not self.shows(begin):
             self.go_to(begin, above=max(self.size.height // 4, 1))
 
     # --- layout -----------------------------------------------------------------------------------
@@ -497,7 +503,7 @@ def _overlap(one: tuple[int, int] | None, begin: int, end: int) -> bool:
 MOST = 20_000
 """Matches that are counted and marked."""
 _PIECE = 32_768
-"""Characters that are searched at a time: a search holds the interpreter, and keys wait for it."""
+"""Characters that are searched at a time: a search holds the interpreter's lock, and keys wait for it."""
 _OVERLAP = 1_000
 
 
@@ -546,7 +552,7 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
 
     It opens at the range `passage`, which is marked. If the document has changed since the passage was
     cited, its `quote` is looked for instead. Without a passage, Markdown that Atlas has written, such as the
-    report of a task, is shown as it reads.
+    report of a task, is shown formatted.
     """
 
     CSS_PATH = "documents.tcss"
@@ -642,7 +648,7 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
         self._tell_note(
             _("The document has changed since it was cited. The passage is marked where it is now.")
             if begin >= 0
-            else _("The document has changed since it was cited, and the passage is not in it any more.")
+            else _("The document has changed since it was cited, and no longer contains the passage.")
         )
         return (begin, begin + len(self._quote)) if begin >= 0 else None
 
@@ -688,7 +694,7 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
         return self.has_class("-preview")
 
     def action_reader_preview(self) -> None:
-        """Shows Markdown as it reads, or as it is written."""
+        """Shows Markdown formatted, or its source."""
         self.set_class(not self._previewed, "-preview")
         self.set_focus(self._preview_box if self._previewed else self.view)
         self.call_after_refresh(self._draw_preview)
@@ -800,6 +806,39 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
             quote = self._cited(begin, min(end, begin + _LONGEST_ASKED))
         self.dismiss(AskAbout((self._document,), self._room.store.room, quote))
 
+    # --- pages as pictures ------------------------------------------------------------------------
+
+    @property
+    def _has_pictures(self) -> bool:
+        """Whether pages can be shown as they look, here."""
+        document, there = self._document, bool(self._page.pages)
+        return there and document is not None and document.media_type == PDF and can_show(self.atlas)
+
+    def action_reader_picture(self) -> None:
+        """Shows the page in view as a picture; the text follows to the page that was shown last."""
+        assert self._document is not None
+        marked = self.view.selected or self.view.current or self.view.passage
+        begin = self.view.top if marked is None or not self.view.shows(marked[0]) else marked[0]
+        first = max(bisect_right(self._page.pages, begin), 1)
+
+        async def draw(page: int, width: int) -> "PagePicture":
+            view = PageView(page, width, self._on_page(marked, page))
+            return await self._room.documents.draw(self._document_id, view)
+
+        def left(page: int | None) -> None:
+            if page is not None and page != first:
+                self.view.go_to(self._page.pages[page - 1])
+
+        title = title_text(self._document)
+        self.app.push_screen(PictureScreen(self.atlas, title, draw, page=first), left)
+
+    def _on_page(self, marked: tuple[int, int] | None, page: int) -> str:
+        """Returns the part of a range of the text that is on a page."""
+        if marked is None:
+            return ""
+        bounds = (*self._page.pages, len(self._page.text))
+        return self._page.text[max(marked[0], bounds[page - 1]) : min(marked[1], bounds[page])]
+
     # --- navigation -------------------------------------------------------------------------------
 
     def action_reader_outline(self) -> None:
@@ -842,6 +881,8 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
             return False
         if deed in ("next", "previous"):
             return bool(self.view.found)
+        if deed == "picture":
+            return self._has_pictures
         if deed == "preview":
             return self._is_markdown
         return deed != "outline" or bool(self._page.headings)

@@ -69,7 +69,7 @@ def title_text(document: "Document") -> str:
 
 
 def citation_text(citation: "StoredCitation") -> str:
-    """Returns the label of a citation: its number, the document, the place, and what to know about it."""
+    """Returns the label of a citation: its number, the document, the place, and a warning if there is one."""
     place = place_text(citation.page, citation.lines)
     label = f"[{citation.marker}] {clean_line(citation.title) or _('Untitled')}, {place}"
     if not citation.verified:

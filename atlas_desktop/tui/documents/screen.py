@@ -263,7 +263,7 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         return Option(row_text(row, look), id=row.id, disabled=bool(row.heading))
 
     def _first_open(self, at: int) -> int | None:
-        """Returns the index of the row at or after a place that is no heading."""
+        """Returns the index of the row at or after a place that is not a heading."""
         order = [*range(max(at, 0), self._shown), *range(max(at, 0))]
         return next((i for i in order if i < self._shown and not self._rows[i].heading), None)
 
@@ -399,7 +399,7 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
     # --- actions: navigation ------------------------------------------------------------------------
 
     def action_documents_read(self) -> None:
-        """Opens what the row stands for: the reader, or a conversation with the attached text."""
+        """Opens the content of the row: the reader, or a conversation with the attached text."""
         row = self.marked
         if row is None:
             return

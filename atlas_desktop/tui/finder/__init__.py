@@ -1,1 +1,1 @@
-"""The finder: everything by one text, over whatever is shown."""
+"""The finder: a window that searches everything at once."""

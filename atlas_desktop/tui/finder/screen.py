@@ -1,4 +1,4 @@
-"""The window of the finder: type, choose a kind, look, open."""
+"""The window of the finder: a field, the results by kind, and a preview of one."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -159,7 +159,7 @@ def line_of(row: Row, width: int, now: datetime, keys: Mapping[str, str]) -> Con
 
 
 def _parts(thing: Thing, now: datetime, keys: Mapping[str, str]) -> tuple[Snippet, Snippet | None, str, str]:
-    """Returns the title, what is beside it, the fact at the right, and the word for the room."""
+    """Returns the title, the text next to it, the fact at the right, and the word for the room."""
     match thing:
         case SessionHit():
             title = thing.title if clean_line(thing.title.text) else Snippet(_("Untitled"))
@@ -185,7 +185,7 @@ def _parts(thing: Thing, now: datetime, keys: Mapping[str, str]) -> tuple[Snippe
 
 
 async def preview_of(row: Row, desk: "AppContext", now: datetime) -> Text:
-    """Returns what is worth knowing about a result before it is opened. Raises what the store raises."""
+    """Returns the preview of a result. Raises what the store raises."""
     match row.thing:
         case SessionHit() as hit:
             return partial(preview, hit, await around(desk.at(hit.session.room).branches, hit), now)
@@ -298,7 +298,7 @@ class FinderScreen(Window[Row | None]):
         self._worker: Worker[None] | None = None
         self.searching = False
         self.answered = ""
-        """The text for which something, or nothing at all, has been shown."""
+        """The text for which the first results, or none at all, have been shown."""
         self.finished = ""
         """The text for which everything has been shown."""
         self._list = OptionList(markup=False)
@@ -340,7 +340,7 @@ class FinderScreen(Window[Row | None]):
         )
 
     async def _search(self, typed: str) -> None:
-        """Looks for one kind after the other; each replaces what was found of it before."""
+        """Searches one kind after the other; its results replace the earlier ones of that kind."""
         self.searching = True
         only, text = self._only, typed.strip()
         if text.startswith(_COMMANDS):

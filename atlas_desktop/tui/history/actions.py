@@ -221,7 +221,7 @@ def _place(term: str) -> re.Pattern[str]:
 
 
 _CHIP = 3
-"""Cells of a filter beside its word: its key, and spaces."""
+"""Cells of a filter in addition to its word: its key, and spaces."""
 
 
 class FilterChips(Widget):
@@ -263,7 +263,7 @@ class FilterChips(Widget):
         return lines
 
     def _gap(self, width: int) -> int:
-        """Returns the cells between two filters: one if all are in one line all the same."""
+        """Returns the cells between two filters: 1 if all filters still fit into one line, else 0."""
         (line, *more) = self._lines(width)
         cells = sum(cell_len(word) + _CHIP + 1 for _name, _key, word in line)
         return int(not more and cells <= width)
@@ -612,7 +612,7 @@ class HistoryActions:
     # --- deleting and restoring ------------------------------------------------------------------
 
     def delete(self) -> None:
-        """Moves conversations to the bin; stops replies that are under way."""
+        """Moves conversations to the bin; stops replies that are in progress."""
         going = {hit.session.id for hit in self.chosen}
         for conversation in [one for one in self._app.turns.active if one.id in going]:
             self._app.turns.stop(conversation)

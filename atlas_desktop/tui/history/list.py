@@ -390,7 +390,7 @@ class Lines:
                 self._add_heading(index, word)
 
     def grow(self, conversations: int) -> None:
-        """Takes note that there are more conversations; the documents move down."""
+        """Makes room for more conversations; the documents move down."""
         if self.documents and conversations != self.conversations:
             for row in [row for row in self._headings if row >= self.conversations]:
                 self._headings.remove(row)
@@ -453,7 +453,7 @@ Show = Callable[[Page[SessionHit], int, int], None]
 class HistorySearch:
     """Runs one search at a time; a newer one replaces it.
 
-    `show` is called with a page that replaces all rows (`documents` and `notes` are new then, too), `add`
+    `show` is called with a page that replaces all rows (then `documents` and `notes` are also new), `add`
     with a further page and its first row, `explain` with a remark on the query (empty: none). `attempt` runs
     work in the background.
     """
@@ -493,7 +493,7 @@ class HistorySearch:
         return self._worker is not None and not self._worker.is_finished
 
     async def wait(self) -> None:
-        """Returns when the current search has ended. Raises `WorkerFailed`, `WorkerCancelled`."""
+        """Waits until the current search has ended. Raises `WorkerFailed`, `WorkerCancelled`."""
         if self._worker is not None:
             await self._worker.wait()
 

@@ -94,7 +94,7 @@ def line_of(hit: SessionHit, now: datetime, look: RowLook) -> tuple[Content, Con
 def document_line_of(hit: DocumentMatch, now: datetime, look: RowLook) -> tuple[Content, Content]:
     """Returns two lines: title and time, then the place of the passage and its words.
 
-    A note has no place: its lines are counted from its text, which nobody sees numbered.
+    A note has no place, because users never see its text with line numbers.
     """
     quiet, bright = ("", FOUND) if look.cursor else ("$quiet", f"{FOUND} $accent")
     room, when = room_word(hit.room), short(hit.dated, now)
@@ -155,7 +155,7 @@ def document_preview(hit: DocumentMatch, now: datetime) -> Content:
 
 
 def _title(title: Snippet, width: int, style: str) -> Content:
-    """As `marked`, but a number that tells titles apart stays visible when the title is cut."""
+    """Like `marked`, but a number that tells titles apart stays visible when the title is cut."""
     number = number_of(title.text)
     if not number or cell_len(_visible(title.text)) <= width:
         return marked(title, width, style)
@@ -303,7 +303,7 @@ async def around(branches: "BranchService", hit: "SessionHit") -> "list[Message]
     if hit.message is None:
         return list(branch.newest)
     if hit.message.id not in branch.ids:
-        # It is on another branch than the one shown.
+        # It is on a different branch from the one shown.
         return [hit.message]
     place = branch.ids.index(hit.message.id)
     shown = branch.ids[place : place + SHOWN]

@@ -225,8 +225,8 @@ class HistoryScreen(View, SparingScreen[Result | None]):
         self.refresh_bindings()
 
     def _told_texts(self) -> list[str]:
-        """Returns how many documents and notes were found; none is mentioned only if nothing else is
-        wanted."""
+        """Returns how many documents and notes were found; 0 is mentioned only if the query excludes
+        messages."""
         told = []
         for kind, found in ((ItemKind.DOCUMENT, self.search.documents), (ItemKind.NOTE, self.search.notes)):
             alone = self.search.wants(kind) and not self.search.wants(ItemKind.MESSAGE)

@@ -1,8 +1,10 @@
 """The user's own statistics, as plots, as text, and as a calendar of days."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -20,16 +22,31 @@ from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.insights import Insights, as_csv, insights
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.base import View
+from atlas_desktop.tui.images import pixels_of
+from atlas_desktop.tui.insights.charts import (
+    ACTIVITY,
+    MEMORIES,
+    SPEED,
+    STORAGE,
+    TABS,
+    TOPICS,
+    Chart,
+    Colour,
+    Look,
+    draw,
+    models_of,
+    topic_name,
+)
+from atlas_desktop.tui.pictures import Picture, can_show
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets import KeyLine, fit
-from memory.insights import monday, months_between
+from memory.insights import monday
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
     from memory.insights import DayCount, Topic
 
 
-ACTIVITY, TOPICS, MEMORIES, STORAGE, SPEED = TABS = ("activity", "topics", "memories", "storage", "speed")
 SHADES = ("·", "░", "▒", "▓", "█")
 """From none to the maximum: readable without colour."""
 _MOST_WEEKS = 53
@@ -39,7 +56,7 @@ _LONGEST = 200
 _NAMED = 6
 _SPAN_H = 3
 _LEAST_MESSAGES = 10
-"""Messages from which on it makes sense to say when most were written."""
+"""The least number of messages for which the busiest hours are shown."""
 _COLUMNS = "▁▂▃▄▅▆▇█"
 Part = Content | str | tuple[str, str]
 
@@ -156,7 +173,7 @@ def _activity(found: "Insights") -> Iterable[Part]:
 
 
 def _answers(found: "Insights") -> Iterable[Part]:
-    """Yields what the user talked about, when, and what it took in time, as far as that is known."""
+    """Yields the user's topics, usual hours and time spent waiting, where known."""
     named = sorted(
         (one for one in found.topics if one.kind != "cluster"), key=lambda one: (-one.sessions, one.name)
     )[:_NAMED]
@@ -243,10 +260,6 @@ def _topic_facts(topic: "Topic") -> str:
     return " · ".join(facts)
 
 
-def topic_name(topic: "Topic") -> str:
-    return clean_line(topic.name) or topic.kind
-
-
 def _memories(found: "Insights") -> Iterable[Part]:
     yield _("Most used"), "bold"
     if not found.most_used:
@@ -295,169 +308,10 @@ def _speed(found: "Insights") -> Iterable[Part]:
                 )
 
 
-def models_of(found: "Insights") -> list[str]:
-    """Returns the models by the week of their latest reply, the latest first."""
-    latest = {one.model: one.week for one in found.speed}
-    return sorted(latest, key=lambda model: (latest[model], model), reverse=True)
-
-
 def _duration(ms: float) -> str:
     if ms < 1000:
         return _("{value} ms", value=formats().number(round(ms)))
     return _("{value} s", value=formats().decimal(ms / 1000))
-
-
-Colour = tuple[int, int, int] | str
-Plot = Any
-"""A `textual_plotext.plot.Plot`, which has no types."""
-
-_LINES = 5
-_LEAST = 2
-"""Weeks, months or kinds below which a plot says less than its text."""
-_MARKERS = ("braille", "dot", "x", "star", "heart")
-_WEEKS, _LEAST_WEEKS = 26, 12
-_MONTHS = 24
-_LABEL = 22
-_TICKS = 6
-
-
-def draw(tab: str, plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
-    """Draws a plot. Returns False, and leaves it empty, if there is too little data."""
-    plt.clear_figure()
-    makers: dict[str, Callable[[Plot, Insights, Sequence[Colour]], bool]] = {
-        ACTIVITY: _weeks,
-        TOPICS: _topics_plot,
-        MEMORIES: _growth,
-        STORAGE: _storage_plot,
-        SPEED: _speed_plot,
-    }
-    return makers[tab](plt, found, colours)
-
-
-def _weeks(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
-    if len(found.weeks) < _LEAST:
-        return False
-    # Imported messages have no token counts: with many of them, the weeks would look empty.
-    tokens = 2 * sum(one.tokens_written > 0 for one in found.weeks) > len(found.weeks)
-    known = {one.day: one.tokens_written if tokens else one.messages for one in found.weeks}
-    last = found.weeks[-1].day
-    weeks = _every_week(min(found.weeks[0].day, last - timedelta(weeks=_LEAST_WEEKS - 1)), last)
-    values = [known.get(week, 0) for week in weeks]
-    if sum(value > 0 for value in values) < _LEAST:
-        return False
-    plt.bar(list(range(len(weeks))), values, color=colours[0], width=0.7, marker="sd")
-    _whole_numbers(plt, max(values))
-    _week_ticks(plt, weeks)
-    plt.title(_("Tokens written a week") if tokens else _("Messages a week"))
-    return True
-
-
-def _topics_plot(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
-    best = sorted(found.topics, key=lambda one: (-one.sessions, one.name))[:_LINES]
-    months = months_between([month for one in best for month in one.months])[-_MONTHS:]
-    if len(months) < _LEAST:
-        return False
-    places = list(range(len(months)))
-    for number, topic in enumerate(best):
-        values = [topic.months.get(month, 0) for month in months]
-        _line(plt, places, values, topic_name(topic), number, colours)
-    _whole_numbers(plt, max(max(topic.months.values(), default=0) for topic in best))
-    plt.xticks(*_ticks(places, months))
-    plt.title(_("Conversations a month, by topic"))
-    return True
-
-
-def _growth(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
-    if len(found.growth) < _LEAST:
-        return False
-    known = {one.week: one.total for one in found.growth}
-    weeks = _every_week(found.growth[0].week, found.growth[-1].week)
-    values, total = [], 0
-    for week in weeks:
-        total = known.get(week, total)
-        values.append(total)
-    _line(plt, list(range(len(weeks))), values, "", 0, colours)
-    _whole_numbers(plt, max(values))
-    _week_ticks(plt, weeks)
-    plt.title(_("Memories by week"))
-    return True
-
-
-def _storage_plot(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
-    kinds = [one for one in found.storage if one.bytes][:_LINES][::-1]
-    if len(kinds) < _LEAST:
-        return False
-    labels = [cut(storage_text(one.kind)) for one in kinds]
-    values = [one.bytes / 1e6 for one in kinds]
-    plt.bar(labels, values, orientation="h", color=colours[0], width=0.5, marker="sd")
-    plt.title(_("Megabytes"))
-    return True
-
-
-def _speed_plot(plt: Plot, found: "Insights", colours: Sequence[Colour]) -> bool:
-    if len({one.week for one in found.speed}) < _LEAST:
-        return False
-    weeks = _every_week(min(one.week for one in found.speed), max(one.week for one in found.speed))
-    place = {week: at for at, week in enumerate(weeks)}
-    for number, model in enumerate(models_of(found)[:_LINES]):
-        own = [one for one in found.speed if one.model == model and one.week in place]
-        _line(
-            plt,
-            [place[one.week] for one in own],
-            [one.tokens_per_second for one in own],
-            model,
-            number,
-            colours,
-        )
-    plt.ylim(0, max(one.tokens_per_second for one in found.speed) * 1.1 or 1)
-    _week_ticks(plt, weeks)
-    plt.title(_("Tokens a second, weekly median"))
-    return True
-
-
-def _line(
-    plt: Plot,
-    places: Sequence[int],
-    values: Sequence[float],
-    label: str,
-    number: int,
-    colours: Sequence[Colour],
-) -> None:
-    drawn = plt.plot if len(places) > 1 else plt.scatter
-    marker = _MARKERS[number % len(_MARKERS)]
-    drawn(
-        list(places),
-        list(values),
-        label=cut(label) or None,
-        marker=marker if len(places) > 1 else "dot",
-        color=colours[number % len(colours)],
-    )
-
-
-def cut(label: str) -> str:
-    """Shortens a label to fit a plot."""
-    return label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
-
-
-def _every_week(first: date, last: date) -> list[date]:
-    """Returns the Mondays of the period, at most the newest half year."""
-    return [first + timedelta(weeks=n) for n in range((last - first).days // 7 + 1)][-_WEEKS:]
-
-
-def _week_ticks(plt: Plot, weeks: Sequence[date]) -> None:
-    plt.xticks(*_ticks(list(range(len(weeks))), [f"{week:%m-%d}" for week in weeks]))
-
-
-def _whole_numbers(plt: Plot, most: int) -> None:
-    """Makes an axis of counts start at 0, without fractions."""
-    plt.ylim(0, most * 1.1 or 1)
-    marks = sorted({0, most // 2, most})
-    plt.yticks(marks, [formats().number(mark) for mark in marks])
-
-
-def _ticks(places: Sequence[int], labels: Sequence[str]) -> tuple[list[int], list[str]]:
-    step = max(-(-len(places) // _TICKS), 1)
-    return list(places[::step]), list(labels[::step])
 
 
 _TAB_TEXTS = {
@@ -486,6 +340,11 @@ SPANS: dict[str, int | None] = {"year": 365, "quarter": 84, "month": 30, "all": 
 """Time spans and their days; None is all time."""
 _THEIRS = ("primary", "accent", "success", "error", "secondary")
 _PLAIN: tuple[Colour, ...] = ("cyan", "orange", "green", "red", "blue")
+
+
+_ROWS = 16
+"""Rows of a plot that is a picture."""
+_LEAST_COLUMNS = 20
 
 
 class _Plot(PlotextPlot):
@@ -524,6 +383,7 @@ class InsightsScreen(View, SparingScreen[None]):
         self._tab = ACTIVITY
         self._span = "year"
         self._plain = False
+        self._as_text = False
         self._empty = False
 
     def compose(self) -> ComposeResult:
@@ -533,6 +393,7 @@ class InsightsScreen(View, SparingScreen[None]):
             yield Static("", id="heat", markup=False)
             yield Static("", id="tokens", markup=False)
             yield _Plot(id="plot")
+            yield Picture(self.atlas, id="chart")
             yield Static("", id="told", markup=False)
         yield KeyLine()
 
@@ -565,6 +426,7 @@ class InsightsScreen(View, SparingScreen[None]):
         for name in ("heat", "tokens", "told"):
             self.query_one(f"#{name}", Static).update("")
         self.query_one(PlotextPlot).display = False
+        self.query_one(Picture).clear()
         self.app.call_later(self.read)
         return True
 
@@ -587,7 +449,7 @@ class InsightsScreen(View, SparingScreen[None]):
         for name in ("heat", "tokens"):
             self.query_one(f"#{name}").display = self._tab == ACTIVITY and not empty and not self._plain
         if empty:
-            plot.display = False
+            plot.display = self.query_one(Picture).display = False
             words.update(
                 Content(
                     _(
@@ -602,9 +464,34 @@ class InsightsScreen(View, SparingScreen[None]):
             self._show_calendars(found)
         # A terminal's theme has no background colour of its own to draw on.
         plot.theme = "clear" if self.app.current_theme.ansi else "auto"
-        plot.display = draw(self._tab, plot.plt, found, self._colours()) and not self._plain
+        drawn = draw(self._tab, plot.plt, found, self._colours()) and not self._plain
+        as_picture = drawn and self._can_draw
+        plot.display = drawn and not as_picture
         plot.refresh()
+        self.query_one(Picture).display = as_picture
+        if as_picture:
+            self.atlas.attempt(partial(self._draw_chart, found), group="insights-chart", exclusive=True)
         words.update(told(self._tab, found))
+
+    @property
+    def _can_draw(self) -> bool:
+        """Whether the plot is shown as a picture. The colours of a terminal's own theme are not known."""
+        return can_show(self.atlas) and not self.app.current_theme.ansi and not self._as_text
+
+    async def _draw_chart(self, found: Insights) -> None:
+        picture, terminal = self.query_one(Picture), self.atlas.images
+        if terminal is None:
+            return
+        width, height = terminal.cell_size()
+        columns = max(self.query_one("#page").content_size.width, _LEAST_COLUMNS)
+        chart = Chart()
+        draw(self._tab, chart, found, self._colours())
+        ground, text = self.query_one("#title").styles.background.rgb, self.styles.color.rgb
+        quiet = self.query_one("#title").styles.color.rgb
+        look = Look(ground, text, quiet, round(height * 0.7))
+        made = await asyncio.to_thread(chart.picture, columns * width, _ROWS * height, look)
+        if self.is_attached:
+            await picture.show(pixels_of(made))
 
     def _show_calendars(self, found: Insights) -> None:
         today = self.atlas.now().date()
@@ -670,7 +557,17 @@ class InsightsScreen(View, SparingScreen[None]):
         from atlas_desktop.tui.exports import save_export, save_pictures
 
         await save_export(self.atlas, self._tab, "csv", as_csv(found, self._tab).encode())
-        await save_pictures(self.atlas, self._tab, _(_TAB_TEXTS[self._tab]))
+        # A picture of the screen consists of its texts.
+        self._as_text = True
+        try:
+            self._show()
+            painted = asyncio.Event()
+            self.call_after_refresh(painted.set)
+            await painted.wait()
+            await save_pictures(self.atlas, self._tab, _(_TAB_TEXTS[self._tab]))
+        finally:
+            self._as_text = False
+            self._show()
 
     def action_insights_back(self) -> None:
         self.back()

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SkillView:
-    """A skill, or the version of it that waits, with what the browser shows of it.
+    """A skill, or a version of it that waits for approval, with what the browser shows.
 
     `diff` is what approval would change. `sources` are lines; `message` is the first of them that can be
     opened.

@@ -462,7 +462,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
             self.query_one(Tabs).active = tab_of(memory)
 
     def action_memory_details(self) -> None:
-        """Gives the details most of the screen, or ends that."""
+        """Enlarges the details, or returns them to their usual size."""
         self.toggle_class("-reading")
         box = self.query_one("#details-box", VerticalScroll)
         box.can_focus = self.has_class("-reading")

@@ -197,7 +197,7 @@ def event_details(event: TimelineEvent, now: datetime) -> Content:
     sign, name = action_of(event)
     head = Content.assemble((sign, f"bold {_COLOURS[sign]}"), f" {name} · {long(event.at, now)}\n\n")
     if event.receipt is not None:
-        hint = _("A receipt holds numbers, and nothing of what was forgotten.")
+        hint = _("A receipt contains counts, but no content.")
         return Content.assemble(head, stored_text(event.receipt), (f"\n\n{hint}", "$quiet"))
     lines = [clean_line(one.text) for one in event.memories[:_SHOWN]]
     more = len(event.memories) - _SHOWN

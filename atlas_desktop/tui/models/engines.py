@@ -33,7 +33,7 @@ _ABOUT = N_(
 
 
 class EnginesScreen(Window[None]):
-    """Lists the engines with their models, and has a key for each thing that can be done with one."""
+    """Lists the engines with their models, and has a key for each action."""
 
     of_rooms = False
     DEFAULT_CSS = """

@@ -42,7 +42,7 @@ class ModelOnboarding(Protocol):
         ...
 
     async def offers(self) -> Sequence[Offer]:
-        """Returns the one to start with now, files of other programs, then recommendations for this
+        """Returns the model to start with now, files of other programs, then recommendations for this
         computer."""
         ...
 

@@ -85,7 +85,7 @@ Groups = tuple[tuple[str, tuple[Row, ...]], ...]
 
 
 def read(service: "ModelService", by_engines: Collection[str] = ()) -> Groups:
-    """Reads all groups. Blocking: it searches for files. `by_engines` are roles that engines have."""
+    """Reads all groups. Blocking: it searches for files. `by_engines` are the roles that engines have."""
     here = {model.path.resolve(): model for model in service.installed()}
     linked = {model.id for model in here.values() if model.linked}
     best = next((one.entry.id for one in service.recommend() if one.runs), "")

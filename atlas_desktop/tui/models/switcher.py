@@ -1,4 +1,4 @@
-"""Which model answers: changed without losing the conversation, and found when its file arrives."""
+"""Changes the model that answers without losing the conversation, and announces new model files."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -23,7 +23,7 @@ class ModelSwitcher:
         self._app = app
         self._choose = choose
         self._due = False
-        """Whether to change the model when the reply under way has ended."""
+        """Whether to change the model when the current reply has ended."""
 
     async def use(self, ref: str, role: str | None = None) -> str:
         """Chooses a model for its purpose, and says when it will be used: an installed one, or `NAME:MODEL`
@@ -39,7 +39,7 @@ class ModelSwitcher:
         return await self._changed(name)
 
     async def use_for_now(self, ref: str) -> str:
-        """As `use`, until another model is chosen or Atlas ends; the settings stay as they are."""
+        """Like `use`, but only until another model is chosen or Atlas ends; the settings stay as they are."""
         self._app.desk.chosen_model = self._app.desk.check_model(ref)
         return await self._changed(clean_line(ref))
 
@@ -52,7 +52,7 @@ class ModelSwitcher:
         )
 
     async def use_named(self, name: str) -> None:
-        """As `use`; shows the result, or that there is no such model."""
+        """Like `use`; shows the result, or that there is no such model."""
         try:
             said = await self.use(name)
         except UnknownModel:
@@ -67,7 +67,7 @@ class ModelSwitcher:
         self._app.say(said)
 
     async def change_soon(self) -> bool:
-        """Starts the chosen model once no reply is under way. Returns whether that was at once."""
+        """Starts the chosen model once no reply is in progress. Returns whether it started at once."""
         if self._app.replying:
             self._due = True
             return False
@@ -85,7 +85,7 @@ class ModelSwitcher:
             self._app.attempt(self._change(), group="model-switch")
 
     async def settings_changed(self) -> None:
-        """Restarts the model for the next reply; a reply under way continues."""
+        """Restarts the model for the next reply; a reply in progress continues."""
         if not self._app.replying:
             await self._app.desk.switch_model()
 

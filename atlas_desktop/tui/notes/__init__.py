@@ -1,1 +1,1 @@
-"""The Notes view: the list, the editor, the preview, what is linked."""
+"""The Notes view: the list, the editor, the preview and the links."""

@@ -1,34 +1,46 @@
-"""Changes notes from the Notes view: new, rename, delete, restore, move, file, bring back."""
+"""The list of the Notes view, and its actions: create, rename, delete, restore, move and file notes."""
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.cells import cell_len, set_cell_size
+from textual import events
+from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
 
-from atlas_desktop.locale import N_, _
-from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.locale import N_, _, ngettext, number
+from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import short
-from atlas_desktop.tui.dialogs.questions import ConfirmScreen
+from atlas_desktop.tui.dialogs.forms import PathScreen
+from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen
 from atlas_desktop.tui.notes.adding import TitleScreen, VersionsScreen
+from atlas_desktop.tui.widgets import TakeBack, Undo
 from memory.entities import RoomKind
+from memory.notes.entities import NoteEntry
 from memory.notes.markup import folded
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
-    from atlas_desktop.tui.widgets import TakeBack, Undo
     from memory.documents.entities import DocumentHit
-    from memory.notes.entities import NoteEntry
+    from memory.notes.entities import Note
 
 
 _ROOMS = {RoomKind.PRIVATE: N_("private"), RoomKind.OFF_RECORD: N_("unsaved")}
 _HEADINGS = {"titles": N_("In titles"), "text": N_("In the text")}
 _LEAST_TITLE = 12
 _SNIPPET = 300
+_HITS = 40
+_LEAST_WIDTH = 24
+PAGE = 100
+"""Rows that are added to the list at a time."""
+_MOST_TOLD = 8
+"""Lines about an import that a notice shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +71,8 @@ class Hits:
 
 
 def rooms_of(app: "BaseApp") -> "list[RoomServices]":
-    """Returns the rooms whose notes are shown, that of the conversation first: the open ones; the one in
-    memory only if there is no other."""
+    """Returns the rooms whose notes are shown, that of the conversation first: the open ones, or the one in
+    memory if there is no other."""
     here = app.room
     rooms = [one for one in app.desk.open_rooms if one.store.room is not RoomKind.OFF_RECORD]
     rooms.sort(key=lambda one: one is not here)
@@ -74,8 +86,8 @@ async def read_shelves(rooms: "Sequence[RoomServices]", *, binned: bool) -> list
 def rows_of(shelves: Sequence[Shelf], words: str = "", hits: Sequence[Hits] = ()) -> list[Row]:
     """Returns the rows to show: all notes, latest first, or those that the words find.
 
-    A word that begins with # is a tag; the others are looked for in titles, projects and first lines, and
-    `hits` are what was found in the texts.
+    A word that begins with # is a tag; the others are searched for in titles, projects and first lines;
+    `hits` are the passages found in the texts.
     """
     every = sorted(
         ((one, shelf.room) for shelf in shelves for one in shelf.notes),
@@ -119,8 +131,44 @@ def _matches(note: "NoteEntry", words: str) -> bool:
 
 
 def text_words(words: str) -> str:
-    """Returns the words to look for in texts: those that are no tags."""
+    """Returns the words to search for in texts: those that are not tags."""
     return " ".join(word for word in words.split() if not word.startswith("#"))
+
+
+async def read_hits(rooms: "Sequence[RoomServices]", words: str) -> list[Hits]:
+    """Returns the passages that contain the words, of the rooms that have some. Raises `RoomClosed`."""
+    found = [Hits(room, tuple((await room.notes.search(text_words(words), _HITS)).hits)) for room in rooms]
+    return [one for one in found if one.hits]
+
+
+async def chosen_tag(app: "BaseApp") -> str | None:
+    """Asks for one of the tags of the notes."""
+    counts: dict[str, int] = {}
+    for room in rooms_of(app):
+        for tag, count in (await room.store.notes.tags()).items():
+            counts[tag] = counts.get(tag, 0) + count
+    if not counts:
+        app.say(_("No note has a tag yet. Write #tag anywhere in the text of one."))
+        return None
+    choices = [
+        Choice(tag, f"#{clean(tag)}", ngettext("{count} note", "{count} notes", counts[tag]))
+        for tag in sorted(counts, key=lambda tag: (-counts[tag], tag))
+    ]
+    return await app.push_screen_wait(PickScreen(_("Tags"), choices))
+
+
+def entry_of(note: "Note") -> NoteEntry:
+    """Returns a note as the list shows it."""
+    return NoteEntry(
+        id=note.id,
+        title=note.title,
+        words=note.text[:300],
+        project=note.project,
+        tags=note.tags,
+        updated_at=note.updated_at,
+        external_id=note.external_id,
+        deleted_at=note.deleted_at,
+    )
 
 
 # --- as text ----------------------------------------------------------------------------------------
@@ -157,6 +205,49 @@ def cut(text: str, width: int) -> str:
     return set_cell_size(text, max(width - 1, 1)).rstrip() + "…"
 
 
+def name_text(note: "Note", room: RoomKind, state: str) -> Content:
+    """Returns the line above a note: its room, title, tags and project, and whether it is stored."""
+    mark = room_mark(room)
+    about = [f"#{clean_line(tag)}" for tag in note.tags]
+    about += [_("project {name}", name=clean_line(note.project))] if note.project else []
+    parts = [" ".join(about)] if about else []
+    return Content.assemble(
+        (f"{mark} ", "bold $warning") if mark else "",
+        (clean_line(note.title), "bold"),
+        (f"  {' · '.join([*parts, state])}", "$quiet"),
+    )
+
+
+def nothing_text(words: str, *, binned: bool) -> Content:
+    """Returns what an empty list shows."""
+    if words:
+        return Content(_("No matches."))
+    if binned:
+        return Content(_("The bin is empty. Esc leads back to the notes."))
+    return Content(
+        _(
+            "No notes yet.\n\n"
+            "Press n to write one. Notes are Markdown, in your room, and nothing leaves this "
+            "computer. Type [[ to link to another note, a conversation or a document; what links "
+            "to a note is shown next to it.\n\n"
+            "In a conversation, among the memories and in the reader, a key makes a note of what "
+            "you look at. `atlas notes import` takes a folder of Markdown."
+        )
+    )
+
+
+def title_text(shelves: Sequence[Shelf], *, binned: bool) -> Content:
+    """Returns the title line: how many notes are shown, and whether private ones are among them."""
+    count = sum(len(shelf.notes) for shelf in shelves)
+    if binned:
+        line = Content(" · ".join([_("Notes"), ngettext("{count} in the bin", "{count} in the bin", count)]))
+    else:
+        line = Content(" · ".join([_("Notes"), ngettext("{count} note", "{count} notes", count)]))
+    if any(shelf.room.store.room is RoomKind.PRIVATE for shelf in shelves):
+        line = Content.assemble(line, " · ", (_("private room unlocked"), "bold $warning"))
+    return line
+
+
 def room_mark(kind: RoomKind) -> str:
     """Returns how a note of a room is marked; empty for the open room."""
     return _(_ROOMS[kind]) if kind in _ROOMS else ""
@@ -168,18 +259,102 @@ Show = Callable[["RoomServices", str], None]
 """Shows a note of a room, by its id."""
 
 
+class NoteList(OptionList):
+    """The rows of the list: all are in `rows`, and the first ones of them are its options."""
+
+    # The keys of a list would hide those of the screen in the footer.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.notes_open", _("Write")),
+        Binding("right", "screen.notes_links", _("Links"), show=False),
+    ]
+    pressed_at: int | None = None
+    """The row under the cursor when the mouse was pressed."""
+
+    def __init__(self, now: Callable[[], datetime]) -> None:
+        super().__init__(id="notes", markup=False)
+        self._now = now
+        self._row_width = _LEAST_WIDTH
+        self.rows: list[Row] = []
+
+    def on_mouse_down(self, _event: events.MouseDown) -> None:
+        self.pressed_at = self.highlighted
+
+    @property
+    def marked(self) -> Row | None:
+        """The row under the cursor."""
+        at = self.highlighted
+        return None if at is None or at >= min(self.option_count, len(self.rows)) else self.rows[at]
+
+    def show(self, rows: list[Row], width: int) -> None:
+        """Shows rows in a place of this width (0: unknown); the cursor stays on its row."""
+        at = self.highlighted or 0
+        kept = self.rows[at].id if at < len(self.rows) else ""
+        self.rows = rows
+        ids = [row.id for row in rows]
+        to = ids.index(kept) if kept in ids else min(at, len(ids) - 1)
+        if width > 0:
+            self._row_width = max(width - 5, _LEAST_WIDTH)
+        self.clear_options()
+        self.show_more(to)
+        self.display = bool(rows)
+        if rows:
+            self.highlighted = self._first_open(to)
+
+    def show_more(self, to: int = 0) -> None:
+        """Adds options, at least up to the row of the index `to`."""
+        begin = self.option_count
+        end = min(max(begin + PAGE, to + PAGE // 2), len(self.rows))
+        now = self._now()
+        self.add_options(
+            [
+                Option(row_text(row, self._row_width, now), id=row.id, disabled=bool(row.heading))
+                for row in self.rows[begin:end]
+            ]
+        )
+
+    def _first_open(self, at: int) -> int | None:
+        """Returns the index of the row at or after a place that is not a heading."""
+        shown = self.option_count
+        order = [*range(max(at, 0), shown), *range(max(at, 0))]
+        return next((i for i in order if i < shown and not self.rows[i].heading), None)
+
+    def go_to(self, row_id: str) -> None:
+        """Moves the cursor to a row, if there is one with this id."""
+        index = next((i for i, row in enumerate(self.rows) if row.id == row_id), None)
+        if index is not None:
+            if index >= self.option_count:
+                self.show_more(index)
+            self.highlighted = index
+
+    def update_note(self, room: "RoomServices", entry: "NoteEntry") -> None:
+        """Updates the rows of a note; they keep their places."""
+        for index, row in enumerate(self.rows[: self.option_count]):
+            if row.note is not None and row.note.id == entry.id and row.room is room:
+                self.rows[index] = new = replace(row, note=entry)
+                self.replace_option_prompt_at_index(index, row_text(new, self._row_width, self._now()))
+
+
 def title_check(room: "RoomServices", *, but: str = "") -> "Callable[[str], Coroutine[Any, Any, str]]":
     """Returns a function that says what is wrong with a title for a note of a room."""
 
     async def check(title: str) -> str:
         if not title:
-            return _("A note needs a title: links name it.")
+            return _("A note needs a title, so that links can name it.")
         taken = await room.store.notes.titled(title)
         if taken is None or taken == but:
             return ""
         return _("There is already a note with this title. Choose another one.")
 
     return check
+
+
+class NoteBar(TakeBack[Undo]):
+    """Offers to take a note out of the bin again."""
+
+    action = "notes.undo"
+
+    class Undone(TakeBack.Undone):
+        """The user clicked undo."""
 
 
 class NoteActions:
@@ -243,6 +418,41 @@ class NoteActions:
             self._reload()
             self._show(room, made.id)
 
+    # --- import -------------------------------------------------------------------------------------
+
+    def take_folder(self) -> None:
+        """Asks for a folder, and imports its Markdown files into the room of the conversation."""
+        # Other actions on notes do not cancel it.
+        self._app.attempt(self._take_folder, group="notes-import", exclusive=True)
+
+    async def _take_folder(self) -> None:
+        room = rooms_of(self._app)[0]
+        asked = PathScreen(
+            _("Import a folder"),
+            placeholder=_("Path to a folder of Markdown files"),
+            hint=_("Enter continues · Esc cancels"),
+        )
+        path = await self._app.push_screen_wait(asked)
+        if not path:
+            return
+        self._app.say(_("Importing"))
+        await self._app.notes.keep_all()
+        report = await room.note_folders.take(path)
+        self._reread()
+        lines = [
+            _(
+                "Added {added}, updated {updated}, unchanged {unchanged}, missing {missing}.",
+                added=number(report.added),
+                updated=number(report.updated),
+                unchanged=number(report.unchanged),
+                missing=number(report.missing),
+            ),
+            *(_("{path}: changed here and on disk; now two notes", path=one) for one in report.conflicts),
+            *(f"{one.where}: {one.why}" for one in report.skipped),
+        ]
+        more = len(lines) - _MOST_TOLD
+        self._app.say("\n".join(lines[:_MOST_TOLD] + (["…"] if more > 0 else [])))
+
     # --- changes ------------------------------------------------------------------------------------
 
     def rename(self) -> None:
@@ -253,7 +463,7 @@ class NoteActions:
             _("Rename the note"),
             title_check(room, but=note.id),
             title=note.title,
-            hint=_("Links to it follow: notes that name it name its new title."),
+            hint=_("Links to it are updated: notes that name it use its new title."),
         )
         title = await self._app.push_screen_wait(asked)
         if title:
@@ -275,7 +485,7 @@ class NoteActions:
             await self._app.notes.keep_all()
             await room.notes.revert(note.id, chosen)
             self._reread()
-            self._app.say(_("Brought back. The text until now is among the earlier versions."))
+            self._app.say(_("Brought back. The previous text is among the earlier versions."))
 
     def file(self) -> None:
         """Asks which project a note belongs to."""
@@ -328,7 +538,7 @@ class NoteActions:
     # --- bin ----------------------------------------------------------------------------------------
 
     def delete(self, *, binned: bool) -> None:
-        """Moves a note to the bin, or deletes one that is there for good."""
+        """Moves a note to the bin, or permanently deletes one that is in the bin."""
         self._of_marked(self._forget if binned else self._delete)
 
     async def _delete(self, room: "RoomServices", note: "NoteEntry") -> None:
@@ -341,7 +551,7 @@ class NoteActions:
         self._bar.offer(_("“{title}” moved to the bin.", title=note.title), undo)
 
     def undo(self) -> None:
-        """Takes the note that was just deleted out of the bin again."""
+        """Restores the note that was just deleted."""
         if (take_back := self._bar.take()) is not None:
             self._do(partial(self._undo, take_back))
 

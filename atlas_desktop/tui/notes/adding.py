@@ -1,4 +1,5 @@
-"""Makes a note of something shown, or adds it to one, with a link back; the windows that ask which."""
+"""Makes a note of something shown, or adds it to one, with a link back; and the windows that ask for the
+note."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -232,7 +233,7 @@ class VersionsScreen(Window[int | None]):
 LONGEST_QUOTE = 4_000
 """Characters of a text that are quoted."""
 _OPEN, _CLOSE = "\ue000", "\ue001"
-"""Stand around a link in a text that is about to be shown; the next character numbers it."""
+"""Enclose a link in a text that is about to be shown; the next character numbers it."""
 _FIRST = 0xF0000
 _MOST = 0xFFFD
 
@@ -271,7 +272,7 @@ def written(target: LinkTarget, among: Sequence[LinkTarget]) -> str:
 
 
 def link_of_words(title: str, note_id: str, words: str) -> str:
-    """Returns the link to a note that is put in the place of words, which stay readable."""
+    """Returns a link to a note that replaces words and still shows them."""
     words, name = plain_name(words), plain_name(title)
     if not name or name != clean_line(title) or ":" in title:
         shown = words or name
@@ -365,7 +366,7 @@ def of_memory(memory: "Memory") -> Source:
 
 
 def of_document(document: "Document", title: str, place: str = "", quote: str = "") -> Source:
-    """Returns what a note quotes of a document; `place` says where the quotation stands."""
+    """Returns what a note quotes of a document; `place` is where the quotation is."""
     return Source(LinkKind.DOCUMENT, document.id, f"{title}, {place}" if place else title, quote)
 
 

@@ -1,6 +1,6 @@
-"""What a note is connected with: the rows beside it."""
+"""The connections of a note: its links, neighbours, suggestions and mentions, and how they become links."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,13 +12,15 @@ from textual.widgets.option_list import Option
 from atlas_desktop.locale import N_, _
 from atlas_desktop.phrases import reason_text
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.tui.notes.editor import KINDS
-from memory.notes.entities import LinkKind, LinkSuggestion
-from memory.notes.markup import snippet
+from atlas_desktop.tui.notes.adding import link_of_words
+from atlas_desktop.tui.notes.editor import KINDS, NoteEditor
+from memory.notes.entities import LinkKind, LinkSuggestion, Why
+from memory.notes.markup import folded, snippet
 from memory.notes.names import Mention
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
+    from atlas_desktop.tui.base import BaseApp
     from memory.notes.entities import Note
 
 _HEADINGS = {
@@ -64,9 +66,97 @@ class ConnectionList(OptionList):
         Binding("left", "screen.notes_back", _("Back"), show=False),
     ]
 
+    def __init__(self) -> None:
+        super().__init__(id="connections", markup=False)
+        self.rows: list[Connection] = []
 
-def option(row: Connection) -> Option:
-    return Option(row.text, disabled=not row.leads)
+    @property
+    def marked(self) -> Connection | None:
+        """The row under the cursor."""
+        at = self.highlighted
+        return None if at is None or at >= len(self.rows) else self.rows[at]
+
+    def show(self, rows: list[Connection]) -> None:
+        """Shows rows; the cursor keeps its place if that leads somewhere."""
+        at = self.highlighted
+        self.rows = rows
+        with self.app.batch_update():
+            self.clear_options()
+            self.add_options([Option(row.text, disabled=not row.leads) for row in rows])
+            if not rows:
+                words = _("Nothing is linked yet. Type [[ in the text to link to something.")
+                self.add_option(Option(Content.styled(words, "$quiet"), disabled=True))
+            if at is not None and at < len(rows) and rows[at].leads:
+                self.highlighted = at
+
+    def clear(self) -> None:
+        """Removes all rows."""
+        self.rows = []
+        self.clear_options()
+
+
+class LinkMaker:
+    """Makes links of suggestions and mentions.
+
+    `note` returns the note that is shown, `save` stores what is typed in the `editor`, and `reread` shows the
+    note again after another one has changed.
+    """
+
+    def __init__(
+        self,
+        app: "BaseApp",
+        editor: NoteEditor,
+        *,
+        note: "Callable[[], Note | None]",
+        save: Callable[[], Awaitable[None]],
+        reread: Callable[[], None],
+    ) -> None:
+        self._app = app
+        self._editor = editor
+        self._note = note
+        self._save = save
+        self._reread = reread
+
+    async def link(self, row: Connection, room: "RoomServices", note: "Note") -> None:
+        """Makes a link of a suggestion for the note, or of a mention of it."""
+        if row.mention is not None:
+            await self._mention(room, note, row.mention)
+        elif row.suggestion is not None:
+            await self._suggestion(room, row.suggestion)
+
+    async def _suggestion(self, room: "RoomServices", suggestion: LinkSuggestion) -> None:
+        """Links the words that name the other note, or adds a line with the link."""
+        other = await room.notes.get(suggestion.note)
+        await self._save()
+        note = self._note()
+        if note is None or self._editor.text != note.text:
+            return
+        at = suggestion.reason.at if suggestion.reason.why is Why.MENTION else None
+        if at is not None and folded(note.text[slice(*at)]) in map(folded, (other.title, *other.aliases)):
+            begin, end = at
+            link = link_of_words(other.title, other.id, note.text[begin:end])
+            self._editor.put_in(begin, end, link)
+        else:
+            end = len(note.text.rstrip())
+            link = link_of_words(other.title, other.id, "")
+            self._editor.put_in(end, len(note.text), f"\n\n{link}\n" if end else f"{link}\n")
+        await self._save()
+        self._app.say(
+            _("Linked to “{title}”. Ctrl+Z in the text takes it back.", title=clean_line(other.title))
+        )
+
+    async def _mention(self, room: "RoomServices", note: "Note", mention: Mention) -> None:
+        """Makes a link to this note of words in another."""
+        await self._save()
+        other = await room.notes.get(mention.note)
+        begin, end = mention.at
+        words = other.text[begin:end]
+        if folded(words) in map(folded, (note.title, *note.aliases)):
+            link = link_of_words(note.title, note.id, words)
+            text = other.text[:begin] + link + other.text[end:]
+            await room.notes.edit(other.id, text, keep_version=True)
+            self._app.say(_("Linked in “{title}”.", title=clean_line(other.title)))
+        self._reread()
 
 
 async def connections_of(note: "Note", room: "RoomServices") -> list[Connection]:
@@ -162,8 +252,8 @@ async def proposals_of(note: "Note", room: "RoomServices") -> list[Connection]:
 
 
 async def _tree(note: "Note", room: "RoomServices") -> list[Connection]:
-    """Returns the notes within two steps, by links in either direction. Each stands once, where it is
-    nearest."""
+    """Returns the notes within two steps, by links in either direction. Each appears once, at its nearest
+    place."""
     near = _neighbours(note)
     notes = {one.id: one for one in await room.store.notes.get_many(list(near))}
     seen = {note.id, *near}

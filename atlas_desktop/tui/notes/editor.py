@@ -49,7 +49,7 @@ _LONGEST = 60
 
 
 class LinkMenu(OptionList):
-    """What the link that is being typed can lead to. The editor keeps the focus and passes keys on."""
+    """The possible targets of the link that is being typed. The editor keeps the focus and passes keys on."""
 
     can_focus = False
     DEFAULT_CSS = """
@@ -121,7 +121,7 @@ def _offered(target: LinkTarget) -> Content:
 
 
 class NoteEditor(TextArea):
-    """Tab indents, Esc leaves; Ctrl+Z undoes, Ctrl+Y does it again. After `[[` it completes names."""
+    """Tab indents, Esc leaves; Ctrl+Z undoes, Ctrl+Y redoes. After `[[` it completes names."""
 
     DEFAULT_CSS = """
     NoteEditor {
@@ -152,8 +152,6 @@ class NoteEditor(TextArea):
             placeholder=_("Write in Markdown. [[ links to notes, conversations and documents."),
         )
         self.menu = menu
-        self.take: Callable[[], object] = lambda: None
-        """Takes the marked target; called while the key is handled."""
         self._naming: str | None = None
 
     def focus(self, scroll_visible: bool = True) -> Self:  # noqa: FBT001, FBT002, ARG002
@@ -161,7 +159,8 @@ class NoteEditor(TextArea):
         return self
 
     def watch(self, obj: DOMNode, attribute_name: str, callback: Any, init: bool = True) -> None:  # noqa: FBT001, FBT002
-        """Follows the theme until the editor closes: the application holds on to those who watch it."""
+        """Follows the theme until the editor closes, because the application keeps a reference to its
+        watchers."""
         if obj is self.app and attribute_name == "theme":
             self.app.theme_changed_signal.subscribe(self, lambda _theme: callback())
         else:
@@ -198,7 +197,7 @@ class NoteEditor(TextArea):
         self.replace(text, self._location(begin), self._location(end))
 
     def put(self, text: str) -> None:
-        """Replaces the text; nothing before can be undone."""
+        """Replaces the text; earlier changes can no longer be undone."""
         self.menu.offer(())
         self._naming = None
         self.load_text(text)
@@ -223,7 +222,8 @@ class NoteEditor(TextArea):
             case "up" | "down":
                 self.menu.step(-1 if key == "up" else 1)
             case "tab" | "enter":
-                self.take()
+                if (target := self.menu.picked) is not None:
+                    self.complete(target)
             case "escape":
                 self.menu.offer(())
             case _:
@@ -241,7 +241,7 @@ class NoteEditor(TextArea):
         if self._naming is not None:
             self.look_for_link()
 
-    def complete(self, target: LinkTarget, among: Sequence[LinkTarget]) -> None:
+    def complete(self, target: LinkTarget) -> None:
         """Replaces what is typed of a link by the link to a target."""
         typed = opened_link(self.before_cursor)
         if typed is None:
@@ -249,8 +249,9 @@ class NoteEditor(TextArea):
         row, column = self.cursor_location
         rest = self.document.get_line(row)[column:]
         end = column + (2 if rest.startswith("]]") else 0)
+        link = written(target, self.menu.targets)
         self.menu.offer(())
-        result = self.replace(written(target, among), (row, column - len(typed) - 2), (row, end))
+        result = self.replace(link, (row, column - len(typed) - 2), (row, end))
         self.move_cursor(result.end_location)
 
     async def on_paste(self, event: events.Paste) -> None:
@@ -276,7 +277,7 @@ Run = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
 
 
 class NotePreview(Growing):
-    """Shows links under the current title of what they lead to; links that lead nowhere look different."""
+    """Shows each link with the current title of its target; links without a target look different."""
 
     COMPONENT_CLASSES = {"link", "nowhere"}  # noqa: RUF012
     DEFAULT_CSS = """
@@ -310,7 +311,7 @@ class NotePreview(Growing):
 
     @property
     def _readable(self) -> int:
-        """The columns of text: those of the box around it, and not too many to read."""
+        """The columns of text: those of the box around it, up to a readable width."""
         box = self.parent
         inside = box.scrollable_content_region.width if isinstance(box, Widget) else 0
         return max(min(inside - self.gutter.width, WIDEST), 0)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from memory.notes.entities import Note
 
 PAUSE_S = 0.5
-"""How long nobody types before the text is stored."""
+"""How long the user has to pause before the text is stored."""
 LATEST_S = 0.9
-"""How long a typed character waits at most until storing begins."""
+"""The longest time from a typed character until storing begins."""
 _SWITCH_S = 0.0005
 AGAIN_S = 5.0
 """When storing is tried again after it failed."""
@@ -41,11 +41,11 @@ async def _gently() -> AsyncIterator[None]:
 
 
 def _nobody(_room: "RoomServices", _note: "Note") -> None:
-    """Nobody asked what is stored."""
+    """No screen listens for stored notes."""
 
 
 def _nothing() -> None:
-    """Nothing is being typed."""
+    """No screen has an editor."""
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class NoteKeeping:
         self.stored: Callable[[RoomServices, Note], object] = _nobody
         """Called with each note that has been stored."""
         self.take: Callable[[], object] = _nothing
-        """Has what is in the editor reported, if its last change has not been yet."""
+        """Makes the editor report its text, if it has not reported its last change."""
 
     @property
     def waiting(self) -> bool:
@@ -106,7 +106,7 @@ class NoteKeeping:
         return None if found is None else found.read()
 
     def unlisten(self, stored: "Callable[[RoomServices, Note], object]") -> None:
-        """Ends what a screen asked for, unless another one has taken its place."""
+        """Stops calling a screen, unless another one has taken its place."""
         if self.stored == stored:
             self.stored, self.take = _nobody, _nothing
 

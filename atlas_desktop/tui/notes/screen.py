@@ -1,22 +1,21 @@
-"""The Notes view: a list of notes, the one that is written, what it is connected with."""
+"""The Notes view: the list of notes, the editor of one, and its connections."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input, OptionList, Static, TextArea
-from textual.widgets.option_list import Option
 
-from atlas_desktop.locale import _, ngettext
-from atlas_desktop.services.cleaning import clean, clean_line
+from atlas_desktop.locale import _
+from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.base import View
 from atlas_desktop.tui.documents.reader import ReaderScreen
@@ -24,82 +23,59 @@ from atlas_desktop.tui.documents.rows import AskAbout
 from atlas_desktop.tui.notes.actions import (
     Hits,
     NoteActions,
+    NoteBar,
+    NoteList,
     Row,
     Shelf,
+    chosen_tag,
+    entry_of,
+    name_text,
+    nothing_text,
+    read_hits,
     read_shelves,
-    room_mark,
     rooms_of,
-    row_text,
     rows_of,
     text_words,
+    title_text,
 )
-from atlas_desktop.tui.notes.adding import Visit, link_of_words
+from atlas_desktop.tui.notes.adding import Visit
 from atlas_desktop.tui.notes.connections import (
     Connection,
     ConnectionList,
+    LinkMaker,
     connections_of,
-    option,
     proposals_of,
 )
 from atlas_desktop.tui.notes.editor import LinkMenu, NoteEditor, NotePreview
 from atlas_desktop.tui.provenance.screen import WhyScreen
 from atlas_desktop.tui.provenance.sources import Chosen, reasons_of
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets import CleanInput, KeyLine, TakeBack, Undo, fit
+from atlas_desktop.tui.widgets import CleanInput, KeyLine, fit
 from memory.entities import RoomKind
 from memory.errors import NoteNotFound, RoomClosed
-from memory.notes.entities import LinkKind, LinkSuggestion, LinkTarget, Note, NoteEntry, NoteLink, Why
-from memory.notes.markup import folded
-from memory.notes.names import Mention
+from memory.notes.entities import LinkKind, Note, NoteEntry, NoteLink
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
 
-PAGE = 100
-"""Rows that are added to the list at a time."""
-_HITS = 40
 _OFFERED = 12
 _LONG = 20_000
 """Characters of a note above which its preview is drawn only in pauses."""
 _PREVIEW_S = 1.5
 _PROPOSING_S = 0.3
-"""How long a note is looked at before links are suggested for it."""
+"""How long a note is shown before links are suggested for it."""
 _PAUSE_S = 0.35
 """How long the typed words must stay the same before the texts are searched."""
 _TYPED = ("back", "list")
 """Actions that work while the field has the focus; all other keys are typed there."""
 _WRITING = ("back", "preview", "links", "follow", "save")
 """Actions that work while the editor has the focus."""
-_NOT_IN_BIN = ("new", "tags", "rename", "project", "move", "versions")
+_NOT_IN_BIN = ("new", "import", "tags", "rename", "project", "move", "versions")
 _ONLY_IN_BIN = ("restore",)
 _OF_NOTE = ("open", "rename", "delete", "project", "move", "versions", "preview", "links", "restore")
 
 Result = Chosen | AskAbout
-
-
-class NoteBar(TakeBack[Undo]):
-    """Offers to take a note out of the bin again."""
-
-    action = "notes.undo"
-
-    class Undone(TakeBack.Undone):
-        """The user clicked undo."""
-
-
-class NoteList(OptionList):
-    """The rows of the list."""
-
-    # The keys of a list would hide those of the screen in the footer.
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "screen.notes_open", _("Write")),
-        Binding("right", "screen.notes_links", _("Links"), show=False),
-    ]
-    pressed_at: int | None = None
-    """The row under the cursor when the mouse was pressed."""
-
-    def on_mouse_down(self, _event: events.MouseDown) -> None:
-        self.pressed_at = self.highlighted
 
 
 class NotesScreen(View, SparingScreen[Result | None]):
@@ -125,10 +101,6 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._loaded = False
         self._binned = False
         self._hits: Sequence[Hits] = ()
-        self._rows: list[Row] = []
-        self._shown = 0
-        """The number of rows that are in the list."""
-        self._row_width = 24
         self._room: RoomServices | None = None
         """The room of the note that is shown."""
         self._note: Note | None = None
@@ -140,23 +112,24 @@ class NotesScreen(View, SparingScreen[Result | None]):
         """The note that was shown when the screen was closed."""
         self._way: list[Visit] = []
         """The notes that links were followed from."""
-        self._connections: list[Connection] = []
         self._connected: object = None
         self._timer: Timer | None = None
         self._preview_timer: Timer | None = None
         self._title = Static("", id="title", markup=False)
         self._name_line = Static("", id="name", markup=False)
         self._state = ""
-        self._list = NoteList(id="notes", markup=False)
+        self._list = NoteList(app.now)
         self._field = CleanInput(
             placeholder=_("Filter by title, #tag and text"), id="query", select_on_focus=False
         )
         self._menu = LinkMenu()
         self.editor = NoteEditor(self._menu, id="editor")
-        self.editor.take = self._take_target
         self._preview = NotePreview(self._run_preview)
-        self._links = ConnectionList(id="connections", markup=False)
+        self._links = ConnectionList()
         self._bar = NoteBar(id="undo")
+        self._linking = LinkMaker(
+            app, self.editor, note=lambda: self._note, save=self._save_typed, reread=self._reread
+        )
         self.changes = NoteActions(
             app,
             marked=lambda: self.marked,
@@ -198,8 +171,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
     @property
     def marked(self) -> Row | None:
         """The row of the note that is shown, or that is under the cursor of the list."""
-        at = self._list.highlighted
-        row = None if at is None or at >= min(self._shown, len(self._rows)) else self._rows[at]
+        row = self._list.marked
         if row is not None and row.heading:
             return None
         if self._note is not None and self._room is not None and not self._list.has_focus:
@@ -260,91 +232,38 @@ class NotesScreen(View, SparingScreen[Result | None]):
         """Shows the rows; the cursor stays on its row."""
         if not self.standing or not self._loaded:
             return
-        at = self._list.highlighted or 0
-        kept = self._rows[at].id if at < len(self._rows) else ""
-        self._rows = rows_of(self._shelves, self._words, self._hits)
-        ids = [row.id for row in self._rows]
-        to = ids.index(kept) if kept in ids else min(at, len(ids) - 1)
-        if (width := self.query_one("#left").size.width) > 0:
-            # The list itself has no width while it is empty, and neither has one while the note covers it.
-            self._row_width = max(width - 5, 24)
+        # The list itself has no width while it is empty, and neither has one while the note covers it.
+        width = self.query_one("#left").size.width
         with self.app.batch_update():
-            self._list.clear_options()
-            self._shown = 0
-            self._show_more(to)
-            self._list.display = bool(self._rows)
+            self._list.show(rows_of(self._shelves, self._words, self._hits), width)
             empty = self.query_one("#none", Static)
-            empty.display = not self._rows
-            empty.update(self._nothing())
-            if self._rows:
-                self._list.highlighted = self._first_open(to)
+            empty.display = not self._list.rows
+            empty.update(nothing_text(self._words, binned=self._binned))
         self._tell()
-        if not self._rows and not self._words:
+        if not self._list.rows and not self._words:
             self._leave_note()
             self._show_nothing()
-
-    def _show_more(self, to: int = 0) -> None:
-        """Adds rows to the list, at least up to that of the index `to`."""
-        end = min(max(self._shown + PAGE, to + PAGE // 2), len(self._rows))
-        width, now = self._row_width, self.atlas.now()
-        self._list.add_options(
-            [
-                Option(row_text(row, width, now), id=row.id, disabled=bool(row.heading))
-                for row in self._rows[self._shown : end]
-            ]
-        )
-        self._shown = end
-
-    def _first_open(self, at: int) -> int | None:
-        """Returns the index of the row at or after a place that is no heading."""
-        order = [*range(max(at, 0), self._shown), *range(max(at, 0))]
-        return next((i for i in order if i < self._shown and not self._rows[i].heading), None)
-
-    def _nothing(self) -> Content:
-        if self._words:
-            return Content(_("No matches."))
-        if self._binned:
-            return Content(_("The bin is empty. Esc leads back to the notes."))
-        return Content(
-            _(
-                "No notes yet.\n\n"
-                "Press n to write one. Notes are Markdown, in your room, and nothing leaves this computer. "
-                "Type [[ to link to another note, a conversation or a document; what links to a note is "
-                "shown beside it.\n\n"
-                "In a conversation, among the memories and in the reader, a key makes a note of what you "
-                "look at. `atlas notes import` takes a folder of Markdown."
-            )
-        )
 
     def _tell(self) -> None:
         """Updates the title line and the footer."""
         if not self.standing:
             return
-        count = sum(len(shelf.notes) for shelf in self._shelves)
-        if self._binned:
-            line = Content(
-                " · ".join([_("Notes"), ngettext("{count} in the bin", "{count} in the bin", count)])
-            )
-        else:
-            line = Content(" · ".join([_("Notes"), ngettext("{count} note", "{count} notes", count)]))
-        if any(shelf.room.store.room is RoomKind.PRIVATE for shelf in self._shelves):
-            line = Content.assemble(line, " · ", (_("private room unlocked"), "bold $warning"))
-        self._title.update(line, layout=False)
+        self._title.update(title_text(self._shelves, binned=self._binned), layout=False)
         self.refresh_bindings()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         if event.option_list is not self._list:
             self.refresh_bindings()
             return
-        if event.option_index >= self._shown - 1 and self._shown < len(self._rows):
-            self._show_more()
+        if event.option_index >= self._list.option_count - 1:
+            self._list.show_more()
         if event.option_index != self._list.highlighted:
             # The cursor has moved on since.
             return
-        row = self._rows[event.option_index]
+        row = self._list.rows[event.option_index]
         if row.room is not None and row.note is not None and not self._is_shown(row.room, row.note.id):
             if self._opening is not None and self._opening[0] == row.note.id:
-                # Enter was pressed before this was told.
+                # Enter was pressed before this event arrived.
                 return
             self._way.clear()
             self._open(row.room, row.note.id, at=None if row.hit is None else row.hit.chunk.begin)
@@ -353,7 +272,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         if event.option_list is self._links:
-            self._follow(self._connections[event.option_index])
+            self._follow(self._links.rows[event.option_index])
         elif event.option_index == self._list.pressed_at:
             # The first click shows the note, the second opens it.
             self.action_notes_open()
@@ -382,16 +301,13 @@ class NotesScreen(View, SparingScreen[Result | None]):
     async def _search_text(self) -> None:
         words = self._words
         try:
-            hits = [
-                Hits(room, tuple((await room.notes.search(text_words(words), _HITS)).hits))
-                for room in rooms_of(self.atlas)
-            ]
+            hits = await read_hits(rooms_of(self.atlas), words)
         except RoomClosed:
             if self in self.app.screen_stack:
                 raise
             return
         if self.standing and words == self._words:
-            self._hits = [one for one in hits if one.hits]
+            self._hits = hits
             self._draw()
 
     def action_notes_search(self) -> None:
@@ -450,7 +366,8 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._keeping.keep_soon()
 
     def _take_typed(self) -> None:
-        """Notes what is in the editor if it is not stored: its last change may not have been reported yet."""
+        """Takes the text of the editor if it is not stored: its last change may not have been reported
+        yet."""
         if self._note is not None and self._room is not None and self.editor.is_attached:
             text = self.editor.text
             if text != self._stored and text != self._keeping.text_of(self._room, self._note.id):
@@ -469,8 +386,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._note = self._room = None
         self._stored = ""
         self.editor.put("")
-        self._connections = []
-        self._links.clear_options()
+        self._links.clear()
         self._preview.show("", ())
         self._name_line.update("")
         right = self.query_one("#right")
@@ -486,7 +402,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
     def _tell_note(self, *, typing: bool = False) -> None:
         """Shows what is known of the note: its name, its preview, its connections.
 
-        While somebody is `typing`, the preview of a long note waits for a pause.
+        While the user is `typing`, the preview of a long note waits for a pause.
         """
         self._tell_name()
         if self._preview_timer is not None:
@@ -508,18 +424,8 @@ class NotesScreen(View, SparingScreen[Result | None]):
         note, room = self._note, self._room
         if note is None or room is None or not self._name_line.is_attached:
             return
-        mark = room_mark(room.store.room)
-        state = self._saved
-        about = [f"#{clean_line(tag)}" for tag in note.tags]
-        about += [_("project {name}", name=clean_line(note.project))] if note.project else []
-        parts = [" ".join(about)] if about else []
-        line = Content.assemble(
-            (f"{mark} ", "bold $warning") if mark else "",
-            (clean_line(note.title), "bold"),
-            (f"  {' · '.join([*parts, state])}", "$quiet"),
-        )
-        self._state = state
-        self._name_line.update(line, layout=False)
+        self._state = self._saved
+        self._name_line.update(name_text(note, room.store.room, self._state), layout=False)
 
     @property
     def _saved(self) -> str:
@@ -552,18 +458,14 @@ class NotesScreen(View, SparingScreen[Result | None]):
             self._tell_note(typing=True)
 
     def _show_entry(self, room: "RoomServices", entry: NoteEntry) -> None:
-        """Brings the row of a note up to date; it keeps its place until the list is read again."""
+        """Updates the row of a note; it keeps its place until the list is read again."""
         self._shelves = [
             replace(shelf, notes=tuple(entry if one.id == entry.id else one for one in shelf.notes))
             if shelf.room is room
             else shelf
             for shelf in self._shelves
         ]
-        for index, row in enumerate(self._rows[: self._shown]):
-            if row.note is not None and row.note.id == entry.id and row.room is room:
-                self._rows[index] = new = replace(row, note=entry)
-                text = row_text(new, self._row_width, self.atlas.now())
-                self._list.replace_option_prompt_at_index(index, text)
+        self._list.update_note(room, entry)
 
     # --- preview --------------------------------------------------------------------------------------
 
@@ -613,73 +515,21 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self._show_connections(note, [*found, *proposed])
 
     def _show_connections(self, note: Note, found: list[Connection]) -> None:
-        if not self.standing or self._note is None or self._note.id != note.id:
-            return
-        at = self._links.highlighted
-        self._connections = found
-        with self.app.batch_update():
-            self._links.clear_options()
-            self._links.add_options([option(row) for row in found])
-            if not found:
-                words = _("Nothing is linked yet. Type [[ in the text to link to something.")
-                self._links.add_option(Option(Content.styled(words, "$quiet"), disabled=True))
-            if at is not None and at < len(found) and found[at].leads:
-                self._links.highlighted = at
+        if self.standing and self._note is not None and self._note.id == note.id:
+            self._links.show(found)
 
     @property
     def _linkable(self) -> Connection | None:
         """The row under the cursor of the connections, if it can be made a link."""
-        at = self._links.highlighted
-        if not self._links.has_focus or at is None or at >= len(self._connections):
-            return None
-        row = self._connections[at]
-        return row if row.can_link else None
+        row = self._links.marked if self._links.has_focus else None
+        return row if row is not None and row.can_link else None
 
     def action_notes_link(self) -> None:
         """Makes a link of the suggestion or the mention under the cursor."""
         row, note, room = self._linkable, self._note, self._room
         if row is None or note is None or room is None:
             return
-        if row.mention is not None:
-            work = partial(self._link_mention, room, note, row.mention)
-            self.atlas.attempt(work, group="notes-change", exclusive=True)
-        elif row.suggestion is not None and row.to is not None:
-            work = partial(self._link_suggestion, room, row.suggestion)
-            self.atlas.attempt(work, group="notes-change", exclusive=True)
-
-    async def _link_suggestion(self, room: "RoomServices", suggestion: LinkSuggestion) -> None:
-        """Links the words that name the other note, or adds a line with the link."""
-        other = await room.notes.get(suggestion.note)
-        await self._save_typed()
-        note = self._note
-        if note is None or self.editor.text != note.text:
-            return
-        at = suggestion.reason.at if suggestion.reason.why is Why.MENTION else None
-        if at is not None and folded(note.text[slice(*at)]) in map(folded, (other.title, *other.aliases)):
-            begin, end = at
-            link = link_of_words(other.title, other.id, note.text[begin:end])
-            self.editor.put_in(begin, end, link)
-        else:
-            end = len(note.text.rstrip())
-            link = link_of_words(other.title, other.id, "")
-            self.editor.put_in(end, len(note.text), f"\n\n{link}\n" if end else f"{link}\n")
-        await self._save_typed()
-        self.atlas.say(
-            _("Linked to “{title}”. Ctrl+Z in the text takes it back.", title=clean_line(other.title))
-        )
-
-    async def _link_mention(self, room: "RoomServices", note: Note, mention: Mention) -> None:
-        """Makes a link to this note of words in another."""
-        await self._save_typed()
-        other = await room.notes.get(mention.note)
-        begin, end = mention.at
-        words = other.text[begin:end]
-        if folded(words) in map(folded, (note.title, *note.aliases)):
-            link = link_of_words(note.title, note.id, words)
-            text = other.text[:begin] + link + other.text[end:]
-            await room.notes.edit(other.id, text, keep_version=True)
-            self.atlas.say(_("Linked in “{title}”.", title=clean_line(other.title)))
-        self._reread()
+        self.atlas.attempt(partial(self._linking.link, row, room, note), group="notes-change", exclusive=True)
 
     def _follow_link(self, link: NoteLink) -> None:
         if link.to is None:
@@ -724,15 +574,12 @@ class NotesScreen(View, SparingScreen[Result | None]):
             self.dismiss(wanted)
 
     def _go(self, visit: Visit, *, write: bool) -> None:
-        """Shows a note that was looked at before, if it is still there."""
+        """Shows a note that was shown before, if it still exists."""
         for shelf in self._shelves:
             if shelf.room.store.room is visit.room:
-                index = next((i for i, row in enumerate(self._rows) if row.id == f"note {visit.note}"), None)
-                if index is not None and not write:
-                    if index >= self._shown:
-                        self._show_more(index)
+                if not write:
                     with self.prevent(OptionList.OptionHighlighted):
-                        self._list.highlighted = index
+                        self._list.go_to(f"note {visit.note}")
                 self._open(shelf.room, visit.note, at=visit.at, write=write)
 
     def action_notes_follow(self) -> None:
@@ -769,22 +616,16 @@ class NotesScreen(View, SparingScreen[Result | None]):
             here = None if self._note is None else self._note.id
             self._menu.offer([one for one in found if one.id != here], self.editor.cursor_screen_offset)
 
-    def _take_target(self) -> None:
-        if (target := self._menu.picked) is not None:
-            self._insert(target)
-
-    def _insert(self, target: LinkTarget) -> None:
-        self.editor.complete(target, self._menu.targets)
-
     def on_link_menu_picked(self, event: LinkMenu.Picked) -> None:
         event.stop()
-        self._insert(event.target)
+        self.editor.complete(event.target)
         self.editor.focus()
 
     # --- navigation -----------------------------------------------------------------------------------
 
     def _write(self) -> None:
-        # First the focus: Textual moves that of a widget that is hidden, also when it is elsewhere by then.
+        # The focus first: when a widget is hidden, Textual moves its focus, even if that is elsewhere by
+        # then.
         self.set_focus(self.query_one("#preview-box") if self.has_class("-preview") else self.editor)
         self.add_class("-note")
         self.remove_class("-links")
@@ -796,8 +637,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
 
     def action_notes_open(self) -> None:
         """Goes to the editor of the note under the cursor."""
-        at = self._list.highlighted
-        row = None if at is None or at >= len(self._rows) else self._rows[at]
+        row = self._list.marked
         if row is None or row.note is None or row.room is None:
             return
         position = None if row.hit is None else row.hit.chunk.begin
@@ -807,7 +647,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
             self._open(row.room, row.note.id, at=position, write=True)
 
     def action_notes_links(self) -> None:
-        """Goes to what the note is connected with; a narrow screen shows it in place of the rest."""
+        """Goes to the connections of the note; a narrow screen shows only them."""
         if self._note is None:
             return
         self.set_focus(self._links)
@@ -826,8 +666,8 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self.action_notes_back()
 
     def action_notes_back(self) -> None:
-        """Returns the way one came: from the links, from a followed link, to the list, out of the search, of
-        the bin, then closes the screen."""
+        """Goes back one step: from the links, a followed link, the note, the search or the bin; then closes
+        the screen."""
         if self._links.has_focus and self.has_class("-note"):
             self._write()
         elif self._on_page and self._way:
@@ -864,8 +704,11 @@ class NotesScreen(View, SparingScreen[Result | None]):
     def action_notes_new(self) -> None:
         self.changes.new()
 
+    def action_notes_import(self) -> None:
+        self.changes.take_folder()
+
     def action_notes_save(self) -> None:
-        """Stores the text now; it is stored by itself, too."""
+        """Stores the text now; it is also stored automatically."""
         self.atlas.attempt(self._save, group="notes-save")
 
     async def _save(self) -> None:
@@ -910,20 +753,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
         self.atlas.attempt(self._choose_tag, group="notes-change", exclusive=True)
 
     async def _choose_tag(self) -> None:
-        from atlas_desktop.tui.dialogs.questions import Choice, PickScreen
-
-        counts: dict[str, int] = {}
-        for room in rooms_of(self.atlas):
-            for tag, count in (await room.store.notes.tags()).items():
-                counts[tag] = counts.get(tag, 0) + count
-        if not counts:
-            self.atlas.say(_("No note has a tag yet. Write #tag anywhere in the text of one."))
-            return
-        choices = [
-            Choice(tag, f"#{clean(tag)}", ngettext("{count} note", "{count} notes", counts[tag]))
-            for tag in sorted(counts, key=lambda tag: (-counts[tag], tag))
-        ]
-        chosen = await self.atlas.push_screen_wait(PickScreen(_("Tags"), choices))
+        chosen = await chosen_tag(self.atlas)
         if chosen is not None:
             self._field.value = f"#{chosen}"
             self._list.focus()
@@ -938,7 +768,7 @@ class NotesScreen(View, SparingScreen[Result | None]):
         if deed == action:
             return super().check_action(action, parameters)
         if deed == "list":
-            return self._field.has_focus and bool(self._rows)
+            return self._field.has_focus and bool(self._list.rows)
         if self._field.has_focus:
             return deed in _TYPED
         if self.editor.has_focus:
@@ -971,17 +801,3 @@ class NotesScreen(View, SparingScreen[Result | None]):
         if row is None or row.room is None or chat is None:
             return False
         return row.room.store.room is not RoomKind.OFF_RECORD
-
-
-def entry_of(note: Note) -> NoteEntry:
-    """Returns a note as the list shows it."""
-    return NoteEntry(
-        id=note.id,
-        title=note.title,
-        words=note.text[:300],
-        project=note.project,
-        tags=note.tags,
-        updated_at=note.updated_at,
-        external_id=note.external_id,
-        deleted_at=note.deleted_at,
-    )

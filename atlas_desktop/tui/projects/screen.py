@@ -55,7 +55,7 @@ _NOTHING_TEXTS = {
     SESSIONS: N_("No conversations yet. Press n to start one in this project."),
     DOCUMENTS: N_("No documents. `atlas docs add FILE --project NAME` adds one to the project."),
     NOTES: N_("No notes. Press {key} on a note in Notes to put it into this project."),
-    TASKS: N_("No tasks. `/task TEXT` in one of its conversations gives one in the project."),
+    TASKS: N_("No tasks. `/task TEXT` in one of its conversations starts one in the project."),
     MEMORIES: N_("No memories. What you decide and plan in its conversations is remembered here."),
 }
 _MOST = 500
@@ -99,7 +99,7 @@ _HELP_TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: its `id`, what it says on one line, what is below that, and what the details add."""
+    """A row: its `id`, its first line, the line below, and the text that the details add."""
 
     id: str
     text: str
@@ -198,7 +198,7 @@ def settings_of(page: "ProjectPage", days: float) -> list[Row]:
 
 
 def nothing(tab: str, keymap: Keymap) -> str:
-    """Returns what a tab says when it is empty."""
+    """Returns the text of an empty tab."""
     if tab not in _NOTHING_TEXTS:
         return ""
     return _(_NOTHING_TEXTS[tab], key=how_to("notes.project", keymap))
@@ -244,7 +244,7 @@ _SHOWN = 5
 
 
 class ProjectChanges:
-    """Asks for what is to change, stores it, and reads the page again with `reload`."""
+    """Asks for a change, stores it, and reads the page again with `reload`."""
 
     def __init__(self, app: "BaseApp", room: "RoomServices", *, reload: Callable[[], None]) -> None:
         self._app = app

@@ -123,7 +123,7 @@ def _who(message: "Message") -> str:
 
 
 class SummaryScreen(Window[str | None]):
-    """A summary beside the messages it replaces. Dismissed with its new text, or None if it is unchanged."""
+    """A summary next to the messages it replaces. Dismissed with its new text, or None if it is unchanged."""
 
     DEFAULT_CSS = _BOX.format(name="SummaryScreen")
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -121,7 +121,7 @@ class Reasons:
 
     @property
     def any(self) -> bool:
-        """Whether there is anything to show besides the text."""
+        """Whether there is anything to show in addition to the text."""
         return self.why.kind != "message" or bool(self.lists)
 
 

@@ -67,7 +67,7 @@ _WIDEST = 90
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One setting, or the keys of one action. `changed` says that it is not at its default."""
+    """One setting, or the keys of one action. `changed`: it is not at its default."""
 
     key: str
     name: str
@@ -206,7 +206,7 @@ def details(row: Row) -> Content:
 
 
 class SettingsScreen(Covering, SparingScreen[None]):
-    """Sections at the left, their settings beside them, and details of the marked one below."""
+    """Sections at the left, their settings next to them, and details of the marked one below."""
 
     of_rooms = False
     CSS_PATH = "settings.tcss"
@@ -224,7 +224,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
         self._shown: list[Row] = []
         self._told: str | None = None
         names = [Option(_(_SECTION_TEXTS[one]), id=one) for one in sections()]
-        # Sync is no setting, but is looked for here; it has a window of its own.
+        # Sync is not a setting, but users look for it here; it has its own window.
         names.append(Option(_("Sync"), id=_SYNC))
         self._names = OptionList(*names, id="sections", markup=False)
         self._list = OptionList(id="rows", markup=False)
@@ -418,7 +418,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
             self._show()
 
     async def _save(self, row: Row, value: Any) -> None:
-        """Saves a value; a refused value stays in its field, with the reason beside it."""
+        """Saves a value; a refused value stays in its field, with the reason next to it."""
         try:
             await self.atlas.change_setting(row.key, value)
         except SettingsError as error:

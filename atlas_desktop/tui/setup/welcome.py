@@ -329,7 +329,7 @@ class WelcomeScreen(Page):
             self.atlas.attempt(self._make(first.value, keyring=keyring), group="create")
 
     def _remark(self, text: str) -> None:
-        """Shows a remark beside the button, where it is visible even on the smallest screen."""
+        """Shows a remark next to the button, where it is visible even on the smallest screen."""
         self.query_one("#state", Static).update(Content.styled(text, "bold $error"))
 
     async def _make(self, passphrase: str, *, keyring: bool) -> None:

@@ -1,4 +1,4 @@
-"""Keeps a synced room in step while the program runs."""
+"""Syncs the room while the program runs."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 QUIET_S = 2.0
 """Seconds without changes in the folder before it is read: a tool writes many files one after another."""
 EVERY_S = 60.0
-"""Seconds after which what was changed here is sent, and a folder that sends no events is looked at."""
+"""Seconds after which local changes are sent, and a folder that sends no events is checked."""
 
 
 class SyncKeeper:
@@ -48,7 +48,7 @@ class SyncKeeper:
             self._task = asyncio.create_task(self._run(), name="sync")
 
     async def stop(self) -> None:
-        """Stops; a sync in progress goes on the next time where this one ended."""
+        """Stops; the next sync continues where an interrupted one ended."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -76,7 +76,7 @@ class SyncKeeper:
                 self._app.background_failed(error)
                 return
             except (MemoryFault, OSError) as error:
-                # Such as a full disk: it is said once, and tried again.
+                # Such as a full disk: reported once, then tried again.
                 if told is not type(error):
                     self._app.background_failed(error)
                 told = type(error)
@@ -105,7 +105,7 @@ class SyncKeeper:
                 loop.call_soon_threadsafe(self._changed.set)
 
         watch = SyncFolderWatch(folder, changed)
-        # Where the system sends no events, the folder is looked at once a minute.
+        # Where the system sends no events, the folder is checked once a minute.
         with suppress(OSError):
             await asyncio.to_thread(watch.start)
             self._watch = watch
@@ -133,8 +133,8 @@ class SyncKeeper:
         return report
 
     async def _show_new(self) -> None:
-        """Shows what other devices have written: in the list, and in the conversation unless a reply
-        comes."""
+        """Shows what other devices have written: in the list, and in the conversation unless a reply is
+        streaming."""
         chat = self._app.chat
         if chat is None or self._app.leaving:
             return

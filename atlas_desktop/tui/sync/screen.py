@@ -87,13 +87,13 @@ _ABOUT = N_(
     "stick or a cloud folder carries from one to the other. All files in it are encrypted."
 )
 _OF_PRIVATE = N_(
-    "The private room stays out of the folder unless you tick it. Then it is synced, too, while it is open, "
-    "with keys of its own. Each device opens it with its own passphrase."
+    "The private room stays out of the folder unless you tick it. If you tick it, it is also synced "
+    "while it is open, with its own keys. Each device opens it with its own passphrase."
 )
 
 
 class SyncScreen(Window[None]):
-    """Shows the state of sync, with a key for each thing that can be done."""
+    """Shows the state of sync, with a key for each action."""
 
     of_rooms = False
     DEFAULT_CSS = """
@@ -202,7 +202,7 @@ class SyncScreen(Window[None]):
         if not self._private_is_open:
             return _("Private room: closed, and not synced while it is closed. v opens it.")
         if self._private is None:
-            return _("Private room: not synced. v syncs it, too.")
+            return _("Private room: not synced. v adds it to sync.")
         names = [clean_line(one.name) for one in self._private.devices if one.removed_at is None]
         if not names:
             return _("Private room: synced while it is open; no other device has it yet.")
@@ -239,7 +239,7 @@ class SyncScreen(Window[None]):
         self._do(self._begin())
 
     async def _begin(self) -> None:
-        folder, private = _("Folder for sync"), _("Sync the private room, too")
+        folder, private = _("Folder for sync"), _("Also sync the private room")
         given = await self._asked(
             _("Set up sync"), [folder], {folder: _("A folder that Syncthing or another tool copies")}, private
         )
@@ -255,7 +255,7 @@ class SyncScreen(Window[None]):
 
     async def _join(self) -> None:
         folder, code = _("Folder, as it is on this computer"), _("Code from the other device")
-        private = _("Sync the private room, too")
+        private = _("Also sync the private room")
         given = await self._asked(_("Join"), [folder, code], {}, private)
         if given is None:
             return
@@ -266,8 +266,8 @@ class SyncScreen(Window[None]):
     async def _asked(
         self, title: str, names: list[str], placeholders: dict[str, str], private: str
     ) -> dict[str, str] | None:
-        """Returns what was entered; None if it was cancelled, without a folder, or the private room was to be
-        opened for it and was not."""
+        """Returns the input; None if it was cancelled or has no folder, or if the private room should have
+        been opened for it and was not."""
         given = await self.app.push_screen_wait(
             FieldsScreen(title, names, ticks={private: _(_OF_PRIVATE)}, placeholders=placeholders)
         )

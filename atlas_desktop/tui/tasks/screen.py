@@ -1,4 +1,4 @@
-"""The board of tasks: what each does now, its steps, and its report as it grows."""
+"""The board of tasks: the state of each, its steps, and its report as it is written."""
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
-"""Signs (of private use) around what no source supports, while the report is parsed."""
+"""Signs (of private use) around parts that no source supports, while the report is parsed."""
 _MARKS = {
     TaskState.RUNNING: "▸",
     TaskState.PLANNED: "▸",
@@ -48,7 +48,7 @@ _MARKS = {
 
 
 def task_row(task: Task, width: int) -> Content:
-    """Returns a task on two lines: its brief, and where it stands."""
+    """Returns a task on two lines: its brief and its progress."""
     state = task_state_text(task.state)
     steps = ngettext("{count} step", "{count} steps", len(task.steps))
     return Content.assemble(
@@ -59,7 +59,7 @@ def task_row(task: Task, width: int) -> Content:
 
 
 def step_row(step: Step, said: str, width: int) -> Content:
-    """Returns a step on a line: number, team, what came out, and its tokens."""
+    """Returns a step on a line: number, team, result, and its tokens."""
     running = step.state is StepState.RUNNING
     outcome = _("in progress …") if running else said
     tokens = "" if running else ngettext("{count} token", "{count} tokens", step.context_tokens)
@@ -71,14 +71,14 @@ def step_row(step: Step, said: str, width: int) -> Content:
 
 
 def outcomes(events: Sequence[TaskEvent]) -> dict[str, str]:
-    """Returns what each step came to, in words, by its id."""
+    """Returns the outcome of each step as text, by its id."""
     return {
         one.step: returned_text(one.code, one.count) for one in events if one.step and one.code != "assigned"
     }
 
 
 def about_text(task: Task) -> Content:
-    """Returns a task's brief, what the user added, what it asks, and what it took."""
+    """Returns a task's brief, the user's additions, its question, and the tokens and time it took."""
     parts: list[str | tuple[str, str]] = [(clean(task.brief), "bold")]
     parts += [(f"\n→ {clean_line(one.text)}", "") for one in task.guidance]
     if asked := question_text(task):
@@ -208,7 +208,7 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
         project: str | None = None,
         session: str | None = None,
     ) -> None:
-        """`marked` is the task to begin at. New tasks belong to `project`, and are given in `session`."""
+        """`marked` is the task to begin at. New tasks belong to `project`, and start in `session`."""
         super().__init__(app.size.width)
         self.atlas = app
         self._room = room
@@ -289,11 +289,16 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
             empty = self.query_one("#none", Static)
             empty.display = not found
             empty.update(
-                Content(_("No tasks. Press n to give one: work of more than a turn, such as a comparison."))
+                Content(
+                    _(
+                        "No tasks. Press n to start one: work that takes more than one turn, such as a "
+                        "comparison."
+                    )
+                )
             )
             active = sum(one.state in _UNDER_WAY for one in found)
             counts = [ngettext("{count} task", "{count} tasks", len(found))]
-            counts += [_("{count} under way", count=active)] if active else []
+            counts += [_("{count} in progress", count=active)] if active else []
             self.query_one("#title", Static).update(Content(" · ".join([_("Tasks"), *counts])))
             self._show_details()
         self.refresh_bindings()
@@ -385,7 +390,7 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
         self.reload()
 
     def action_tasks_pause(self) -> None:
-        """Pauses the task, or lets it go on."""
+        """Pauses the task, or resumes it."""
         if (task := self.marked) is not None:
             self._do(partial(self._pause, task))
 
@@ -400,11 +405,11 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
             await self._room.tasks.start(task.id)
 
     def action_tasks_steer(self) -> None:
-        """Tells the supervisor something."""
+        """Sends the supervisor an instruction."""
         self._ask(_("Tell the supervisor"), _("It follows this from the next step on."))
 
     def action_tasks_revise(self) -> None:
-        """Has the report made again, with what the user says."""
+        """Has the report made again, with the user's instructions."""
         self._ask(_("Revise the report"), _("Say what is missing or wrong. The teams work on it again."))
 
     def _ask(self, title: str, hint: str) -> None:
@@ -417,7 +422,7 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
             await self._go_on(await self._room.tasks.steer(task.id, text))
 
     def action_tasks_approve(self) -> None:
-        """Takes the report as it is."""
+        """Accepts the report."""
         if (task := self.marked) is not None:
             self._do(lambda: self._room.tasks.approve(task.id))
 
@@ -448,14 +453,14 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
         return agreed is True
 
     def _do(self, work: Callable[[], Awaitable[object]]) -> None:
-        """Runs an action in the background, and shows what became of it."""
+        """Runs an action in the background, and shows its result."""
 
         async def run() -> None:
             try:
                 await work()
             except TaskNotFound:
                 # It was deleted meanwhile.
-                self.atlas.say(_("This task does not exist any more."))
+                self.atlas.say(_("This task no longer exists."))
             self.reload()
 
         self.atlas.attempt(run, group="task-action")

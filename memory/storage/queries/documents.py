@@ -455,6 +455,12 @@ def content_of(conn: Connection, document_id: str) -> bytes | None:
     return None if row is None or row[0] is None else bytes(row[0])
 
 
+def location_of(conn: Connection, document_id: str) -> str | None:
+    """Returns the absolute path of a document's file, if it has one."""
+    row = conn.execute("SELECT location FROM documents WHERE id = ?", (document_id,)).fetchone()
+    return None if row is None else row[0]
+
+
 def counts(conn: Connection) -> dict[str, int]:
     """Returns how many documents are in each state."""
     return dict(

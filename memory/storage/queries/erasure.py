@@ -18,8 +18,8 @@ from memory.storage.queries import (
     erasure_check,
     full_text,
     memories,
-    merging,
     projects,
+    session_merge,
     sessions,
     tasks,
 )
@@ -240,7 +240,7 @@ def forget_titles(
     Covers these sessions and those that were merged into them. A title written by the user stays.
     """
     # A session that was merged into one of them is in the bin, with the title made from its own messages.
-    wanted = [*session_ids, *merging.merged_into(conn, session_ids)]
+    wanted = [*session_ids, *session_merge.merged_into(conn, session_ids)]
     emptied = _resting(conn, wanted, message_ids, own=False)
     conn.execute(
         """
@@ -272,7 +272,7 @@ def _resting(
     forgotten = set(message_ids)
     found = []
     for session_id, title in named:
-        note = merging.look_at_note(conn, session_id)
+        note = session_merge.look_at_note(conn, session_id)
         said = conn.execute(
             """
             SELECT id, content FROM messages
@@ -370,8 +370,8 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
     for one in own:
         sessions.require(conn, one)
     # Titles and tags of the sessions merged into these reveal their content.
-    own += merging.merged_into(conn, own)
-    merging.drop_note(conn, own)
+    own += session_merge.merged_into(conn, own)
+    session_merge.drop_note(conn, own)
     projects.drop(conn)
     names = json.dumps(own)
     said = conn.execute(

@@ -22,7 +22,7 @@ from memory.storage.queries import documents, erasure
 from memory.storage.queries import projects as project_names
 from memory.storage.queries.context import pack_parts, unpack_parts
 from memory.storage.queries.forgetting import combined
-from memory.storage.queries.merging import ForeignKey, Lineage, Table, tables
+from memory.storage.queries.table_ownership import ForeignKey, Lineage, Table, tables
 from memory.transfer import KEY_BYTES, Move
 
 _KEY = "parcel_key"

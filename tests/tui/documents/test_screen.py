@@ -232,6 +232,7 @@ async def test_a_summary_is_made(make: Make) -> None:
         await look(pilot, place, "Single files")
         await mark(pilot, place, f"document {ids['tides']}")
         await assert_until(pilot, lambda: "No summary yet" in shown(place))
+        await settle(pilot)
         await pilot.press("s")
         await assert_until(pilot, lambda: "Summary (" in shown(place))
         assert (await store.documents.get(ids["tides"])).summary is not None

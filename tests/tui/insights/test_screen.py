@@ -5,12 +5,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
+import pytest
 from textual_plotext import PlotextPlot
 from textual_plotext.plot import Plot
 
 from atlas_desktop.services.insights import Insights, as_csv
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.insights.screen import TABS, InsightsScreen, amounts, calendar, draw, level, span, told
+from atlas_desktop.tui.images import ImageTerminal, Inquiry, Protocol
+from atlas_desktop.tui.insights.charts import TABS, Chart, Look, draw
+from atlas_desktop.tui.insights.screen import InsightsScreen, amounts, calendar, level, span, told
+from atlas_desktop.tui.pictures import Picture
 from memory.entities import RoomKind
 from memory.insights import DayCount, Growth, Speed, Stored, Topic, Totals, Used, Waited, months_between
 from tests.fakes.clock import FakeClock
@@ -77,6 +81,34 @@ def test_every_tab_is_drawn_and_told_in_words() -> None:
         assert draw(tab, plot, counted(), ["cyan", "red"])
         plot.plotsize(90, 14)
         assert drawn[tab] in plot.build()
+
+
+LOOK = Look((0, 0, 0), (255, 255, 255), (128, 128, 128), 14)
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_plots_are_drawn_as_pictures(tab: str) -> None:
+    chart = Chart()
+    assert draw(tab, chart, counted(), [(200, 0, 0), (0, 0, 200)])
+    image = chart.picture(900, 300, LOOK)
+    assert image.size == (900, 300)
+    coloured = [(x, y) for y in range(300) for x in range(900) if image.getpixel((x, y)) == (200, 0, 0)]
+    assert coloured, "the first line, or the bars"
+    assert max(y for _, y in coloured) < 300 - 14, "above the labels"
+    assert not draw(tab, chart, replace(counted(), weeks=(), topics=(), growth=(), storage=(), speed=()), [])
+
+
+def test_bars_are_as_high_as_their_values() -> None:
+    chart = Chart()
+    chart.bar([0, 1, 2], [1, 4, 2], color=(255, 0, 0), width=0.7, marker="sd")
+    chart.ylim(0, 4)
+    image = chart.picture(600, 400, LOOK)
+    heights: dict[int, int] = {}
+    for x in range(600):
+        if height := sum(image.getpixel((x, y)) == (255, 0, 0) for y in range(400)):
+            heights[height] = heights.get(height, 0) + 1
+    most = max(heights)
+    assert {round(4 * height / most) for height, columns in heights.items() if columns > 20} == {1, 2, 4}
 
 
 def test_the_calendar_is_read_by_its_shades_alone() -> None:
@@ -209,3 +241,37 @@ async def test_x_saves_the_tab_as_pictures_and_table(make: Make, some_font: None
         assert len(table) > 2
         assert "svg" in next(folder.glob("*.svg")).read_text()[:200]
         assert next(folder.glob("*.png")).read_bytes().startswith(b"\x89PNG")
+
+
+async def test_where_the_terminal_can_the_plot_is_a_picture(make: Make) -> None:
+    clock = FakeClock(NOW)
+    store = InMemoryStore(clock)
+    await history(clock, store)
+    place = make(store=store)
+    async with place.app.run_test(size=(90, 40)) as pilot:
+        await settle(pilot)
+        terminal = ImageTerminal(Protocol.KITTY, (10, 20))
+        place.app.inquiry = Inquiry(terminal)
+        await pilot.press("f4")
+        await settle(pilot)
+        picture, plot = place.app.screen.query_one(Picture), place.app.screen.query_one(PlotextPlot)
+        await assert_until(pilot, lambda: picture.rows == 16)
+        assert (picture.display, plot.display) == (True, False)
+        assert len(terminal.kept) == 1
+        await pilot.press("w")
+        await settle(pilot)
+        assert (picture.display, plot.display) == (False, False)
+        await pilot.press("w")
+        await settle(pilot)
+        await place.app.screen._export(counted())  # type: ignore[attr-defined]
+        (svg,) = place.desk.paths.exports.glob("*.svg")
+        assert "Tokens" in svg.read_text() or "Messages" in svg.read_text()
+        assert "\U0010eeee" not in svg.read_text()
+        await assert_until(pilot, lambda: picture.display)
+        assert len(terminal.kept) == 1
+        place.app.screen.forget_private()  # type: ignore[attr-defined]
+        assert not terminal.kept
+        await assert_until(pilot, lambda: terminal.kept)
+        place.app.theme = "atlas-terminal"
+        await settle(pilot)
+        await assert_until(pilot, lambda: plot.display and not picture.display)

@@ -1,6 +1,7 @@
 """The Notes view: what is written, linked, found there."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from textual.events import Key
 from textual.pilot import Pilot
@@ -8,6 +9,7 @@ from textual.widgets import Input, OptionList
 
 from atlas_desktop.services.notes.notebook import read_note
 from atlas_desktop.tui.chat.screen import ChatScreen
+from atlas_desktop.tui.dialogs.forms import PathScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
@@ -135,7 +137,7 @@ async def test_a_link_is_followed_and_esc_leads_back_the_way(make: Make) -> None
         await settle(pilot)
         await pilot.press("ctrl+g")
         links = screen.query_one("#connections", OptionList)
-        links.highlighted = next(i for i, row in enumerate(screen._connections) if row.to == ids["Harbours"])
+        links.highlighted = next(i for i, row in enumerate(screen._links.rows) if row.to == ids["Harbours"])
         await pilot.press("enter")
         await assert_until(pilot, lambda: "# Harbours" in screen.editor.text)
         await settle(pilot)
@@ -274,7 +276,9 @@ async def test_renaming_a_note_changes_the_links_to_it(make: Make) -> None:
         await look(pilot, place, "Summer")
         await mark(pilot, place, ids["Harbours"])
         await pilot.press("r")
-        await assert_until(pilot, lambda: on(place.app, TitleScreen) and "Links to it follow" in shown(place))
+        await assert_until(
+            pilot, lambda: on(place.app, TitleScreen) and "Links to it are updated" in shown(place)
+        )
         place.app.screen.query_one(Input).value = "Ports"
         await pilot.press("enter")
         await assert_until(pilot, lambda: "Ports" in shown(place) and on(place.app, NotesScreen))
@@ -320,7 +324,7 @@ async def test_typing_filters_by_title_tag_and_text(make: Make) -> None:
         screen = await look(pilot, place, "Summer")
 
         def titles() -> list[str]:
-            return [row.note.title for row in screen._rows if row.note is not None and row.hit is None]
+            return [row.note.title for row in screen._list.rows if row.note is not None and row.hit is None]
 
         await pilot.press("slash")
         await type_text(pilot, "harb")
@@ -329,8 +333,8 @@ async def test_typing_filters_by_title_tag_and_text(make: Make) -> None:
         await assert_until(pilot, lambda: sorted(titles()) == ["Harbours", "Summer"])
         screen.query_one(Input).value = "Moskenes"
         await pilot.press("enter")
-        await assert_until(pilot, lambda: any(row.hit for row in screen._rows))
-        assert {row.note.id for row in screen._rows if row.hit and row.note} == {ids["Harbours"]}
+        await assert_until(pilot, lambda: any(row.hit for row in screen._list.rows))
+        assert {row.note.id for row in screen._list.rows if row.hit and row.note} == {ids["Harbours"]}
         await pilot.press("escape")
         await assert_until(pilot, lambda: len(titles()) == 3)
 
@@ -345,7 +349,7 @@ async def test_a_tag_is_chosen_from_a_list(make: Make) -> None:
         await pilot.press("down", "enter")
         await settle(pilot)
         assert screen.query_one(Input).value == "#plans"
-        assert [row.note.title for row in screen._rows if row.note] == ["Summer"]
+        assert [row.note.title for row in screen._list.rows if row.note] == ["Summer"]
 
 
 async def test_the_preview_shows_links_under_their_current_title(make: Make) -> None:
@@ -426,7 +430,7 @@ async def test_a_suggested_link_is_taken_with_one_key(make: Make) -> None:
         assert "This note mentions it." in shown(place)
         await pilot.press("enter", "ctrl+g")
         links = screen.query_one("#connections", OptionList)
-        links.highlighted = next(i for i, row in enumerate(screen._connections) if row.can_link)
+        links.highlighted = next(i for i, row in enumerate(screen._links.rows) if row.can_link)
         await pilot.press("l")
         await settle(pilot)
         assert await text_of(store, "Harbours") == "At low [[Tides]] the ferry waits."
@@ -444,7 +448,7 @@ async def test_a_mention_in_another_note_is_linked_with_one_key(make: Make) -> N
         await assert_until(pilot, lambda: "Mentioned without a link" in shown(place))
         await pilot.press("enter", "ctrl+g")
         links = screen.query_one("#connections", OptionList)
-        links.highlighted = next(i for i, row in enumerate(screen._connections) if row.mention)
+        links.highlighted = next(i for i, row in enumerate(screen._links.rows) if row.mention)
         await pilot.press("l")
         await settle(pilot)
         assert await text_of(store, "Harbours") == "At low [[Tides|tides]] the ferry waits."
@@ -533,3 +537,30 @@ async def test_a_memory_is_noted_and_says_in_which_notes_it_is(make: Make) -> No
         await assert_until(pilot, lambda: "In notes: About me" in shown(place))
         await pilot.press("N")
         await assert_until(pilot, lambda: on(place.app, NotesScreen) and "About me" in shown(place))
+
+
+async def test_a_folder_is_imported_and_imported_again(make: Make, tmp_path: Path) -> None:
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "Lighthouse.md").write_text("It shines over [[Harbours]].", encoding="utf-8")
+    store, _ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(120, 30), notifications=True) as pilot:
+        await look(pilot, place, "Harbours")
+        browser(place).query_one("#notes", OptionList).focus()
+        await settle(pilot)
+        await pilot.press("i")
+        await assert_until(pilot, lambda: on(place.app, PathScreen))
+        place.app.screen.query_one(Input).value = str(folder)
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, NotesScreen) and "Lighthouse" in shown(place))
+        told = [one.message for one in place.app._notifications]
+        assert "Added 1, updated 0, unchanged 0, missing 0." in told
+        (folder / "Lighthouse.md").write_text("It shines over the sea.", encoding="utf-8")
+        await pilot.press("i")
+        await assert_until(pilot, lambda: on(place.app, PathScreen))
+        place.app.screen.query_one(Input).value = str(folder)
+        await pilot.press("enter")
+        await settle(pilot)
+        told = [one.message for one in place.app._notifications]
+        assert "Added 0, updated 1, unchanged 0, missing 0." in told

@@ -1,17 +1,25 @@
 """The settings as forms: found, changed, refused with a reason, taken back; followed while it runs."""
 
+import asyncio
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
+from atlas_desktop.bootstrap import build_doctor
+from atlas_desktop.paths import Paths
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.questions import ChoiceScreen
 from atlas_desktop.tui.settings.dialogs import KeyScreen
 from atlas_desktop.tui.settings.screen import SettingsScreen, matching, rows
-from tests.tui.desk import Stage
-from tests.tui.driving import assert_until, on, settle, shown, type_text
+from memory.entities import RoomKind, RoomReport
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
+from tests.tui.desk import NOW, Stage, talk
+from tests.tui.driving import assert_until, command, on, settle, shown, type_text
 
 Make = Callable[..., Stage]
 
@@ -174,3 +182,31 @@ async def test_dates_and_numbers_follow_the_language(make: Make) -> None:
             assert "1.024" in shown(place)
     finally:
         use("")
+
+
+# --- the doctor -------------------------------------------------------------------------------------
+
+
+async def test_the_doctor_shows_what_it_found_and_reads_every_page(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    await talk(store, "Tides", [("When is high water?", "At noon.")])
+    place = make(store=store)
+    place.desk.make_doctor = lambda: build_doctor(Paths(tmp_path))
+    async with place.app.run_test(size=(100, 70)) as pilot:
+        await settle(pilot)
+        await command(pilot, "/doctor")
+        await assert_until(pilot, lambda: "llama-cpp-python" in shown(place))
+        expected = {one.check for one in await build_doctor(Paths(tmp_path)).examine()}
+        assert {check for check in expected if f"  {check}: " in shown(place)} == expected
+        await pilot.press("v")
+        await assert_until(pilot, lambda: "No damage in the open room: 1 conversation" in shown(place))
+        damaged = RoomReport(RoomKind.OPEN, 1, 2, 21, ("structure: wrong page 3",))
+        monkeypatch.setattr(place.store, "verify", partial(asyncio.sleep, 0, damaged))
+        await pilot.press("v")
+        await assert_until(pilot, lambda: "Damage in the open room." in shown(place))
+        assert "structure: wrong page 3" in shown(place)
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: on(place.app, ChatScreen))
+        await settle(pilot)

@@ -119,7 +119,7 @@ async def test_the_private_room_is_added_later_and_another_device_joins_it(
         await _sync_window(pilot, place)
         await pilot.press("v")
         await open_private(pilot, place)
-        await assert_until(pilot, lambda: "not synced. v syncs it, too" in shown(place))
+        await assert_until(pilot, lambda: "not synced. v adds it to sync" in shown(place))
         await settle(pilot)
         await pilot.press("v")
         await assert_until(pilot, lambda: "Otherwise leave the field empty" in shown(place))

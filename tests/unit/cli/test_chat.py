@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas_desktop.cli.chat import ChatCommands, Conversation
+from atlas_desktop.cli.chat import ChatCommands
 from atlas_desktop.cli.context import Context, whole
+from atlas_desktop.cli.conversation import Conversation
 from atlas_desktop.errors import UsageError
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.turns import TurnOptions

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.cli.chat import ChatCommands, Conversation
+from atlas_desktop.cli.chat import ChatCommands
 from atlas_desktop.cli.context import Context
+from atlas_desktop.cli.conversation import Conversation
 from atlas_desktop.cli.sessions import make_open, make_private
 from atlas_desktop.paths import Paths
 from atlas_desktop.services.room import RoomServices

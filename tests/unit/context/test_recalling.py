@@ -52,9 +52,16 @@ def test_the_words_of_a_question_speak_for_a_memory_as_well() -> None:
 
 def test_what_asks_for_nothing_has_only_what_is_very_close() -> None:
     told = "I am off to see my sister."
-    close, very = hit("Clara lives in Ghent.", 0.5), hit("My sister Clara lives in Ghent.", 0.6)
+    close, very = hit("Clara lives in Ghent.", 0.4), hit("My sister Clara lives in Ghent.", 0.45)
     assert standing(told, [close, very]) == [very]
     assert len(standing(told, [hit(f"My sister Clara, {n}.", 0.7) for n in range(5)])) == 2
+    # Without a person in it, it is compared as a question is.
+    assert (
+        standing("Off to Ghent tomorrow.", [close, hit("Ghent by train takes an hour.", 0.6)])[
+            0
+        ].grounds.cosine
+        == 0.6
+    )
 
 
 def test_what_nearly_repeats_a_request_is_not_brought_back_and_an_answer_of_one_word_is() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from atlas_desktop.importing.claude import words_of
-from atlas_desktop.importing.entities import Format
+from atlas_desktop.importing.formats import FORMATS
 from models.messages import Role
 from tests.stores import InMemoryStore
 from tests.unit.importing.exports import claude, contents, everything, spoken, take, taken
@@ -35,7 +35,7 @@ async def test_messages_follow_one_another_where_nothing_else_is_said(file: Path
         spoken("m1", "human", "Hello"), spoken("m2", "assistant", "Hi"), spoken("m3", "robot", "?")
     )
     (session,), report = await taken(file, [given])
-    assert report.formats == {"export": Format.CLAUDE}
+    assert report.formats == {"export": FORMATS["claude"]}
     assert (session.id, session.title, session.head) == ("k1", "A talk", "m2")
     assert session.created_at.isoformat() == "2024-05-01T10:00:00.123456+00:00"
     assert [(one.role, one.parent) for one in session.messages] == [

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.cli.importing import _FORMATS
-from atlas_desktop.importing.entities import Format
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.importing.sources import open_source
 from tests.stores import InMemoryStore
@@ -32,7 +30,3 @@ async def test_who_stops_an_import_waits_for_the_thread_that_reads_and_hears_of_
     asyncio.get_running_loop().call_soon(go_on.set)
     with pytest.raises(asyncio.CancelledError):
         await taking
-
-
-def test_the_command_line_knows_every_format() -> None:
-    assert set(_FORMATS) == {"auto", *Format}

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from atlas_desktop.exporting.lines import Exporter
-from atlas_desktop.importing.entities import Format, ImportOptions, ImportReport, Unreadable
+from atlas_desktop.importing.entities import ImportOptions, ImportReport, Unreadable
+from atlas_desktop.importing.formats import FORMATS
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.importing.lines import read_line
 from memory.entities import NewMessage, NewSession, SessionPatch
@@ -45,7 +46,7 @@ def line(**changes: Any) -> bytes:
 
 
 async def take(store: Store, path: Path, **options: Any) -> ImportReport:
-    return await Importer(store.transfer).take([path], ImportOptions(Format.JSONL, **options))
+    return await Importer(store.transfer).take([path], ImportOptions(FORMATS["jsonl"], **options))
 
 
 async def lines_of(store: Store) -> list[str]:
@@ -222,7 +223,7 @@ async def test_titles_tags_and_names_come_in_as_one_line(tmp_path: Path) -> None
         + b"\n"
     )
     store = await open_off_record(FakeClock())
-    await Importer(store.transfer).take([file], ImportOptions(Format.JSONL))
+    await Importer(store.transfer).take([file], ImportOptions(FORMATS["jsonl"]))
     (session,) = await store.list_sessions()
     given = await store.transfer.give(session.id)
     tags = await store.organising.tags()

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.importing.entities import Format, Meter
+from atlas_desktop.importing.entities import Meter
+from atlas_desktop.importing.formats import FORMATS
 from atlas_desktop.importing.importer import Importer
 from memory.transfer import TravellingSession
 from tests.stores import InMemoryStore
@@ -89,7 +90,7 @@ async def from_database(path: Path) -> list[TravellingSession]:
     store = InMemoryStore()
     report = await take(store, path)
     assert report.skipped == []
-    assert report.formats == {path.name: Format.LLM}
+    assert report.formats == {path.name: FORMATS["llm"]}
     assert sorted(path.parent.iterdir()) == [path]
     found = await everything(store)
     assert (await take(store, path)).messages == 0

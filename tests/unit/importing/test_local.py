@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from atlas_desktop.importing.entities import Format
+from atlas_desktop.importing.formats import FORMATS
 from memory.entities import MessageStatus
 from models.messages import Role
 from tests.stores import InMemoryStore
@@ -67,7 +67,7 @@ async def test_open_webui(file: Path) -> None:
         updated_at=int(SECOND) + 60,
     )
     (session,), report = await taken(file, [given])
-    assert report.formats == {"export": Format.OPEN_WEBUI}
+    assert report.formats == {"export": FORMATS["openwebui"]}
     assert contents(session) == [
         "Hello\n\n[Attached: a.pdf]",
         "> Thought\n>\n> hm\n\nSo.",
@@ -148,7 +148,7 @@ async def test_lm_studio(file: Path) -> None:
     )
     tools = '\n\n[Asked: count]\n\n```json\n{"of": "été"}\n```\n\n3'
     (session,), report = await taken(file, given)
-    assert report.formats == {"export": Format.LM_STUDIO}
+    assert report.formats == {"export": FORMATS["lmstudio"]}
     assert contents(session) == [
         "Hello\n\n[Attached: a.pdf]",
         f"> hm\n\none{tools}",
@@ -249,7 +249,7 @@ async def test_jan(tmp_path: Path) -> None:
 
 async def test_jan_messages_without_their_thread_are_a_conversation_too(file: Path) -> None:
     (session,), report = await taken(file, jan_line("a", "user", "Hello", 0))
-    assert report.formats == {"export": Format.JAN}
+    assert report.formats == {"export": FORMATS["jan"]}
     assert (session.id, session.title) == ("jan_1", "Hello")
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from atlas_desktop.exporting.document import About
 from atlas_desktop.exporting.markdown import MarkdownWriter
-from atlas_desktop.importing.entities import Format
+from atlas_desktop.importing.formats import FORMATS
 from atlas_desktop.importing.markdown import front_matter, is_transcript, talks_of
 from memory.entities import MemoryMode
 from models.messages import Role
@@ -46,7 +46,7 @@ async def test_a_transcript_may_be_utf_16(file: Path) -> None:
 @pytest.mark.parametrize("style", STYLES)
 async def test_speakers_are_known_however_they_are_written(file: Path, style: str) -> None:
     (session,), report = await taken(file, STYLES[style])
-    assert report.formats == {"holiday.md": Format.MARKDOWN}
+    assert report.formats == {"holiday.md": FORMATS["markdown"]}
     assert [(one.role, one.content) for one in session.messages] == [
         (Role.USER, "Hello"),
         (Role.ASSISTANT, "Hi"),

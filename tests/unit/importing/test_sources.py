@@ -14,7 +14,8 @@ import pytest
 
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import UnknownExport
-from atlas_desktop.importing.entities import Format, ImportReport, Meter
+from atlas_desktop.importing.entities import ImportReport, Meter
+from atlas_desktop.importing.formats import FORMATS
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.importing.sources import Piece, pieces
 from atlas_desktop.phrases import left_out, passed_over
@@ -195,7 +196,7 @@ async def test_an_archive_without_a_file_to_read_says_so(tmp_path: Path) -> None
 
 
 async def test_an_empty_file_is_no_export_of_whoever_is_named(tmp_path: Path) -> None:
-    _, report = await taken(tmp_path / "x.json", b"", format=Format.CHATGPT)
+    _, report = await taken(tmp_path / "x.json", b"", format=FORMATS["chatgpt"])
     assert report.unknown == {"x.json": "it is empty"}
 
 
@@ -310,7 +311,7 @@ async def test_progress_is_told_and_a_trial_counts_what_comes_twice_once(tmp_pat
     assert await everything(store) == []
     report = await importer.take([path, path])
     assert (report.sessions, report.messages, report.already_there) == (5, 5, 5)
-    assert (report.known_sessions, report.formats) == (5, {"a.json": Format.CHATGPT})
+    assert (report.known_sessions, report.formats) == (5, {"a.json": FORMATS["chatgpt"]})
     assert told[-1] == (5, 2 * path.stat().st_size, 2 * path.stat().st_size)
 
 

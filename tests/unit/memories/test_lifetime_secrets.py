@@ -12,7 +12,7 @@ from memory.learning.reader import read
 from memory.memories.entities import Memory, MemoryPatch, MemoryState
 from memory.memories.lifetime import Retention, Standing, ground, in_use, looks_secret
 from memory.memories.profile import candidates
-from memory.memories.upkeep import may_merge
+from memory.memories.upkeep import may_consolidate
 from memory.recall.engine import RecallEngine
 from memory.recall.entities import RecallQuery
 from memory.storage.store import Store
@@ -97,7 +97,7 @@ async def test_a_learned_secret_is_not_used_before_it_is_accepted() -> None:
 
 async def test_a_secret_that_waits_is_neither_merged_nor_promoted_nor_in_the_profile() -> None:
     (secret,) = await learned(InMemoryStore(), "My PIN is 4711.")
-    assert not may_merge(secret)
+    assert not may_consolidate(secret)
     assert ground(Standing(secret, ended_turns=9, similarity=1.0), Retention(promote_importance=0.0)) is None
     assert candidates([secret], NOW) == []
 

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySource, MemoryState, MemoryTier
 from memory.memories.lifetime import Retention
-from memory.memories.upkeep import MOST_MEMBERS, Pair, agree, clusters, content, extract, may_merge, merged
+from memory.memories.upkeep import (
+    MOST_MEMBERS,
+    Pair,
+    agree,
+    clusters,
+    consolidated,
+    content,
+    extract,
+    may_consolidate,
+)
 from tests.unit.memories.values import NOW, known, memories
 
 RULES = Retention()
@@ -32,7 +41,7 @@ def test_clusters_share_nothing_and_hold_only_what_is_near_and_agrees(
     near = {frozenset((pair.one, pair.other)): pair.similarity for pair in pairs}
     for cluster in made:
         assert 2 <= len(cluster.members) <= MOST_MEMBERS
-        assert all(may_merge(one) for one in cluster.members)
+        assert all(may_consolidate(one) for one in cluster.members)
         for one, other in combinations(cluster.members, 2):
             assert near[frozenset((one.id, other.id))] >= RULES.consolidate_similarity
             assert agree(one, other)
@@ -106,7 +115,7 @@ def test_the_one_is_as_lasting_as_the_most_lasting_and_knows_its_lineage() -> No
         MemorySource("m", "s", "Tea is fine"),
         MemorySource("n", "s", "x"),
     ]
-    new = merged(cluster, quotes)
+    new = consolidated(cluster, quotes)
     assert (new.tier, new.state, new.origin) == (
         MemoryTier.LONG_TERM,
         MemoryState.KEPT,
@@ -117,4 +126,4 @@ def test_the_one_is_as_lasting_as_the_most_lasting_and_knows_its_lineage() -> No
     ends = [NOW, NOW + timedelta(days=1)]
     pair = [known("Tea is fine", id=str(n), expires_at=end) for n, end in enumerate(ends)]
     (cluster,) = clusters(pair, [Pair("0", "1", 0.9)], RULES)
-    assert merged(cluster, []).expires_at == ends[1]
+    assert consolidated(cluster, []).expires_at == ends[1]

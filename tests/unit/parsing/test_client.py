@@ -12,7 +12,16 @@ from atlas_desktop.error_table import explain
 from atlas_desktop.errors import DocumentRefused, Refusal
 from atlas_desktop.parsing import client
 from atlas_desktop.parsing.client import DocumentParser, _decoded
-from atlas_desktop.parsing.protocol import MOST_BYTES, MOST_SECONDS, Answer, seconds_for
+from atlas_desktop.parsing.pdf import draw_page
+from atlas_desktop.parsing.protocol import (
+    MOST_BYTES,
+    MOST_SECONDS,
+    Answer,
+    PagePicture,
+    PageView,
+    Pixels,
+    seconds_for,
+)
 from memory.documents.entities import Heading, ParsedText, Table
 from tests.unit.parsing.samples import FILES, parsed, pdf
 
@@ -190,6 +199,32 @@ async def test_some_files_are_refused_without_a_process(parser: DocumentParser) 
 def test_an_answer_that_no_sound_process_gives_is_not_believed(wrong: ParsedText) -> None:
     with pytest.raises(ValueError):
         _decoded(msgspec.msgpack.encode(Answer(parsed=wrong)))
+
+
+async def test_a_process_draws_a_page(parser: DocumentParser) -> None:
+    data = pdf([["one"], ["two"]])
+    picture = await parser.draw(data, "a.pdf", PageView(2, 300, "two"))
+    assert picture == draw_page(data, PageView(2, 300, "two"))
+    for wrong in (b"words", FILES["a.docx"]):
+        with pytest.raises(DocumentRefused):
+            await parser.draw(wrong, "a.pdf", PageView(1, 300))
+    with pytest.raises(DocumentRefused):
+        await parser.draw(data, "a.pdf", PageView(3, 300))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        PagePicture(Pixels(2, 2, b"123"), 1),
+        PagePicture(Pixels(0, 0, b""), 1),
+        PagePicture(Pixels(1, 1, b"123"), 0),
+        PagePicture(Pixels(1, 1, b"123"), 1, 1),
+        PagePicture(Pixels(4_000, 4_000, bytes(48_000_000)), 1),
+    ],
+)
+def test_a_picture_that_no_sound_process_draws_is_not_believed(wrong: PagePicture) -> None:
+    with pytest.raises(ValueError):
+        _decoded(msgspec.msgpack.encode(Answer(picture=wrong)))
 
 
 def test_large_files_get_more_time_but_not_without_end() -> None:

@@ -1,9 +1,12 @@
 import io
 
+import pytest
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
 from atlas_desktop.errors import Refusal
+from atlas_desktop.parsing.pdf import draw_page
+from atlas_desktop.parsing.protocol import MOST_PIXELS, PagePicture, PageView, Unreadable
 from memory.documents.entities import Heading
 from tests.unit.parsing.samples import headings, parsed, pdf, refusal
 
@@ -98,3 +101,57 @@ def test_a_file_that_only_restricts_its_use_is_read() -> None:
     canvas.drawString(72, 700, "open to all")
     canvas.save()
     assert parsed(out.getvalue(), "a.pdf").text == "open to all"
+
+
+# --- pictures of pages ------------------------------------------------------------------------------
+
+YELLOW = bytes((255, 235, 110))
+
+
+def marked_rows(picture: PagePicture) -> list[int]:
+    """The rows of a picture in which something is marked."""
+    pixels = picture.pixels
+    size = 3 * pixels.width
+    return [row for row in range(pixels.height) if YELLOW in pixels.rgb[row * size : (row + 1) * size]]
+
+
+def test_a_page_is_drawn_at_the_width_that_is_asked_for() -> None:
+    picture = draw_page(pdf([["one"], ["two"]]), PageView(2, 600))
+    assert (picture.pixels.width, picture.pages, picture.marked) == (600, 2, None)
+    assert picture.pixels.height == pytest.approx(600 * 842 / 595, abs=2)
+    assert len(picture.pixels.rgb) == 3 * picture.pixels.width * picture.pixels.height
+    assert min(picture.pixels.rgb) < 100 < max(picture.pixels.rgb) == 255
+    assert not marked_rows(picture)
+
+
+def test_a_quotation_is_marked_where_it_stands() -> None:
+    lines = ["The moon raises", "the tides twice", "a day, and they", "fall twice."]
+    data = pdf([lines])
+    # A text has other spaces and line ends than the page.
+    picture = draw_page(data, PageView(1, 1190, "the  tides twice a day"))
+    assert picture.marked is not None
+    rows = marked_rows(picture)
+    # Points are two pixels; the second line is 72 + 14.4 points below the top.
+    top, bottom = 2 * (842 - 770), 2 * (842 - 770 + 3 * 14.4)
+    assert top < picture.marked <= rows[0] < rows[-1] < bottom
+    assert draw_page(data, PageView(1, 1190, "nothing of the kind")).marked is None
+
+
+def test_lines_that_a_text_has_in_another_order_are_marked_one_by_one() -> None:
+    data = drawn((72, 400, "The last line is at the bottom"), (72, 700, "The heading was drawn last"))
+    quote = "The heading was drawn last\nThe last line is at the bottom"
+    rows = marked_rows(draw_page(data, PageView(1, 595, quote)))
+    assert min(rows) < 842 - 690
+    assert max(rows) > 842 - 410
+
+
+def test_a_picture_has_a_limit_and_a_page_must_exist() -> None:
+    data = pdf([["one"]])
+    pixels = draw_page(data, PageView(1, 100_000)).pixels
+    assert pixels.width * pixels.height <= MOST_PIXELS + pixels.width + pixels.height
+    for page in (0, 2, -1):
+        with pytest.raises(Unreadable):
+            draw_page(data, PageView(page, 100))
+    with pytest.raises(Unreadable) as caught:
+        draw_page(b"%PDF-1.7 nothing", PageView(1, 100))
+    assert caught.value.reason is Refusal.DAMAGED

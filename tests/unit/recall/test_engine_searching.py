@@ -1,6 +1,7 @@
 """Second looks, and rooms in which not everything is compared."""
 
-from collections.abc import AsyncIterator
+import math
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
@@ -44,6 +45,13 @@ async def chat(store: Store, *said: str) -> None:
     session, _ = await store.create_session(NewSession("a"), NewMessage(Role.USER, said[0]))
     for text in said[1:]:
         await store.append_message(session.id, NewMessage(Role.ASSISTANT, "Noted.", model="m"))
+        await store.append_message(session.id, NewMessage(Role.USER, text))
+
+
+async def say(store: Store, *said: str) -> None:
+    """A session of a person's messages."""
+    session, _ = await store.create_session(NewSession("a"), NewMessage(Role.USER, said[0]))
+    for text in said[1:]:
         await store.append_message(session.id, NewMessage(Role.USER, text))
 
 
@@ -118,3 +126,37 @@ async def test_in_a_large_room_the_same_is_found(store: Store, monkeypatch: pyte
     assert [score for one in few for _, score in one] == pytest.approx(
         [score for one in every for _, score in one], abs=0.02
     )
+
+
+class Talk:
+    """Most of what is said is alike: the first number. The others are of the sea and of nothing else."""
+
+    fingerprint = "talk"
+
+    async def embedding_fingerprint(self) -> str:
+        return self.fingerprint
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self._of(text) for text in texts]
+
+    async def vector(self, text: str) -> QueryVector | None:
+        return QueryVector(self.fingerprint, tuple(self._of(text)))
+
+    def _of(self, text: str) -> list[float]:
+        usual, sea = (0.5, 0.5) if "ankles" in text else (0.95, 0.3 * ("lengths" in text))
+        return [usual, sea, math.sqrt(max(0.0, 1.0 - usual**2 - sea**2))]
+
+
+async def test_a_statement_is_reminiscent_of_what_is_special_not_of_the_usual(store: Store) -> None:
+    deep = "Nothing above the ankles, ever."
+    await say(store, *(f"Number {n} was fine." for n in range(20)), deep, "Fine as well.")
+    talk = Talk()
+    await VectorMaker(store.vectors, talk).make_missing()
+    mirror = IndexMirror(store.vectors, FlatVectorIndex())
+    await mirror.fill(talk.fingerprint)
+    found = RecallEngine(store.evidence, FakeClock(), mirror=mirror, vectors=talk)
+    said = await found.recall(RecallQuery("I swam forty lengths this morning.", k=1))
+    assert [hit.text for hit in said] == [deep]
+    # By plain cosine, all others are nearer, and so they are for a question.
+    asked = await found.recall(RecallQuery("Who swam forty lengths this morning?", k=1))
+    assert [hit.text for hit in asked] != [deep]

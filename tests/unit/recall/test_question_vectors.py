@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from memory.recall.entities import QueryVector
-from memory.recall.question import FRAMES, QueryEmbedder, specific
+from memory.recall.question import FRAMES, QueryEmbedder, beyond_usual, specific
 
 
 class Vectors:
@@ -26,6 +26,13 @@ def test_what_all_share_is_taken_out() -> None:
     assert specific((0.6, 0.0, 0.8), common) == pytest.approx([1.0, 0.0, 0.0])
     # What is nothing but common stays as it is.
     assert specific((0.0, 0.0, 1.0), common) == (0.0, 0.0, 1.0)
+
+
+def test_of_a_statement_the_difference_from_the_usual_is_left() -> None:
+    assert beyond_usual((0.6, 0.8), (0.0, 0.8)) == pytest.approx([1.0, 0.0])
+    # Without a mean, with that of another model, or with nothing but the usual, it stays as it is.
+    for usual in (None, (0.1, 0.2, 0.3), (0.6, 0.8)):
+        assert beyond_usual((0.6, 0.8), usual) == (0.6, 0.8)
 
 
 async def test_only_requests_for_advice_are_changed_and_only_for_their_model() -> None:

@@ -197,3 +197,10 @@ def test_the_weights_are_those_that_are_documented() -> None:
     assert told == {
         field.name: getattr(WEIGHTS, field.name) for field in fields(WEIGHTS) if field.name != "decay"
     }
+
+
+def test_a_statement_depends_less_on_words_neighbours_and_sessions() -> None:
+    weights = WEIGHTS.of_statement()
+    assert weights.semantic == WEIGHTS.semantic
+    for field in ("lexical", "neighbour", "session"):
+        assert 0 < getattr(weights, field) < getattr(WEIGHTS, field)

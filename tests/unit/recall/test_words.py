@@ -9,6 +9,7 @@ from memory.recall.words import (
     instructs,
     named,
     only_asks,
+    only_states,
     states_preference,
     sums_up,
     surveys,
@@ -131,3 +132,28 @@ def test_standing_instructions_are_known(text: str, says: bool) -> None:
 )
 def test_questions_about_conversations(question: str, summary: bool, survey: bool) -> None:
     assert (sums_up(question), surveys(question)) == (summary, survey)
+
+
+@pytest.mark.parametrize(
+    ("text", "states"),
+    [
+        ("Forty lengths this morning, and I want to try the lake next.", True),
+        ("She waved at me from the stairs today.", True),
+        ("He called to ask how to make the lentil soup.", True),
+        ("So I told him no.", True),
+        # Questions and requests, also without a question mark.
+        ("Did I mention that he called?", False),
+        ("did he call me back", False),
+        ("Tell me about my dog", False),
+        ("Please, remind me of her birthday.", False),
+        ("I have an essay due. Summarise it for me.", False),
+        ("I'd like to learn Spanish.", False),
+        ("I need a recipe for my guests.", False),
+        ("List the order in which I brought things up in our conversations", False),
+        # Words to search for are not talk.
+        ("dentist appointment", False),
+        ("", False),
+    ],
+)
+def test_a_statement_asks_for_nothing(text: str, states: bool) -> None:
+    assert only_states(text) is states

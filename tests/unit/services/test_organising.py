@@ -244,10 +244,10 @@ async def test_a_memory_and_a_message_lead_to_each_other_and_to_what_mentions_th
     await scene.room.recall.complete()
     await scene.room.recall.load()
     memory, message = [await scene.room.why.why(one) for one in (made.id, first.id)]
-    links = await scene.room.related.links(memory)
+    links = await scene.room.why.links(memory)
     assert [(one.session_id, one.how) for one in links] == [(own, "learned"), (near, MENTIONED)]
     assert [one.id for one in message.memories] == [made.id]
-    assert [one.session_id for one in await scene.room.related.links(message)] == [near]
+    assert [one.session_id for one in await scene.room.why.links(message)] == [near]
 
 
 async def test_a_session_that_uses_no_memory_is_related_to_nothing() -> None:

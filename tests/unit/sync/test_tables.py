@@ -1,4 +1,4 @@
-"""The rules of merging: the result depends only on what was said, not on its order or repetition."""
+"""How changes are resolved: the result depends only on the changes, not on their order or repetition."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.sync.entities import Stamp
-from memory.sync.tables import Marks, RowChange, merge
+from memory.sync.tables import Marks, RowChange, resolve
 
 _COLUMNS = ("title", "text", "mark")
 _times = st.integers(1, 12)
@@ -33,14 +33,14 @@ def _changes(draw: st.DrawFn) -> RowChange:
     )
 
 
-def _merged(changes: Sequence[RowChange]) -> tuple[Marks, Mapping[str, Any]]:
+def _resolved(changes: Sequence[RowChange]) -> tuple[Marks, Mapping[str, Any]]:
     """Carries out changes one after another, as a room does."""
     marks, values = Marks(), dict[str, Any]()
     waiting: list[RowChange] = []
     todo = list(changes)
     while todo:
         one = todo.pop(0)
-        found = merge(marks, one)
+        found = resolve(marks, one)
         held = {name: (at, values[name]) for name, at in found.kept.items()} | dict(found.waiting)
         values = {**values, **found.values} if found.marks.exists else {}
         came = found.marks.exists and not marks.exists
@@ -56,7 +56,7 @@ def _merged(changes: Sequence[RowChange]) -> tuple[Marks, Mapping[str, Any]]:
 def test_changes_in_any_order_make_the_same_row(changes: list[RowChange], rnd: Any) -> None:
     shuffled = list(changes)
     rnd.shuffle(shuffled)
-    one, other = _merged(changes), _merged(shuffled)
+    one, other = _resolved(changes), _resolved(shuffled)
     assert one[0].exists == other[0].exists
     assert one[1] == other[1]
 
@@ -64,12 +64,12 @@ def test_changes_in_any_order_make_the_same_row(changes: list[RowChange], rnd: A
 @given(st.lists(_changes(), max_size=5), st.randoms(use_true_random=False))
 def test_changes_that_arrive_twice_change_nothing(changes: list[RowChange], rnd: Any) -> None:
     twice = [*changes, *rnd.sample(changes, len(changes))]
-    assert _merged(twice)[1] == _merged(changes)[1]
+    assert _resolved(twice)[1] == _resolved(changes)[1]
 
 
 @given(st.lists(_changes(), max_size=6), _stamps)
 def test_what_was_forgotten_never_exists_again(changes: list[RowChange], at: Stamp) -> None:
-    marks, values = _merged([RowChange(forgotten=at), *changes])
+    marks, values = _resolved([RowChange(forgotten=at), *changes])
     assert not marks.exists
     assert values == {}
 
@@ -78,26 +78,26 @@ def test_of_two_changes_that_wait_for_a_row_the_later_counts() -> None:
     late = RowChange(Stamp(1, "a"), base={"mark": "x"}, fields={"mark": (Stamp(3, "a"), "late")})
     early = RowChange(gone=Stamp(1, "b"), fields={"mark": (Stamp(2, "b"), "early")})
     again = RowChange(Stamp(1, "c"), base={"mark": "y"})
-    assert _merged([late, early, again])[1] == _merged([early, again, late])[1] == {"mark": "late"}
+    assert _resolved([late, early, again])[1] == _resolved([early, again, late])[1] == {"mark": "late"}
 
 
 def test_the_later_change_of_a_field_counts() -> None:
     born = RowChange(Stamp(1, "a"), base={"title": "first"})
     early = RowChange(fields={"title": (Stamp(2, "b"), "second")})
     late = RowChange(fields={"title": (Stamp(3, "a"), "third")})
-    assert _merged([born, late, early])[1] == {"title": "third"}
+    assert _resolved([born, late, early])[1] == {"title": "third"}
 
 
 def test_the_device_decides_between_changes_of_one_time() -> None:
     born = RowChange(Stamp(1, "a"), base={"title": "first"})
     one = RowChange(fields={"title": (Stamp(2, "a"), "of a")})
     other = RowChange(fields={"title": (Stamp(2, "b"), "of b")})
-    assert _merged([born, one, other])[1] == _merged([born, other, one])[1] == {"title": "of b"}
+    assert _resolved([born, one, other])[1] == _resolved([born, other, one])[1] == {"title": "of b"}
 
 
 def test_a_removed_row_comes_back_only_by_being_written_again() -> None:
     born = RowChange(Stamp(1, "a"), base={"tag": "x"})
     gone = RowChange(gone=Stamp(2, "b"))
     again = RowChange(Stamp(3, "a"), base={"tag": "x"})
-    assert not _merged([gone, born])[0].exists
-    assert _merged([again, gone, born])[0].exists
+    assert not _resolved([gone, born])[0].exists
+    assert _resolved([again, gone, born])[0].exists

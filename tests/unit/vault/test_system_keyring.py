@@ -8,8 +8,7 @@ import pytest
 
 from memory.errors import KeyringUnavailable
 from memory.vault.keyring import KeyringTrouble
-from memory.vault.keyring_child import TRUSTED, Request, answer
-from memory.vault.system_keyring import SystemKeyring
+from memory.vault.system_keyring import TRUSTED, Request, SystemKeyring, answer
 
 ROOT = Path(__file__).parents[3]
 TRUSTING = (sys.executable, "-m", "tests.unit.vault.trusting_child")

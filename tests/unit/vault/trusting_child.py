@@ -7,7 +7,7 @@ keyrings are configured.
 import os
 from pathlib import Path
 
-from memory.vault.keyring_child import main
+from memory.vault.system_keyring import main
 
 NAMES = (
     "FileKeyring",

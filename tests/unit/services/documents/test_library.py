@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from atlas_desktop.errors import DocumentRefused
+from atlas_desktop.errors import DocumentRefused, Refusal
+from atlas_desktop.parsing.protocol import PageView
 from atlas_desktop.services.turns import TurnOptions
 from memory.documents.entities import DocumentQuery, DocumentState, Grain, OnMissing
 from memory.errors import DocumentHasFile, NothingToWrite
 from tests.fakes.models import ScriptedChatModel
+from tests.unit.parsing.samples import pdf
 from tests.unit.services.scene import Scene
 
 
@@ -325,3 +327,25 @@ async def test_the_same_file_twice_is_one_document(tmp_path: Path) -> None:
     file = write(tmp_path / "owl.md", "The barn owl.\n")
     await scene.room.documents.add([file, file, tmp_path])
     assert len(await scene.room.documents.list()) == 1
+
+
+async def test_a_page_is_drawn_from_the_copy_or_from_the_file_that_was_read(tmp_path: Path) -> None:
+    scene = Scene()
+    for name in ("kept.pdf", "read.pdf"):
+        (tmp_path / name).write_bytes(pdf([["one"], ["two"]]))
+        await scene.room.documents.add([tmp_path / name], copy=name == "kept.pdf")
+    ids = {Path(one.path).name: one.id for one in await scene.room.documents.list()}
+    view = PageView(2, 200, "two")
+    first, second = [await scene.room.documents.draw(ids[name], view) for name in ("kept.pdf", "read.pdf")]
+    assert first == second
+    assert (first.pixels.width, first.pages, first.marked is None) == (200, 2, False)
+    for name in ("kept.pdf", "read.pdf"):
+        (tmp_path / name).write_bytes(pdf([["three"]]))
+    assert await scene.room.documents.draw(ids["kept.pdf"], view) == first
+    with pytest.raises(DocumentRefused) as caught:
+        await scene.room.documents.draw(ids["read.pdf"], view)
+    assert caught.value.reason is Refusal.OUTDATED
+    (tmp_path / "read.pdf").unlink()
+    with pytest.raises(DocumentRefused) as caught:
+        await scene.room.documents.draw(ids["read.pdf"], view)
+    assert caught.value.reason is Refusal.MISSING

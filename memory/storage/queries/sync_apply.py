@@ -1,7 +1,7 @@
-"""Merges changes of other devices into a room: writes what is newer, erases what was forgotten.
+"""Applies changes of other devices to a room: writes what is newer, erases what was forgotten.
 
 A change whose row refers to one that has not arrived yet waits in `sync_waiting`. Nothing that is written by
-a merge is recorded as this device's own change, except its consequences: two rows of the same name, memories
+this is recorded as this device's own change, except its consequences: two rows of the same name, memories
 that were based on what was forgotten.
 """
 # ruff: noqa: S608  # the names put into SQL are all written in `memory.sync.tables`
@@ -17,7 +17,7 @@ from sqlcipher3.dbapi2 import IntegrityError
 from memory.storage.changes import BORN, FORGOTTEN, GONE, key_of, silent
 from memory.storage.connection import Connection
 from memory.storage.queries import documents as document_rows
-from memory.storage.queries import erasure, full_text, merging, sync_log
+from memory.storage.queries import erasure, full_text, session_merge, sync_log
 from memory.storage.queries.sync_erase import erase_forgotten
 from memory.sync.entities import Change, Stamp
 from memory.sync.tables import (
@@ -26,11 +26,11 @@ from memory.sync.tables import (
     EMPTIED,
     PLACES,
     Marks,
-    Merged,
     Reference,
+    Resolution,
     RowChange,
     SyncedTable,
-    merge,
+    resolve,
 )
 
 _LATER = "zz"
@@ -66,7 +66,7 @@ _OF_VERSIONS = {owner: name for name, (owner, *_) in _VERSIONS.items()}
 
 @dataclass(slots=True)
 class Applied:
-    """The result of a merge: the number of changes that took effect, of things forgotten, and the latest time
+    """What was applied: the numbers of changes that took effect and of things forgotten, and the latest time
     seen.
     """
 
@@ -77,8 +77,8 @@ class Applied:
 
 
 def apply(conn: Connection, changes: Sequence[Change], devices: Sequence[int]) -> Applied:
-    """Merges changes; `devices` are the room's numbers of the devices that the stamps name by index."""
-    return _Merge(conn, devices).run(changes)
+    """Applies changes; `devices` are the room's numbers of the devices that the stamps name by index."""
+    return _ChangeWriter(conn, devices).run(changes)
 
 
 def _key_of(table: str) -> str:
@@ -86,7 +86,7 @@ def _key_of(table: str) -> str:
 
 
 def retry(conn: Connection) -> Applied:
-    """Merges changes that wait for rows that did not arrive by sync (moved back from another room), or for a
+    """Applies changes that wait for rows that did not arrive by sync (moved back from another room), or for a
     table or column that an older version of this program did not know.
     """
     rows = conn.execute(
@@ -98,7 +98,7 @@ def retry(conn: Connection) -> Applied:
         if _readable(change) if table == _LATER else _is_there(conn, BY_NAME[table], key):
             ready.append((number, change))
     conn.executemany("DELETE FROM sync_waiting WHERE number = ?", [(number,) for number, _ in ready])
-    return _Merge(conn, None).run([change for _, change in ready])
+    return _ChangeWriter(conn, None).run([change for _, change in ready])
 
 
 def _is_there(conn: Connection, table: SyncedTable, key: str) -> bool:
@@ -114,7 +114,7 @@ def _readable(change: Change) -> bool:
     return any(name in known for name in (*change.base, *change.fields)) or not change.fields
 
 
-class _Merge:
+class _ChangeWriter:
     """One run. `devices` translates the indices in stamps to numbers; None if they are numbers already."""
 
     def __init__(self, conn: Connection, devices: Sequence[int] | None) -> None:
@@ -124,7 +124,7 @@ class _Merge:
         rows = conn.execute("SELECT number, id FROM sync_devices").fetchall()
         self._ids: dict[int, str] = dict(rows)
         self._numbers = {device_id: number for number, device_id in rows}
-        self._merged_projects = dict(conn.execute("SELECT id, into_id FROM sync_merged").fetchall())
+        self._joined_projects = dict(conn.execute("SELECT id, into_id FROM sync_merged").fetchall())
         self._needed = {
             (table, key) for table, key in conn.execute("SELECT needs_tbl, needs_key FROM sync_waiting")
         }
@@ -300,13 +300,13 @@ class _Merge:
     # --- rows --------------------------------------------------------------------------------------
 
     def _take(self, change: Change) -> None:
-        """Merges one change, and then those that waited for its row."""
+        """Applies one change, and then those that waited for its row."""
         todo = [change]
         while todo:
             one = todo.pop(0)
-            if self._merge(one) and (one.table, one.key) in self._needed:
+            if self._apply(one) and (one.table, one.key) in self._needed:
                 todo += self._woken(one.table, one.key)
-            if one.table in ("projects", "sync_merged") and one.key in self._merged_projects:
+            if one.table in ("projects", "sync_merged") and one.key in self._joined_projects:
                 # A row that names a project that became another one does not wait for it.
                 todo += self._woken("projects", one.key, own=False)
 
@@ -333,7 +333,7 @@ class _Merge:
         )
         self._needed.add((needs, key))
 
-    def _merge(self, change: Change) -> bool:
+    def _apply(self, change: Change) -> bool:
         """Returns whether the row exists afterwards."""
         table = BY_NAME.get(change.table)
         if table is None:
@@ -352,7 +352,7 @@ class _Merge:
                 (table.name, change.key),
             )
             known = Marks(None, known.gone)
-        merged = merge(
+        found = resolve(
             known,
             RowChange(
                 self._stamp(change.born),
@@ -362,14 +362,14 @@ class _Merge:
                 {name: (Stamp(at, self._ids[by]), value) for name, (at, by, value) in change.fields.items()},
             ),
         )
-        if merged.marks.forgotten is not None:
+        if found.marks.forgotten is not None:
             return False
-        if not merged.marks.exists:
-            self._remove(table, change.key, known, merged, there=there)
+        if not found.marks.exists:
+            self._remove(table, change.key, known, found, there=there)
             return False
-        if not merged.values and merged.marks == known:
+        if not found.values and found.marks == known:
             return there
-        if not self._write(table, change, known, merged, there=there):
+        if not self._write(table, change, known, found, there=there):
             return False
         self._done.changes += 1
         return True
@@ -401,20 +401,20 @@ class _Merge:
             self._here.add((table.name, key))
         return there
 
-    def _remove(self, table: SyncedTable, key: str, known: Marks, merged: Merged, *, there: bool) -> None:
-        waiting = {name: (at.at, self._numbers[at.by], value) for name, (at, value) in merged.waiting.items()}
+    def _remove(self, table: SyncedTable, key: str, known: Marks, found: Resolution, *, there: bool) -> None:
+        waiting = {name: (at.at, self._numbers[at.by], value) for name, (at, value) in found.waiting.items()}
         if there:
             row = sync_log.read(self._conn, table, key) or {}
             waiting |= {
                 name: (at.at, self._numbers[at.by], row[name])
-                for name, at in merged.kept.items()
+                for name, at in found.kept.items()
                 if name in row
             }
             self._set_aside(table, key)
             self._delete(table, key)
             self._done.changes += 1
-        if merged.marks != known or not there:
-            self._keep_marks(table.name, key, known, merged.marks)
+        if found.marks != known or not there:
+            self._keep_marks(table.name, key, known, found.marks)
         if waiting:
             self._wait(Change(table.name, key, fields=waiting), table.name, key)
 
@@ -481,7 +481,7 @@ class _Merge:
             # Without its note, the sessions merged into it are not erased with it: each session is removed by
             # itself.
             self._conn.execute("UPDATE sync_state SET capturing = 1")
-            merging.drop_note(self._conn, [key, *merging.merged_into(self._conn, [key])])
+            session_merge.drop_note(self._conn, [key, *session_merge.merged_into(self._conn, [key])])
             self._conn.execute("UPDATE sync_state SET capturing = 0")
             erasure.erase_sessions(self._conn, [key])
         elif table.name == "documents":
@@ -497,11 +497,11 @@ class _Merge:
             self._conn.execute(f"DELETE FROM {table.name} AS t WHERE {where}", parameters)
 
     def _write(
-        self, table: SyncedTable, change: Change, known: Marks, merged: Merged, *, there: bool
+        self, table: SyncedTable, change: Change, known: Marks, found: Resolution, *, there: bool
     ) -> bool:
         """Writes the columns that are newer; False if the row has to wait, or belongs to what was
         forgotten."""
-        values = dict(merged.values)
+        values = dict(found.values)
         before = (sync_log.read(self._conn, table, change.key) or {}) if there else {}
         row = {**before, **values}
         mapped = self._map_projects(table, values, row)
@@ -517,7 +517,7 @@ class _Merge:
         if name is not None and not self._free_name(table, change.key, values):
             # It was joined with another project, and is removed on every device.
             if not there:
-                self._keep_marks(table.name, change.key, known, Marks(merged.marks.born))
+                self._keep_marks(table.name, change.key, known, Marks(found.marks.born))
                 self._stamp_as_own(table.name, change.key, GONE)
             return False
         if there:
@@ -528,15 +528,15 @@ class _Merge:
         elif not self._insert(table, {**row, **values}):
             self._wait(change, _LATER, table.name)
             return False
-        self._keep_marks(table.name, change.key, known, merged.marks)
+        self._keep_marks(table.name, change.key, known, found.marks)
         # The decision of this device is recorded as its change, so that every device reaches the same result.
-        if name is not None and values[name] != merged.values[name]:
+        if name is not None and values[name] != found.values[name]:
             self._stamp_as_own(table.name, change.key, name)
         if mapped and values["project_id"] is not None:
             self._stamp_as_own(table.name, change.key, "project_id")
         for one, needs in later:
-            self._wait_for_optional(table, change.key, one, needs, row[one.column], merged.marks)
-        self._after(table, change.key, {**row, **values}, merged.values, there=there)
+            self._wait_for_optional(table, change.key, one, needs, row[one.column], found.marks)
+        self._after(table, change.key, {**row, **values}, found.values, there=there)
         return True
 
     def _look_up(
@@ -612,9 +612,9 @@ class _Merge:
     def _project_now(self, project: Any) -> Any:
         """Returns the project that a project has become."""
         seen: set[str] = set()
-        while project in self._merged_projects and project not in seen:
+        while project in self._joined_projects and project not in seen:
             seen.add(project)
-            project = self._merged_projects[project]
+            project = self._joined_projects[project]
         return project
 
     def _map_projects(self, table: SyncedTable, values: dict[str, Any], row: dict[str, Any]) -> bool:
@@ -716,7 +716,7 @@ class _Merge:
                 f"UPDATE {table} SET session_id = ? WHERE {column} = ? AND session_id <> ?",
                 (session_id, message_id, session_id),
             )
-        merging.move_vectors(self._conn, session_id, "kind = 'message' AND owner_id = ?", message_id)
+        session_merge.move_vectors(self._conn, session_id, "kind = 'message' AND owner_id = ?", message_id)
 
     def _count_as_learned(self, session_id: str) -> None:
         """Learns nothing from messages of other devices, which do that themselves, unless messages of this
@@ -836,7 +836,7 @@ class _Merge:
             (loser, winner),
         )
         self._conn.execute("UPDATE sync_state SET capturing = 0, leaving = 0")
-        self._merged_projects[loser] = winner
+        self._joined_projects[loser] = winner
 
     def _stamp_as_own(self, table: str, key: str, column: str) -> None:
         self._conn.execute(
@@ -911,7 +911,7 @@ class _Merge:
             self._drop_vectors("memory", key)
         elif table.name == "sync_merged":
             loser, winner = str(row["id"]), str(row["into_id"])
-            self._merged_projects[loser] = winner
+            self._joined_projects[loser] = winner
             projects = BY_NAME["projects"]
             if self._exists(projects, loser) and self._exists(projects, winner):
                 self._become(loser, winner)

@@ -17,8 +17,8 @@ from memory.entities import (
 )
 from memory.errors import MessageNotFound, RoomClosed, SessionBinned, SessionNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemorySource, NewMemory
-from memory.storage.queries import merging
-from memory.storage.queries.merging import tables
+from memory.storage.queries import session_merge
+from memory.storage.queries.table_ownership import tables
 from memory.storage.store import Store
 from models.messages import Role
 from tests.contract.reading import asked_about, read, shelved
@@ -270,6 +270,6 @@ async def test_a_copy_cites_what_its_branch_cites_and_goes_on_counting(store: St
 
 async def test_every_column_of_what_was_read_is_copied(store: Store) -> None:
     known = await database_of(store).read(tables)
-    for table, owner, columns in merging._READING:
+    for table, owner, columns in session_merge._READING:
         named = {"session_id", owner, *(name.strip(' "') for name in columns.split(","))}
         assert named == set(known[table].columns)

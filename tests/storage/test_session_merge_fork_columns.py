@@ -4,7 +4,7 @@ import re
 
 from memory.storage.connection import Connection, open_memory
 from memory.storage.migrations import migrate
-from memory.storage.queries.merging import fork
+from memory.storage.queries.session_merge import fork
 from tests.fakes.clock import FakeClock
 
 NOW = FakeClock().now()

@@ -1,6 +1,7 @@
 """A second program on the same home."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from unittest.mock import Mock
@@ -12,7 +13,7 @@ from textual.pilot import Pilot
 from atlas_desktop.errors import AlreadyRunning
 from atlas_desktop.paths import Paths
 from atlas_desktop.process import InstanceLock
-from atlas_desktop.tui.already_running import AlreadyRunningApp
+from atlas_desktop.tui.crash_recovery import AlreadyRunningApp
 from atlas_desktop.tui.launch import held
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def test_it_has_the_theme_of_the_settings(
     paths.config.write_text(written, encoding="utf-8")
     shown: list[str] = []
     monkeypatch.setattr(AlreadyRunningApp, "run", lambda app: shown.append(app.theme))
+    # The home stays held: there is nothing to wait for.
+    monkeypatch.setattr("atlas_desktop.tui.launch.InstanceLock", partial(InstanceLock, wait_s=0))
     for stream in ("stdin", "stdout"):
         monkeypatch.setattr(sys, stream, Mock(isatty=lambda: True))
     with InstanceLock(paths), pytest.raises(AlreadyRunning), held(cast("Context", Mock(paths=paths))):
