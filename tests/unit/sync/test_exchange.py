@@ -393,6 +393,31 @@ async def test_a_session_whose_messages_moved_on_another_device_is_counted_again
     assert (await two.store.verify()).problems == ()
 
 
+async def test_a_session_that_comes_out_of_a_merge_with_more_messages_can_be_removed(
+    folder: TestFolder,
+) -> None:
+    one, two, first = await _pair(folder)
+    second = await _talk(one, "Knots")
+    await settle(one, two)
+    await one.store.edit_message((await one.store.outline(second))[0].id, "About bends")
+    await two.store.organising.merge(first, [second])
+    await settle(one, two)
+    await two.store.restore_session(second)
+    assert (await two.store.verify()).problems == ()
+    await settle(two, one)
+    await one.store.moves.depart(second, RoomKind.PRIVATE, await one.store.moves.sealer())
+    await settle(one, two)
+    assert await two.store.transfer.all_ids() == await one.store.transfer.all_ids() == [first]
+
+
+async def test_a_wrong_count_of_messages_does_not_stop_sync(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    two.store._connection.execute("UPDATE sessions SET message_count = 1")
+    await one.store.moves.depart(talk, RoomKind.PRIVATE, await one.store.moves.sealer())
+    await settle(one, two)
+    assert await two.store.transfer.all_ids() == []
+
+
 async def test_a_session_without_its_head_goes_on_after_the_latest_message(folder: TestFolder) -> None:
     """Merging on one device and forgetting on another can leave it like this."""
     one = await folder.device("one")
