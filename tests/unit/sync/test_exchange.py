@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from memory.entities import NewMessage, NewSession, RoomKind, SessionPatch, Target
+from memory.entities import MessagePatch, NewMessage, NewSession, RoomKind, SessionPatch, Target
 from memory.errors import SyncFolderUnusable
 from memory.organising import MarksPatch
 from memory.sync import folder as sync_folder
@@ -244,6 +244,50 @@ async def test_a_long_value_has_a_file_of_its_own(folder: TestFolder) -> None:
     after = sum(file.stat().st_size for file in folder.path.rglob("*") if file.is_file())
     assert report.sent_bytes <= 3 * 4096
     assert after - before <= 3 * 4096
+
+
+async def test_a_device_that_joins_after_a_long_value_was_replaced_is_not_kept_waiting(
+    folder: TestFolder,
+) -> None:
+    one, two, talk = await _pair(folder)
+    said = await one.store.append_message(talk, NewMessage(Role.USER, "long " * 40_000))
+    await one.sync()
+    await one.store.update_message(said.id, MessagePatch(content="longer " * 40_000))
+    await one.sync()
+    three = await folder.device("three")
+    for device in (two, three):
+        assert (await device.sync()).problems == []
+    assert await two.exported() == await three.exported() == await one.exported()
+
+
+async def test_a_long_value_that_another_device_replaced_keeps_nobody_waiting(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    said = await one.store.append_message(talk, NewMessage(Role.USER, "long " * 40_000))
+    await settle(one, two)
+    await one.store.update_message(said.id, MessagePatch(content="longer " * 40_000))
+    await one.sync()
+    await two.store.update_message(said.id, MessagePatch(content="Short"))
+    await settle(two, one)
+    three = await folder.device("three")
+    assert (await three.sync()).problems == []
+    assert await three.exported() == await two.exported() == await one.exported()
+
+
+async def test_a_long_value_missing_from_a_file_that_another_device_wants_is_made_up_for(
+    folder: TestFolder,
+) -> None:
+    one, two, talk = await _pair(folder)
+    said = await one.store.append_message(talk, NewMessage(Role.USER, "long " * 40_000))
+    await one.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    (name,) = await one.store.sync.blob_names()
+    await one.store.update_message(said.id, MessagePatch(content="Short"))
+    (folder.path / state.own.place / name).unlink()
+    one.store._connection.execute("DELETE FROM sync_blobs")
+    assert [problem.why for problem in (await two.sync()).problems] == [Why.INCOMPLETE]
+    await settle(one, two)
+    assert (await two.store.branch(talk))[-1].content == "Short"
 
 
 async def test_many_small_files_become_few(folder: TestFolder) -> None:
