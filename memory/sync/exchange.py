@@ -206,15 +206,15 @@ class Exchange:
             await self._store.mark_stale(missing)
 
     def _has_long_values(self, state: SyncState, file: OwnFile, mine: Mapping[str, int]) -> bool:
-        """Whether the long values that a file of this device names are there; damaged ones are removed, so
-        that they are written again."""
+        """Whether the long values that a file of this device names are there. Those that are not what their
+        names say are removed, so that they are written again."""
         whole = True
-        for name in self._named_in(state, file):
-            data = self._folder.read(state.own.place, name) if name in mine else None
-            if data is not None and not isinstance(sync_folder.read(data, state.keys.keys), Opened):
+        for name, digest in self._named_in(state, file).items():
+            if name in mine and _content(self._folder, state, state.own.place, name, digest) is not None:
+                continue
+            if name in mine:
                 self._folder.remove(state.own.place, name)
-                data = None
-            whole = whole and data is not None
+            whole = False
         return whole
 
     def _naming(self, state: SyncState, files: Sequence[OwnFile], names: Collection[str]) -> list[int]:
@@ -223,22 +223,22 @@ class Exchange:
         values = {name for name in names if self._is_long_value(state, name)}
         if not values:
             return []
-        return [one.number for one in files if not values.isdisjoint(self._named_in(state, one))]
+        return [one.number for one in files if not values.isdisjoint(self._named_in(state, one).keys())]
 
     def _is_long_value(self, state: SyncState, name: str) -> bool:
         data = self._folder.read(state.own.place, name)
         opened = sync_folder.read(data, state.keys.keys) if data is not None else Fault.INCOMPLETE
         return isinstance(opened, Opened) and opened.kind == Kind.BLOB
 
-    def _named_in(self, state: SyncState, file: OwnFile) -> set[str]:
-        """Returns the names of the files of long values that a file of this device names."""
+    def _named_in(self, state: SyncState, file: OwnFile) -> dict[str, bytes]:
+        """Returns the files of long values that a file of this device names, with their digests."""
         data = self._folder.read(state.own.place, file.name)
         opened = sync_folder.read(data, state.keys.keys) if data is not None else Fault.INCOMPLETE
         if not isinstance(opened, Opened):
-            return set()
+            return {}
         segment = msgspec.msgpack.decode(opened.content, type=Segment)
         return {
-            blob_name(state.keys.keys[-1], bytes(value[1]))
+            blob_name(state.keys.keys[-1], bytes(value[1])): bytes(value[1])
             for change in segment.changes
             for _, value in _long_values(change)
         }
@@ -453,13 +453,9 @@ class Exchange:
         for place, files in self._places.items():
             for key in state.keys.keys:
                 name = blob_name(key, digest)
-                raw = self._folder.read(place, name) if name in files else None
-                opened = sync_folder.read(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
-                if (
-                    isinstance(opened, Opened)
-                    and sync_folder.address_of(state.keys.naming, opened.content) == digest
-                ):
-                    return opened.content
+                found = _content(self._folder, state, place, name, digest) if name in files else None
+                if found is not None:
+                    return found
         return None
 
     async def _apply(self, device: Device, segment: Segment, position: int, digest: bytes) -> None:
@@ -599,6 +595,16 @@ class Exchange:
         if state.invitation and state.invited_until is not None and state.invited_until > self._clock.now():
             needed.add(state.invitation)
         return needed
+
+
+def _content(folder: SyncFolder, state: SyncState, place: str, name: str, digest: bytes) -> bytes | None:
+    """Returns the long value in a file; None if the file is not there, or not the one with this digest."""
+    raw = folder.read(place, name)
+    opened = sync_folder.read(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
+    if not isinstance(opened, Opened):
+        return None
+    whole = sync_folder.address_of(state.keys.naming, opened.content) == digest
+    return opened.content if whole else None
 
 
 def _marks_of(change: Change) -> list[Mark]:

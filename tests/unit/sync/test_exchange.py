@@ -371,6 +371,21 @@ async def test_a_long_value_found_damaged_elsewhere_is_written_again(folder: Tes
     assert (await two.store.branch(talk))[-1].content == "long " * 40_000
 
 
+async def test_a_long_value_exchanged_with_another_file_is_written_again(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    for text in ("long ", "longer "):
+        await one.store.append_message(talk, NewMessage(Role.USER, text * 40_000))
+    await one.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    first, second = sorted(await one.store.sync.blob_names())
+    place = folder.path / state.own.place
+    (place / first).write_bytes((place / second).read_bytes())
+    assert [problem.why for problem in (await two.sync()).problems] == [Why.INCOMPLETE]
+    await settle(one, two)
+    assert await two.exported() == await one.exported()
+
+
 async def test_words_forgotten_in_what_waits_for_other_rows_are_forgotten_everywhere(
     folder: TestFolder,
 ) -> None:
