@@ -6,7 +6,7 @@ reads and stores its position in one transaction, and records each file before a
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -196,24 +196,52 @@ class Exchange:
         for one in files:
             if one.number in wanted and one.number not in missing:
                 data = await asyncio.to_thread(self._folder.read, state.own.place, one.name)
-                if data is None or sync_folder.digest(data) != one.digest:
+                whole = data is not None and sync_folder.digest(data) == one.digest
+                if not whole or not await asyncio.to_thread(self._has_long_values, state, one, mine):
                     missing.append(one.number)
-        blobs = await self._store.blob_names()
-        lost = blobs - mine.keys()
-        if not wanted.isdisjoint(one.number for one in files):
-            # What another device cannot read may be a long value of the file.
-            for name in sorted(blobs - lost):
-                if await asyncio.to_thread(self._is_damaged, state, name):
-                    await asyncio.to_thread(self._folder.remove, state.own.place, name)
-                    lost.add(name)
+        lost = await self._store.blob_names() - mine.keys()
         if lost:
             missing += await self._store.files_with_blobs(lost)
         if missing:
             await self._store.mark_stale(missing)
 
-    def _is_damaged(self, state: SyncState, name: str) -> bool:
+    def _has_long_values(self, state: SyncState, file: OwnFile, mine: Mapping[str, int]) -> bool:
+        """Whether the long values that a file of this device names are there. Those that are not what their
+        names say are removed, so that they are written again."""
+        whole = True
+        for name, digest in self._named_in(state, file).items():
+            if name in mine and _content(self._folder, state, state.own.place, name, digest) is not None:
+                continue
+            if name in mine:
+                self._folder.remove(state.own.place, name)
+            whole = False
+        return whole
+
+    def _naming(self, state: SyncState, files: Sequence[OwnFile], names: Collection[str]) -> list[int]:
+        """Returns the numbers of the files that name long values among files that no longer count: a device
+        that has not read them yet would wait for these values for ever."""
+        values = {name for name in names if self._is_long_value(state, name)}
+        if not values:
+            return []
+        return [one.number for one in files if not values.isdisjoint(self._named_in(state, one).keys())]
+
+    def _is_long_value(self, state: SyncState, name: str) -> bool:
         data = self._folder.read(state.own.place, name)
-        return data is None or not isinstance(sync_folder.read(data, state.keys.keys), Opened)
+        opened = sync_folder.read(data, state.keys.keys) if data is not None else Fault.INCOMPLETE
+        return isinstance(opened, Opened) and opened.kind == Kind.BLOB
+
+    def _named_in(self, state: SyncState, file: OwnFile) -> dict[str, bytes]:
+        """Returns the files of long values that a file of this device names, with their digests."""
+        data = self._folder.read(state.own.place, file.name)
+        opened = sync_folder.read(data, state.keys.keys) if data is not None else Fault.INCOMPLETE
+        if not isinstance(opened, Opened):
+            return {}
+        segment = msgspec.msgpack.decode(opened.content, type=Segment)
+        return {
+            blob_name(state.keys.keys[-1], bytes(value[1])): bytes(value[1])
+            for change in segment.changes
+            for _, value in _long_values(change)
+        }
 
     # --- receiving ---------------------------------------------------------------------------------
 
@@ -425,13 +453,9 @@ class Exchange:
         for place, files in self._places.items():
             for key in state.keys.keys:
                 name = blob_name(key, digest)
-                raw = self._folder.read(place, name) if name in files else None
-                opened = sync_folder.read(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
-                if (
-                    isinstance(opened, Opened)
-                    and sync_folder.address_of(state.keys.naming, opened.content) == digest
-                ):
-                    return opened.content
+                found = _content(self._folder, state, place, name, digest) if name in files else None
+                if found is not None:
+                    return found
         return None
 
     async def _apply(self, device: Device, segment: Segment, position: int, digest: bytes) -> None:
@@ -510,26 +534,23 @@ class Exchange:
     # --- head and tidying --------------------------------------------------------------------------
 
     async def _tidy(self) -> None:
-        """Writes the head if it has changed, removes files that no longer count, and has many small files
-        written again as one."""
+        """Writes the head if it has changed, removes this device's files that no longer count, and has many
+        small files written again as one."""
         state = await self._state()
-        if await self._compact():
+        listing = await asyncio.to_thread(self._folder.look)
+        mine = listing.places.get(state.own.place, {})
+        files = await self._store.files()
+        many = _of_one_size(files)
+        old = mine.keys() - await self._needed(state)
+        naming = await asyncio.to_thread(self._naming, state, files, old)
+        if many or naming:
+            await self._store.mark_stale([*many, *naming])
             await self._send()
             state = await self._state()
         await self._write_head(state)
-        await self._remove_old(await self._state())
+        for name in mine.keys() - await self._needed(await self._state()):
+            await asyncio.to_thread(self._folder.remove, state.own.place, name)
         await self._store.synced()
-
-    async def _compact(self) -> bool:
-        """Marks files of about one size as stale if there are many of them: the work for each change grows
-        with the logarithm of the amount of data."""
-        files = await self._store.files()
-        tiers = groupby(sorted(files, key=_tier), key=_tier)
-        many = [[one.number for one in group] for _, group in tiers]
-        found = [number for group in many if len(group) >= _TIER for number in group]
-        if found:
-            await self._store.mark_stale(found)
-        return bool(found)
 
     async def _write_head(self, state: SyncState) -> None:
         key, place = state.keys.keys[-1], state.own.place
@@ -565,18 +586,25 @@ class Exchange:
         await asyncio.to_thread(self._folder.write, place, name, data)
         self._report.sent_bytes += len(data)
 
-    async def _remove_old(self, state: SyncState) -> None:
-        """Removes files of this device whose contents no longer count; files of others stay."""
+    async def _needed(self, state: SyncState) -> set[str]:
+        """Returns the names of the files of this device that still count."""
         place = state.own.place
-        listing = await asyncio.to_thread(self._folder.look)
-        mine = listing.places.get(place, {})
         files = {one.name for one in await self._store.files()}
-        keep = files | await self._store.blob_names() | {head_name(state.keys.keys[-1], place)}
-        keep |= {rotation_name(key, place) for key in state.keys.keys}
+        needed = files | await self._store.blob_names() | {head_name(state.keys.keys[-1], place)}
+        needed |= {rotation_name(key, place) for key in state.keys.keys}
         if state.invitation and state.invited_until is not None and state.invited_until > self._clock.now():
-            keep.add(state.invitation)
-        for name in mine.keys() - keep:
-            await asyncio.to_thread(self._folder.remove, place, name)
+            needed.add(state.invitation)
+        return needed
+
+
+def _content(folder: SyncFolder, state: SyncState, place: str, name: str, digest: bytes) -> bytes | None:
+    """Returns the long value in a file; None if the file is not there, or not the one with this digest."""
+    raw = folder.read(place, name)
+    opened = sync_folder.read(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
+    if not isinstance(opened, Opened):
+        return None
+    whole = sync_folder.address_of(state.keys.naming, opened.content) == digest
+    return opened.content if whole else None
 
 
 def _marks_of(change: Change) -> list[Mark]:
@@ -596,6 +624,14 @@ def _long_values(change: Change) -> list[tuple[str, Any]]:
 def _own_file(number: int, name: str, data: bytes, segment: Segment, content: bytes) -> OwnFile:
     digest = sync_folder.digest(data)
     return OwnFile(number, name, len(data), digest, len(segment.changes), len(content), stale=False)
+
+
+def _of_one_size(files: Sequence[OwnFile]) -> list[int]:
+    """Returns the numbers of files of about one size if there are many of them, to be written again as one:
+    the work for each change then grows with the logarithm of the amount of data."""
+    tiers = groupby(sorted(files, key=_tier), key=_tier)
+    many = [[one.number for one in group] for _, group in tiers]
+    return [number for group in many if len(group) >= _TIER for number in group]
 
 
 def _tier(file: OwnFile) -> int:

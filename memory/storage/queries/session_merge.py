@@ -442,10 +442,17 @@ def _settle_apart(
     conn: Connection, session_id: str, source: str, own: Sequence[str], head: str | None, before: str | None
 ) -> None:
     conn.execute(
-        "UPDATE sessions SET message_count = ?, head_id = ? WHERE id = ?",
-        (len(own), head if head in own else (own[-1] if own else None), session_id),
+        "UPDATE sessions SET head_id = ? WHERE id = ?",
+        (head if head in own else (own[-1] if own else None), session_id),
     )
-    conn.execute("UPDATE sessions SET message_count = message_count - ? WHERE id = ?", (len(own), source))
+    # Another device may have added messages to the emptied session.
+    conn.execute(
+        """
+        UPDATE sessions SET message_count = (SELECT count(*) FROM messages WHERE session_id = sessions.id)
+        WHERE id IN (?, ?)
+        """,
+        (session_id, source),
+    )
     (at,) = conn.execute("SELECT head_id FROM sessions WHERE id = ?", (source,)).fetchone()
     if at in own:
         conn.execute("UPDATE sessions SET head_id = ? WHERE id = ?", (before, source))

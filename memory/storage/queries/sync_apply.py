@@ -489,12 +489,21 @@ class _ChangeWriter:
         elif table.name == "memories":
             erasure.take_memories(self._conn, [key])
         elif table.name == "messages":
-            self._conn.execute("DELETE FROM messages WHERE id = ?", (key,))
+            self._delete_message(key)
         elif table.name == "projects":
             self._conn.execute("UPDATE document_folders SET project_id = NULL WHERE project_id = ?", (key,))
             self._conn.execute("DELETE FROM projects WHERE id = ?", (key,))
         else:
             self._conn.execute(f"DELETE FROM {table.name} AS t WHERE {where}", parameters)
+
+    def _delete_message(self, key: str) -> None:
+        """Deletes a message although its session may not count it: messages are counted at the end."""
+        for (session_id,) in self._conn.execute("SELECT session_id FROM messages WHERE id = ?", (key,)):
+            self._touched[session_id] = None
+            self._conn.execute(
+                "UPDATE sessions SET message_count = max(message_count, 1) WHERE id = ?", (session_id,)
+            )
+        self._conn.execute("DELETE FROM messages WHERE id = ?", (key,))
 
     def _write(
         self, table: SyncedTable, change: Change, known: Marks, found: Resolution, *, there: bool

@@ -87,6 +87,14 @@ def _erase_messages(conn: Connection, _table: str, message_ids: Collection[str])
         """,
         (gone, gone),
     )
+    # A wrong count must not stop the erasure.
+    conn.execute(
+        f"""
+        UPDATE sessions SET message_count = (SELECT count(*) FROM messages WHERE session_id = sessions.id)
+        WHERE id IN (SELECT session_id FROM messages WHERE id IN {_LISTED})
+        """,
+        (gone,),
+    )
     conn.execute(f"DELETE FROM messages WHERE id IN {_LISTED}", (gone,))
 
 

@@ -1,5 +1,6 @@
 """Sync of two devices, and of devices whose folder, room or program is not as it should be."""
 
+import errno
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from memory.entities import NewMessage, NewSession, RoomKind, SessionPatch, Target
+from memory.entities import MessagePatch, NewMessage, NewSession, RoomKind, SessionPatch, Target
+from memory.errors import SyncFolderUnusable
 from memory.organising import MarksPatch
 from memory.sync import folder as sync_folder
 from memory.sync.entities import Why
@@ -244,6 +246,50 @@ async def test_a_long_value_has_a_file_of_its_own(folder: TestFolder) -> None:
     assert after - before <= 3 * 4096
 
 
+async def test_a_device_that_joins_after_a_long_value_was_replaced_is_not_kept_waiting(
+    folder: TestFolder,
+) -> None:
+    one, two, talk = await _pair(folder)
+    said = await one.store.append_message(talk, NewMessage(Role.USER, "long " * 40_000))
+    await one.sync()
+    await one.store.update_message(said.id, MessagePatch(content="longer " * 40_000))
+    await one.sync()
+    three = await folder.device("three")
+    for device in (two, three):
+        assert (await device.sync()).problems == []
+    assert await two.exported() == await three.exported() == await one.exported()
+
+
+async def test_a_long_value_that_another_device_replaced_keeps_nobody_waiting(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    said = await one.store.append_message(talk, NewMessage(Role.USER, "long " * 40_000))
+    await settle(one, two)
+    await one.store.update_message(said.id, MessagePatch(content="longer " * 40_000))
+    await one.sync()
+    await two.store.update_message(said.id, MessagePatch(content="Short"))
+    await settle(two, one)
+    three = await folder.device("three")
+    assert (await three.sync()).problems == []
+    assert await three.exported() == await two.exported() == await one.exported()
+
+
+async def test_a_long_value_missing_from_a_file_that_another_device_wants_is_made_up_for(
+    folder: TestFolder,
+) -> None:
+    one, two, talk = await _pair(folder)
+    said = await one.store.append_message(talk, NewMessage(Role.USER, "long " * 40_000))
+    await one.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    (name,) = await one.store.sync.blob_names()
+    await one.store.update_message(said.id, MessagePatch(content="Short"))
+    (folder.path / state.own.place / name).unlink()
+    one.store._connection.execute("DELETE FROM sync_blobs")
+    assert [problem.why for problem in (await two.sync()).problems] == [Why.INCOMPLETE]
+    await settle(one, two)
+    assert (await two.store.branch(talk))[-1].content == "Short"
+
+
 async def test_many_small_files_become_few(folder: TestFolder) -> None:
     one, two, talk = await _pair(folder)
     for number in range(80):
@@ -325,6 +371,21 @@ async def test_a_long_value_found_damaged_elsewhere_is_written_again(folder: Tes
     assert (await two.store.branch(talk))[-1].content == "long " * 40_000
 
 
+async def test_a_long_value_exchanged_with_another_file_is_written_again(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    for text in ("long ", "longer "):
+        await one.store.append_message(talk, NewMessage(Role.USER, text * 40_000))
+    await one.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    first, second = sorted(await one.store.sync.blob_names())
+    place = folder.path / state.own.place
+    (place / first).write_bytes((place / second).read_bytes())
+    assert [problem.why for problem in (await two.sync()).problems] == [Why.INCOMPLETE]
+    await settle(one, two)
+    assert await two.exported() == await one.exported()
+
+
 async def test_words_forgotten_in_what_waits_for_other_rows_are_forgotten_everywhere(
     folder: TestFolder,
 ) -> None:
@@ -389,6 +450,31 @@ async def test_a_session_whose_messages_moved_on_another_device_is_counted_again
     await one.store.organising.merge(first, [second])
     await settle(one, two)
     assert (await two.store.verify()).problems == ()
+
+
+async def test_a_session_that_comes_out_of_a_merge_with_more_messages_can_be_removed(
+    folder: TestFolder,
+) -> None:
+    one, two, first = await _pair(folder)
+    second = await _talk(one, "Knots")
+    await settle(one, two)
+    await one.store.edit_message((await one.store.outline(second))[0].id, "About bends")
+    await two.store.organising.merge(first, [second])
+    await settle(one, two)
+    await two.store.restore_session(second)
+    assert (await two.store.verify()).problems == ()
+    await settle(two, one)
+    await one.store.moves.depart(second, RoomKind.PRIVATE, await one.store.moves.sealer())
+    await settle(one, two)
+    assert await two.store.transfer.all_ids() == await one.store.transfer.all_ids() == [first]
+
+
+async def test_a_wrong_count_of_messages_does_not_stop_sync(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    two.store._connection.execute("UPDATE sessions SET message_count = 1")
+    await one.store.moves.depart(talk, RoomKind.PRIVATE, await one.store.moves.sealer())
+    await settle(one, two)
+    assert await two.store.transfer.all_ids() == []
 
 
 async def test_a_session_without_its_head_goes_on_after_the_latest_message(folder: TestFolder) -> None:
@@ -471,3 +557,22 @@ async def test_a_message_forgotten_elsewhere_loses_its_text_while_it_waits(folde
     late.write_bytes(kept)
     await settle(three, one, two)
     assert (await three.store.branch(talk))[-1].content == ""
+
+
+async def test_a_full_folder_is_told_and_what_could_not_be_written_is_sent_later(
+    folder: TestFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, _ = await _pair(folder)
+    await _talk(one, "Knots")
+
+    def full(_file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        with pytest.raises(SyncFolderUnusable, match="No space left"):
+            await one.sync()
+    assert not [file for file in folder.path.rglob("*") if file.suffix == ".tmp"]
+    await settle(one, two)
+    assert len(await two.exported()) == 2
+    assert await two.exported() == await one.exported()
