@@ -138,8 +138,8 @@ async def test_a_command_that_waits_for_the_reply_says_so(make: Make) -> None:
         gate.set()
         await settle(pilot)
         await say(pilot, "/continue")
-        await assert_until(pilot, lambda: "/continue is not available now: there is no" in shown(place))
-        assert "reply to continue." in shown(place)
+        await assert_until(pilot, lambda: "/continue is not available now: only the" in shown(place))
+        assert "complete." in shown(place)
 
 
 async def test_summarising_is_announced_and_a_summary_can_be_read_and_edited(make: Make) -> None:

@@ -111,8 +111,11 @@ async def test_the_keyring_is_turned_on_when_wanted(make: Make) -> None:
         screen.query_one("#passphrase", Input).value = PASSPHRASE
         screen.query_one("#again", Input).value = PASSPHRASE
         screen.query_one("#keyring", Checkbox).value = True
-        await pilot.click("#create")
+        # The box appears once the keyring was found, and moves the button.
+        await assert_until(pilot, lambda: "Secret Service" in shown(place))
         await settle(pilot)
+        await pilot.click("#create")
+        await assert_until(pilot, lambda: on(place.app, RecoveryScreen))
         assert place.vault.keyring_slot
         assert on(place.app, RecoveryScreen)
 
@@ -130,8 +133,11 @@ async def test_the_recovery_key_is_shown_even_when_the_keyring_fails(make: Make,
         screen.query_one("#passphrase", Input).value = PASSPHRASE
         screen.query_one("#again", Input).value = PASSPHRASE
         screen.query_one("#keyring", Checkbox).value = True
-        await pilot.click("#create")
+        # The box appears once the keyring was found, and moves the button.
+        await assert_until(pilot, lambda: "Secret Service" in shown(place))
         await settle(pilot)
+        await pilot.click("#create")
+        await assert_until(pilot, lambda: on(place.app, RecoveryScreen))
         assert on(place.app, RecoveryScreen)
         words = " ".join(shown(place).split())
         assert explain(failure).title in words
