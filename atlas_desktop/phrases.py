@@ -1162,3 +1162,14 @@ def engine_report_text(engine: "Engine", report: "EngineReport") -> str:
         ref = f"{engine.name}:{clean_line(report.chat_model)}"
         lines.append(_("To chat with it: `atlas models use {ref}`.", ref=ref))
     return "\n".join(lines)
+
+
+def import_line(added: int, updated: int, unchanged: int, missing: int) -> str:
+    """Returns how many files of a folder were added, updated, unchanged and missing."""
+    return _(
+        "Added {added}, updated {updated}, unchanged {unchanged}, missing {missing}.",
+        added=number(added),
+        updated=number(updated),
+        unchanged=number(unchanged),
+        missing=number(missing),
+    )

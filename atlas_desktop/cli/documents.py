@@ -23,6 +23,7 @@ from atlas_desktop.cli.ask import (
 from atlas_desktop.cli.context import Context, command_group, counting, dumps, given_text, whole
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
+from atlas_desktop.phrases import import_line
 
 if TYPE_CHECKING:
     from atlas_desktop.services.documents.library import AddReport
@@ -200,15 +201,7 @@ def _tell(ctx: Context, report: "AddReport") -> int:
         "skipped": [{"where": one.where, "why": one.why} for one in report.skipped],
         "documents": list(report.documents),
     }
-    lines = [
-        _(
-            "Added {added}, updated {updated}, unchanged {unchanged}, missing {missing}.",
-            added=number(report.added),
-            updated=number(report.updated),
-            unchanged=number(report.unchanged),
-            missing=number(report.missing),
-        )
-    ]
+    lines = [import_line(report.added, report.updated, report.unchanged, report.missing)]
     lines += [f"{one.where}: {one.why}" for one in report.skipped]
     ctx.emit(value, "\n".join(lines))
     return Exit.DONE

@@ -12,7 +12,7 @@ from atlas_desktop.cli.ask import read_text
 from atlas_desktop.cli.context import Context, command_group, counting, dumps, given_text, unchanged, whole
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
-from atlas_desktop.phrases import reason_text
+from atlas_desktop.phrases import import_line, reason_text
 from memory.notes.markup import snippet
 
 if TYPE_CHECKING:
@@ -414,13 +414,7 @@ async def import_notes(ctx: Context, args: argparse.Namespace) -> int:
         "conflicts": list(report.conflicts),
     }
     lines = [
-        _(
-            "Added {added}, updated {updated}, unchanged {unchanged}, missing {missing}.",
-            added=number(report.added),
-            updated=number(report.updated),
-            unchanged=number(report.unchanged),
-            missing=number(report.missing),
-        ),
+        import_line(report.added, report.updated, report.unchanged, report.missing),
         _(
             "{notes} notes with {links} links, of which {unresolved} lead nowhere.",
             notes=number(report.notes),

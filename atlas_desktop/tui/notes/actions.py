@@ -13,7 +13,8 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from atlas_desktop.locale import N_, _, ngettext, number
+from atlas_desktop.locale import N_, _, ngettext
+from atlas_desktop.phrases import import_line
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import short
 from atlas_desktop.tui.dialogs.forms import PathScreen
@@ -457,13 +458,7 @@ class NoteActions:
         report = await room.note_folders.take(path)
         self._reread()
         lines = [
-            _(
-                "Added {added}, updated {updated}, unchanged {unchanged}, missing {missing}.",
-                added=number(report.added),
-                updated=number(report.updated),
-                unchanged=number(report.unchanged),
-                missing=number(report.missing),
-            ),
+            import_line(report.added, report.updated, report.unchanged, report.missing),
             *(_("{path}: changed here and on disk; now two notes", path=one) for one in report.conflicts),
             *(f"{one.where}: {one.why}" for one in report.skipped),
         ]
