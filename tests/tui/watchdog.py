@@ -49,11 +49,13 @@ class Watchdog:
         """How much more time everything took than on a processor that does nothing else (1: no more)."""
         return max(1.0, statistics.median(self.paces) / _YARDSTICK_S) if self.paces else 1.0
 
-    def too_long(self, limit: float = LIMIT_S) -> list[str]:
-        """The pieces of work above the limit, as `73 ms: Transcript(…)`, in the time of an idle processor."""
-        slow = self.slowness
-        found = ((took / slow, what) for took, what in self.heavy)
-        return [f"{1000 * took:.0f} ms: {what}" for took, what in found if took > MARGIN * limit]
+    def too_long(self, limit: float = LIMIT_S) -> dict[str, float]:
+        """The longest milliseconds of each kind of work above the limit, in the time of an idle processor."""
+        found: dict[str, float] = {}
+        for took, what in self.heavy:
+            if (ms := 1000 * took / self.slowness) > 1000 * MARGIN * limit:
+                found[what] = max(ms, found.get(what, 0.0))
+        return found
 
     def note(self, run: Callable[[asyncio.Handle], None]) -> Callable[[asyncio.Handle], None]:
         """`asyncio.Handle._run` that takes the time."""
@@ -77,6 +79,11 @@ class Watchdog:
                 self.late.append(time.perf_counter() - began - 0.002)
             if paced:
                 self.paces.append(yardstick())
+
+
+def each_time(tries: list[dict[str, float]]) -> dict[str, float]:
+    """The kinds of work that are in each of the `tries`, with the fewest milliseconds that they took."""
+    return {what: min(one[what] for one in tries) for what in set.intersection(*map(set, tries))}
 
 
 def _what(handle: asyncio.Handle) -> Callable[[], str]:

@@ -111,8 +111,8 @@ async def test_the_keyring_is_turned_on_when_wanted(make: Make) -> None:
         screen.query_one("#passphrase", Input).value = PASSPHRASE
         screen.query_one("#again", Input).value = PASSPHRASE
         screen.query_one("#keyring", Checkbox).value = True
-        # The box appears once the keyring was found, and moves the button.
-        await assert_until(pilot, lambda: "Secret Service" in shown(place))
+        # What appears later moves the button: the box once the keyring was found, and the strength.
+        await assert_until(pilot, lambda: "Secret Service" in shown(place) and "guessed in" in shown(place))
         await settle(pilot)
         await pilot.click("#create")
         await assert_until(pilot, lambda: on(place.app, RecoveryScreen))
@@ -133,8 +133,8 @@ async def test_the_recovery_key_is_shown_even_when_the_keyring_fails(make: Make,
         screen.query_one("#passphrase", Input).value = PASSPHRASE
         screen.query_one("#again", Input).value = PASSPHRASE
         screen.query_one("#keyring", Checkbox).value = True
-        # The box appears once the keyring was found, and moves the button.
-        await assert_until(pilot, lambda: "Secret Service" in shown(place))
+        # What appears later moves the button: the box once the keyring was found, and the strength.
+        await assert_until(pilot, lambda: "Secret Service" in shown(place) and "guessed in" in shown(place))
         await settle(pilot)
         await pilot.click("#create")
         await assert_until(pilot, lambda: on(place.app, RecoveryScreen))
