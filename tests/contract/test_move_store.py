@@ -177,6 +177,42 @@ async def test_what_was_looked_at_goes_along_but_for_what_stays(pair: Pair) -> N
     assert await source.context.considered(reply) == []
 
 
+async def test_what_was_merged_into_a_session_moves_with_it_and_can_be_separated_there(pair: Pair) -> None:
+    source, target = pair
+    first, second = await talked(source, "the red kayak leaks"), await talked(source, "the oar is split")
+    own, other = await source.branch(first.id), await source.branch(second.id)
+    await source.organising.merge(first.id, [second.id])
+    await move(source, target, first.id)
+    assert await source.transfer.all_ids() == []
+    assert [m.id for m in await target.branch(first.id)] == [m.id for m in (*own, *other)]
+    assert (await target.restore_session(second.id)).title == second.title
+    assert await target.branch(first.id) == own
+    assert await target.branch(second.id) == other
+    assert (await target.verify()).problems == ()
+
+
+@KEPT
+async def test_what_came_back_by_itself_stays_where_it_is_when_the_whole_comes_back(pair: Pair) -> None:
+    source, target = pair
+    first, second = await talked(source, "the red kayak leaks"), await talked(source, "the oar is split")
+    own, other = await source.branch(first.id), await source.branch(second.id)
+    await source.organising.merge(first.id, [second.id])
+    since = await source.append_message(first.id, NewMessage(Role.USER, "And the rudder?"))
+    sealer = await target.moves.sealer()
+    await source.moves.depart(first.id, target.room, sealer)
+    await target.moves.arrive(sealer.unseal(await source.moves.parcel(first.id), first.id))
+    await target.restore_session(second.id)
+    await move(target, source, second.id)
+    await source.moves.take_back(first.id, sealer)
+    assert await source.branch(second.id) == other
+    assert [m.id for m in await source.branch(first.id)] == [*(m.id for m in own), since.id]
+    assert sorted(one.text for one in await source.memories.select()) == [
+        "They said: the oar is split",
+        "They said: the red kayak leaks",
+    ]
+    assert (await source.verify()).problems == ()
+
+
 async def test_on_its_way_it_is_in_neither_room_and_can_arrive_later(pair: Pair) -> None:
     source, target = pair
     session = await talked(source, "the red kayak leaks")

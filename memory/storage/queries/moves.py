@@ -18,7 +18,7 @@ from memory.errors import DocumentNotFound, SessionNotFound
 from memory.kinds import MovedKind
 from memory.storage import changes
 from memory.storage.connection import Connection
-from memory.storage.queries import documents, erasure
+from memory.storage.queries import documents, erasure, session_merge
 from memory.storage.queries import projects as project_names
 from memory.storage.queries.context import pack_parts, unpack_parts
 from memory.storage.queries.forgetting import combined
@@ -76,6 +76,7 @@ class Parcel(msgspec.Struct, frozen=True):
     """Rows by table, each with the names of its columns, in the order in which they are to be stored.
 
     `learned_from` is the newest message that was learned from: each room numbers its messages itself.
+    `merged` has, by their ids, what the sessions that were merged into this one gave away: they move with it.
     """
 
     # Parcels of earlier versions, which may still wait, have this name for it.
@@ -83,6 +84,7 @@ class Parcel(msgspec.Struct, frozen=True):
     tables: dict[str, list[Row]]
     learned_from: str | None
     kind: MovedKind = MovedKind.SESSION
+    merged: dict[str, session_merge.MergeNote] = {}
 
     def rows(self, table: str) -> list[Row]:
         return self.tables.get(table, [])
@@ -99,11 +101,16 @@ def decode(data: bytes) -> Parcel:
 def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
     """Takes the session with everything that belongs to it out of the room. Raises `SessionNotFound`.
 
-    Includes the memories that are erased with it (those without another source), and those that were stored
-    in it.
+    Includes the memories that are erased with it (those without another source), those that were stored in
+    it, and the sessions that were merged into it.
     """
     known = tables(conn)
-    session = _session_rows(conn, known, session_id)
+    merged = {
+        one: note
+        for one in session_merge.merged_into(conn, [session_id])
+        if (note := session_merge.look_at_note(conn, one)) is not None
+    }
+    session = _session_rows(conn, known, [session_id, *merged])
     learned = _learned_from(conn, session_id)
     kept = _kept_in(conn, session_id)
     candidates = _memories_of(conn, session_id) | kept
@@ -120,7 +127,8 @@ def pack(conn: Connection, session_id: str) -> tuple[Parcel, Erased]:
     _keep_own_words(rows)
     _cut_what_points_out(rows, known)
     rows["projects"] = _taken_along(conn, known, rows["projects"])
-    return Parcel(session_id, {name: found for name, found in rows.items() if found}, learned), erased
+    held = {name: found for name, found in rows.items() if found}
+    return Parcel(session_id, held, learned, merged=merged), erased
 
 
 def pack_document(conn: Connection, document_id: str) -> tuple[Parcel, ErasedDocuments]:
@@ -151,13 +159,16 @@ def pack_document(conn: Connection, document_id: str) -> tuple[Parcel, ErasedDoc
     return Parcel(document_id, held, None, MovedKind.DOCUMENT), erased
 
 
-def _session_rows(conn: Connection, known: dict[str, Table], session_id: str) -> dict[str, list[Row]]:
+def _session_rows(
+    conn: Connection, known: dict[str, Table], session_ids: Collection[str]
+) -> dict[str, list[Row]]:
+    listed = json.dumps(list(session_ids))
     found = {
-        table.name: _select(conn, table, '"session_id" = ?', session_id)
+        table.name: _select(conn, table, f'"session_id" IN {_LISTED}', listed)
         for table in known.values()
         if table.lineage is Lineage.SESSION and table.name not in ("sessions", "learned")
     }
-    found["sessions"] = _select(conn, known["sessions"], "id = ?", session_id)
+    found["sessions"] = _select(conn, known["sessions"], f"id IN {_LISTED}", listed)
     return found
 
 
@@ -294,13 +305,18 @@ def _own_part(part: TierUse, own: Collection[str]) -> TierUse:
     return replace(part, ids=tuple(held for held in part.ids if held in own))
 
 
-def _cut_what_points_out(rows: dict[str, list[Row]], known: dict[str, Table]) -> None:
-    """Removes rows, or clears optional references, until every row refers only to rows in the parcel."""
+def _cut_what_points_out(
+    rows: dict[str, list[Row]], known: dict[str, Table], here: Mapping[str, Collection[Row]] | None = None
+) -> None:
+    """Removes rows, or clears optional references, until every row refers only to rows in the parcel, or to
+    those that are `here`, in the receiving room.
+    """
     changed = True
     while changed:
         changed = False
         for name, key in _keys(rows, known):
-            there = {tuple(row[column] for column in key.parent_columns) for row in rows.get(key.parent, [])}
+            parents = [*rows.get(key.parent, []), *(here or {}).get(key.parent, [])]
+            there = {tuple(row[column] for column in key.parent_columns) for row in parents}
             kept: list[Row] = []
             for row in rows[name]:
                 refers = tuple(row[column] for column in key.columns)
@@ -333,16 +349,21 @@ def unpack(conn: Connection, parcel: Parcel) -> bool:
     if conn.execute(f"SELECT 1 FROM {parcel.kind}s WHERE id = ?", (parcel.item_id,)).fetchone() is not None:
         return False
     known = tables(conn)
+    held, both = _new_rows(conn, known, parcel.tables)
     projects = {row["id"]: _project(conn, known["projects"], row) for row in parcel.rows("projects")}
     # Heads, parents and merged summaries refer in both directions.
     conn.execute("PRAGMA defer_foreign_keys = ON")
     # Triggers count a session's messages: it is inserted first, with a count of 0.
     _insert(
-        conn, known["sessions"], [{**row, "message_count": 0} for row in parcel.rows("sessions")], projects
+        conn, known["sessions"], [{**row, "message_count": 0} for row in held.get("sessions", [])], projects
     )
-    for name, rows in parcel.tables.items():
+    for name, rows in held.items():
         if name not in ("sessions", "projects") and name in known:
-            _insert(conn, known[name], [_settled(conn, name, row) for row in rows], projects)
+            settled = [_settled(conn, name, row) for row in rows]
+            _insert(conn, known[name], settled, projects, ignore=both or name in _EITHER)
+    for one, note in parcel.merged.items():
+        if any(row["id"] == one for row in held.get("sessions", [])):
+            session_merge.keep_note(conn, one, note)
     if parcel.learned_from is not None:
         conn.execute(
             """
@@ -352,6 +373,46 @@ def unpack(conn: Connection, parcel: Parcel) -> bool:
             (parcel.item_id, parcel.learned_from),
         )
     return True
+
+
+def _new_rows(
+    conn: Connection, known: dict[str, Table], held: Mapping[str, list[Row]]
+) -> tuple[dict[str, list[Row]], bool]:
+    """Returns the rows of a parcel that the room does not have, and whether it has any of the others.
+
+    A session that was merged into the one that arrives may have come back before, by itself, with messages
+    that this one held. They stay where they are; what was said after them continues what was said before.
+    """
+    here = {
+        name: _select(conn, known[name], f"id IN {_LISTED}", json.dumps([row["id"] for row in rows]))
+        for name, rows in held.items()
+        if name in known and name != "projects" and "id" in known[name].columns
+    }
+    ids = {name: {row["id"] for row in rows} for name, rows in here.items() if rows}
+    if not ids:
+        return dict(held), False
+    rows = {
+        name: [dict(row) for row in found if row.get("id") not in ids.get(name, ())]
+        for name, found in held.items()
+    }
+    place = {row["id"]: row["session_id"] for row in here.get("messages", [])}
+    before = {row["id"]: row["parent_id"] for row in held.get("messages", [])}
+
+    def outside(message: str | None) -> str | None:
+        while message in place:
+            message = before[message]
+        return message
+
+    for row in rows.get("messages", []):
+        row["parent_id"] = outside(row["parent_id"])
+    for row in rows.get("sessions", []):
+        row["head_id"] = outside(row["head_id"])
+    for name, key in _keys(rows, known):
+        if key.parent == "messages" and key.columns[1:] == ("session_id",) and name != "messages":
+            for row in rows[name]:
+                row["session_id"] = place.get(row[key.columns[0]], row["session_id"])
+    _cut_what_points_out(rows, known, here)
+    return rows, True
 
 
 def _settled(conn: Connection, name: str, row: Row) -> Row:
@@ -399,11 +460,14 @@ def _project(conn: Connection, table: Table, row: Row) -> str:
     return found
 
 
-def _insert(conn: Connection, table: Table, rows: list[Row], projects: Mapping[str, str]) -> None:
+def _insert(
+    conn: Connection, table: Table, rows: list[Row], projects: Mapping[str, str], *, ignore: bool = False
+) -> None:
+    """Stores rows; with `ignore`, those that the room does not have."""
     if not rows:
         return
     columns = [name for name in table.columns if name in rows[0] and name != table.order]
-    verb = "INSERT OR IGNORE" if table.name in _EITHER else "INSERT"
+    verb = "INSERT OR IGNORE" if ignore else "INSERT"
     names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" for _ in columns)
     conn.executemany(
         f'{verb} INTO "{table.name}" ({names}) VALUES ({marks})',

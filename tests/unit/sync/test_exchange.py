@@ -469,6 +469,26 @@ async def test_a_session_that_comes_out_of_a_merge_with_more_messages_can_be_rem
     assert await two.store.transfer.all_ids() == await one.store.transfer.all_ids() == [first]
 
 
+async def test_what_was_said_in_a_merged_session_leaves_and_comes_back_with_the_other(
+    folder: TestFolder,
+) -> None:
+    one, two, first = await _pair(folder)
+    second = await _talk(one, "Knots")
+    await settle(one, two)
+    said = await two.store.edit_message((await two.store.outline(second))[0].id, "About bends")
+    await one.store.organising.merge(first, [second])
+    await settle(one, two)
+    sealer = await one.store.moves.sealer()
+    await one.store.moves.depart(first, RoomKind.PRIVATE, sealer)
+    await settle(one, two)
+    assert await two.store.transfer.all_ids() == await one.store.transfer.all_ids() == []
+    await one.store.moves.take_back(first, sealer)
+    await settle(one, two)
+    for device in (one, two):
+        assert [m.content for m in await device.store.branch(second, said.id)] == ["About bends"]
+        assert (await device.store.verify()).problems == ()
+
+
 async def test_a_wrong_count_of_messages_does_not_stop_sync(folder: TestFolder) -> None:
     one, two, talk = await _pair(folder)
     two.store._connection.execute("UPDATE sessions SET message_count = 1")
