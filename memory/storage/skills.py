@@ -137,8 +137,7 @@ def versions(conn: Connection, skill_id: str) -> list[SkillVersion]:
 
 def add(conn: Connection, new: NewSkill, now: datetime, *, approved: bool) -> Skill:
     """Stores a skill with its first version. Raises `SkillNameTaken`."""
-    if named(conn, new.name) is not None:
-        raise SkillNameTaken(new.name)
+    _require_free(conn, new.name, "")
     at = micros(now)
     skill_id = new_id()
     conn.execute(
@@ -185,11 +184,16 @@ def write(conn: Connection, skill_id: str, new: NewSkill, now: datetime, *, in_e
 
 def rename(conn: Connection, skill_id: str, name: str, now: datetime) -> Skill:
     """Gives a skill another name. Raises `SkillNameTaken`."""
-    other = named(conn, name)
-    if other is not None and other.id != skill_id:
-        raise SkillNameTaken(name)
+    _require_free(conn, name, skill_id)
     conn.execute("UPDATE skills SET name = ?, updated_at = ? WHERE id = ?", (name, micros(now), skill_id))
     return get(conn, skill_id)
+
+
+def _require_free(conn: Connection, name: str, skill_id: str) -> None:
+    """Raises `SkillNameTaken` if another skill has the name, also one whose text has not arrived by sync."""
+    taken = conn.execute("SELECT 1 FROM skills WHERE name = ? AND id <> ?", (name, skill_id)).fetchone()
+    if taken is not None:
+        raise SkillNameTaken(name)
 
 
 def _put_version(

@@ -544,7 +544,9 @@ class _ChangeWriter:
         if mapped and values["project_id"] is not None:
             self._stamp_as_own(table.name, change.key, "project_id")
         for one, needs in later:
-            self._wait_for_optional(table, change.key, one, needs, row[one.column], found.marks)
+            # What the stamp stands for, not the project that it has become: that may still change.
+            value = found.values.get(one.column, row[one.column])
+            self._wait_for_optional(table, change.key, one, needs, value, found.marks)
         self._after(table, change.key, {**row, **values}, found.values, there=there)
         return True
 

@@ -157,6 +157,16 @@ async def test_names_are_unique_and_checked() -> None:
         await scene.room.skills.get("nothing")
 
 
+async def test_a_skill_whose_text_is_still_to_arrive_keeps_its_name() -> None:
+    """A folder that is copied in parts brings the name first."""
+    scene = Scene()
+    await scene.room.skills.new(NAME, WHAT, BODY)
+    await scene.store._database.write(lambda conn: conn.execute("DELETE FROM skill_versions"))
+    assert await scene.room.skills.list() == []
+    with pytest.raises(SkillNameTaken):
+        await scene.room.skills.new(NAME, WHAT, BODY)
+
+
 # --- in a turn --------------------------------------------------------------------------------------
 
 
