@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -164,3 +165,18 @@ async def test_a_thousand_requests_at_once_are_answered_or_refused_in_words() ->
         assert (await request(port))[0] == 200
     finally:
         await server.stop()
+
+
+async def test_the_pieces_of_an_answer_do_not_wait_for_each_other() -> None:
+    found: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    async def connected(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = writer.get_extra_info("socket")
+        found.set_result(bool(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+        writer.close()
+
+    listening = listen_on("127.0.0.1", 0)
+    async with await asyncio.start_server(connected, sock=listening):
+        _reader, writer = await asyncio.open_connection(*listening.getsockname())
+        assert await found
+        writer.close()
