@@ -20,7 +20,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +181,7 @@ def main() -> int:
         began = time.perf_counter()
         found = send(args.send, os.environ["ATLAS_CLIENT_TOKEN"], args.requests, args.connections)
         seconds = time.perf_counter() - began
-        print(json.dumps({**asdict(found), "seconds": seconds}))
+        print(json.dumps({**vars(found), "seconds": seconds}))
         return 0
 
     os.environ.setdefault("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
