@@ -27,6 +27,7 @@ NAMES = (
     "documents_embedding",
     "documents_turns",
     "endpoint",
+    "endpoint_load",
     "skills",
     "sync",
 )

@@ -73,9 +73,8 @@ async def listen(ctx: Context, args: argparse.Namespace, base: str) -> int:
         from atlas_desktop.cli.handing_over import answer
         from atlas_desktop.serve.app import Doors
         from atlas_desktop.serve.listening import HomeSocket
-        from models.messages import Lane
 
-        doors = Doors(ctx.desk, room, Lane.CHAT)
+        doors = Doors(ctx.desk, room)
         commands = HomeSocket(ctx.paths, lambda exchange: answer(ctx.desk, exchange))
         await room.recall.load()
         room.recall.start(lambda error: ctx.note(explained(error)))

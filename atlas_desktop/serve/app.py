@@ -34,7 +34,6 @@ from atlas_desktop.shapes import document_hit, recalled
 from memory.clients import AccessKind, Client, Scope
 from memory.documents.entities import DocumentKind
 from models.errors import NoModel
-from models.messages import Lane
 
 MOST_EMBEDDED = 256
 """Maximum number of texts to embed in one request."""
@@ -42,12 +41,12 @@ Handler = Callable[[Request, ClientAccess], Awaitable[Response]]
 
 
 class Endpoint:
-    """Answers requests for the open room of a desk. `lane` is the lane in which the model makes replies."""
+    """Answers requests for the open room of a desk."""
 
-    def __init__(self, desk: AppContext, room: RoomServices, lane: Lane) -> None:
+    def __init__(self, desk: AppContext, room: RoomServices) -> None:
         self._desk = desk
         self._room = room
-        self._replies = Replies(desk, lane)
+        self._replies = Replies(desk)
 
     def app(self, hosts: Callable[[], Collection[str] | None]) -> ASGIApp:
         """Returns the guarded application. `hosts` are its names."""
@@ -189,11 +188,11 @@ async def _nothing_here(_request: Request, _error: Exception) -> Response:
 
 
 class Doors:
-    """Lets other programs in. `lane` is the lane in which the model makes their replies."""
+    """Lets other programs in."""
 
-    def __init__(self, desk: AppContext, room: RoomServices, lane: Lane = Lane.DOOR) -> None:
+    def __init__(self, desk: AppContext, room: RoomServices) -> None:
         self._room = room
-        self._endpoint = Endpoint(desk, room, lane)
+        self._endpoint = Endpoint(desk, room)
         self._server: DoorServer | None = None
 
     @property

@@ -206,12 +206,10 @@ class Answer:
 
 
 class Replies:
-    """Makes replies for the clients of one room, after the user's own. `lane` is the lane in which the model
-    makes them."""
+    """Makes replies for the clients of one room, after the user's own."""
 
-    def __init__(self, desk: AppContext, lane: Lane) -> None:
+    def __init__(self, desk: AppContext) -> None:
         self._desk = desk
-        self._lane = lane
         self._waiting = 0
         self._context: tuple[object, StatelessContext] | None = None
 
@@ -326,7 +324,7 @@ class Replies:
             prepare_ms = 1000 * (time.perf_counter() - began)
             said: list[str] = []
             completion: Completion | None = None
-            generation = self._desk.model.chat.generate(prepared.prompt.messages, asked.params, self._lane)
+            generation = self._desk.model.chat.generate(prepared.prompt.messages, asked.params, Lane.DOOR)
             try:
                 async for event in generation:
                     if isinstance(event, Completion):
@@ -378,7 +376,7 @@ class Replies:
             project=project,
             continues=True,
             documents=documents,
-            lane=self._lane,
+            lane=Lane.DOOR,
         )
         turn = room.chat.turn(asked.messages[-1].content, session=session, options=options)
         async with aclosing(aiter(turn)) as events:

@@ -67,22 +67,47 @@ class ChatRuntime:
         limit = cache if cache >= 0 else default_cache_bytes()
         self.states = StateCache(limit, layout, whole=context.keeps_whole_state)
         self._costs = BatchCosts() if speculation and context.trims else None
-        self.chat = self._runner(context, context.batch, keeps=True)
+        self.length = context.length
+        self._chat: ContextRunner | None = self._runner(context, context.batch, keeps=True)
         self._new_context = new_context
         self._task: ContextRunner | None = None
         self._door: ContextRunner | None = None
         self._told: dict[str, int] = {}
 
     @property
-    def door(self) -> ContextRunner:
-        """Runs the requests of other programs in a separate context, which is created at the first request.
+    def chat(self) -> ContextRunner:
+        """Runs the chat."""
+        if self._chat is None:
+            context = self._new_context(self.length, True)  # noqa: FBT003 - a callback
+            self._chat = self._runner(context, context.batch, keeps=True)
+        return self._chat
 
-        Their tokens never replace those of the chat, and stay for their next request.
+    @property
+    def has_chat(self) -> bool:
+        """Whether the chat has a context now."""
+        return self._chat is not None
+
+    @property
+    def chat_tokens(self) -> list[int]:
+        """The present tokens of the chat's context."""
+        return [] if self._chat is None else self._chat.context.tokens
+
+    @property
+    def door(self) -> ContextRunner:
+        """Runs the requests of other programs in a separate context.
+
+        Their tokens never replace those of a chat, and stay for their next request. The chat's context is
+        taken if no reply was made in it, so that an Atlas that only serves others needs memory for one. None
+        of the chat's jobs is in progress then, because they are more urgent.
         """
         if self._door is None:
-            context = self._new_context(self.chat.context.length, not self.model.keeps_whole_state)
+            whole = self.model.keeps_whole_state
+            if self._chat is not None and not self._told and not whole:
+                self._door, self._chat = self._chat, None
+                return self._door
+            context = self._new_context(self.length, not whole)
             # Like tasks, a model that cannot drop the end of its state is not pre-empted.
-            batch = UNINTERRUPTED_BATCH if self.model.keeps_whole_state else context.batch
+            batch = UNINTERRUPTED_BATCH if whole else context.batch
             self._door = self._runner(context, batch, keeps=True)
         return self._door
 
@@ -91,7 +116,7 @@ class ChatRuntime:
 
         A context that is too short is replaced by a longer one, so only one task may be in progress.
         """
-        longest = min(TASK_CONTEXT, self.chat.context.length)
+        longest = min(TASK_CONTEXT, self.length)
         wanted = min(longest, -(-tokens // _STEP) * _STEP)
         if self._task is not None and self._task.context.length < wanted:
             self._task.context.close()
@@ -113,14 +138,14 @@ class ChatRuntime:
 
         Ends with `Prefilled`.
         """
-        if self.states.shared(self.chat.context.tokens, [*prefix, -1]) == len(prefix):
+        if self.states.shared(self.chat_tokens, [*prefix, -1]) == len(prefix):
             send(protocol.Prefilled(request.id, len(prefix), 0, hash_tokens(prefix)))
             return
         yield from self.task(len(prefix) + 1).prefill(request, prefix, send, cancelled)
 
     def remember_chat(self) -> None:
         """Records the present tokens of the chat's context, so that they are found after more is appended."""
-        tokens = self.chat.context.tokens
+        tokens = self.chat_tokens
         held_hash = hash_tokens(tokens)
         self._told.pop(held_hash, None)
         self._told[held_hash] = len(tokens)
@@ -133,7 +158,7 @@ class ChatRuntime:
 
     def chat_holds(self, held_hash: str) -> bool:
         """Whether the chat's context contains the tokens with that hash, possibly followed by others."""
-        tokens = self.chat.context.tokens
+        tokens = self.chat_tokens
         return hash_tokens(tokens) == held_hash or begins_with(tokens, held_hash, self.length_of(held_hash))
 
     def pieces(self, request: int) -> protocol.Pieces:
@@ -152,14 +177,13 @@ class ChatRuntime:
         """Discards every evaluated prompt, without allocating memory again."""
         self.states.clear()
         self._told.clear()
-        self.chat.context.clear()
-        for runner in (self._task, self._door):
+        for runner in (self._chat, self._task, self._door):
             if runner is not None:
                 runner.context.clear()
 
     def close(self) -> None:
         """Frees the model and its contexts."""
-        for runner in (self.chat, self._task, self._door):
+        for runner in (self._chat, self._task, self._door):
             if runner is not None:
                 runner.context.close()
         self.states.clear()
@@ -274,11 +298,11 @@ def send_state(
     request: protocol.SaveState, runtime: ChatRuntime, send: Send, cancelled: Callable[[], bool]
 ) -> Job:
     """Sends an available state in chunks. Raises `StateNotHeld`."""
-    context = runtime.chat.context
     buffer = None
     state = None
     while state is None:
         if runtime.chat_holds(request.held_hash):
+            context = runtime.chat.context
             # The chat may continue while memory is prepared, and then needs more of it.
             if buffer is not None and len(buffer) >= state_size(context):
                 state = snapshot(context, buffer)
@@ -329,7 +353,7 @@ class Upload:
             raise StateRefused("model")
         if not announced.tokens or not all(0 <= t < runtime.model.vocab.size for t in announced.tokens):
             raise StateRefused("tokens")
-        if len(announced.tokens) >= runtime.chat.context.length:
+        if len(announced.tokens) >= runtime.length:
             raise StateRefused("length")
         expected = runtime.states.expected_size(len(announced.tokens))
         if announced.size != expected if expected is not None else announced.size < 1:
@@ -350,14 +374,14 @@ class Upload:
     def settle(self) -> int:
         """Puts the complete state where the next prompt finds it; returns its number of tokens.
 
-        An empty chat context restores it at once, which shows that llama.cpp accepts it. Otherwise it is
-        cached and tried when a prompt needs it.
+        An empty chat context restores it at once, which shows that llama.cpp accepts it. Otherwise, and if
+        only other programs use the model, it is cached and tried when a prompt needs it.
         """
         announced, runtime = self._announced, self._runtime
         if self._digest.hexdigest() != announced.sha256:
             raise StateRefused("checksum")
         state = SequenceState(announced.tokens, self._buffer, announced.size)
-        if not runtime.chat.context.tokens:
+        if runtime.has_chat and not runtime.chat_tokens:
             if not restore(runtime.chat.context, state):
                 raise StateRefused("layout")
         elif not runtime.states.put(state):

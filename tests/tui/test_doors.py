@@ -1,8 +1,11 @@
 """The doors in the interface: programs with tokens, their log, the sign, the question, and the end."""
 
 import asyncio
+import http.client
+import json
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from textual.widgets import Button, Input
@@ -12,7 +15,7 @@ from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.settings.dialogs import AccessLogScreen, ClientsScreen, TokenScreen
 from memory.clients import Access, AccessKind, NewClient, Scope
-from memory.entities import NewMessage, NewSession, RoomKind
+from memory.entities import MemoryMode, NewMessage, NewSession, RoomKind
 from memory.errors import SessionNotFound
 from models.messages import Role
 from tests.tui.desk import Stage
@@ -30,6 +33,22 @@ def free_port() -> int:
 def answers(port: int) -> bool:
     with socket.socket() as one:
         return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+def post(port: int, token: str, path: str, value: object) -> tuple[int, Any]:
+    """Sends JSON and returns the status and the body."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+    }
+    try:
+        connection.request("POST", path, json.dumps(value), headers)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+    finally:
+        connection.close()
 
 
 async def test_a_program_is_added_with_a_token_that_is_shown_once(make: Make) -> None:
@@ -120,6 +139,65 @@ async def test_commands_of_other_terminals_never_reach_the_private_room(make: Ma
         assert shared.rooms.private is None
         with pytest.raises(SessionNotFound):
             await shared.rooms.find(session.id)
+
+
+async def test_a_program_gets_nothing_private_nothing_off_the_record_and_nothing_after_the_end(
+    make: Make,
+) -> None:
+    place = make(theme="none")
+    port = free_port()
+    place.desk.settings_file.set("doors.port", port)
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        desk = place.desk
+        private = await desk.enter(place.vault.key, RoomKind.PRIVATE)
+        hidden = []
+        for room, mode in (
+            (private, MemoryMode.NORMAL),
+            (await desk.rooms.off_record(), MemoryMode.OFF),
+            (desk.at(RoomKind.OPEN), MemoryMode.BLANK),
+        ):
+            begun = NewSession("Brimstone", memory_mode=mode)
+            session, _message = await room.store.create_session(
+                begun, NewMessage(Role.USER, "Brimstone is my secret garden")
+            )
+            hidden.append(session.id)
+        said = NewMessage(Role.USER, "My garden is called Zephyra")
+        await desk.at(RoomKind.OPEN).store.create_session(NewSession("Garden"), said)
+        scopes = frozenset(Scope)
+        _client, token = await desk.at(RoomKind.OPEN).clients.add(NewClient("editor", scopes, None, 600))
+        await place.app.change_setting("doors.serve", True)
+        await assert_until(pilot, lambda: place.app.door_url is not None)
+
+        async def ask(path: str, value: object) -> tuple[int, Any]:
+            return await asyncio.to_thread(post, port, token, path, value)
+
+        async def tool(name: str, **given: object) -> Any:
+            params = {"name": name, "arguments": given}
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            status, told = await ask("/mcp", call)
+            assert status == 200
+            return told["result"]
+
+        status, recalled = await ask("/atlas/recall", {"query": "my secret garden Brimstone", "k": 50})
+        assert status == 200
+        assert "Zephyra" in json.dumps(recalled)
+        assert "Brimstone" not in json.dumps(recalled)
+        listed = await tool("search_sessions", k=50)
+        assert [one["title"] for one in listed["structuredContent"]["sessions"]] == ["Garden"]
+        for session_id in hidden:
+            refused = await tool("read_session", id=session_id)
+            assert refused["isError"]
+            assert "Brimstone" not in json.dumps(refused)
+            chat = {
+                "model": "atlas",
+                "messages": [{"role": "user", "content": "hi"}],
+                "metadata": {"session": session_id},
+            }
+            status, told = await ask("/v1/chat/completions", chat)
+            assert (status, told["error"]["code"]) == (404, "door_not_its_own")
+        await place.app.doors.close()
+        assert not answers(port)
 
 
 async def test_the_user_is_asked_before_another_terminal_adds_a_program(make: Make) -> None:

@@ -2,14 +2,18 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+import socket
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from starlette.types import Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from atlas_desktop.serve.server import MOST_BODY, Guard, Rates
+from atlas_desktop.serve.listening import listen_on
+from atlas_desktop.serve.server import MOST_BODY, MOST_CONNECTIONS, DoorServer, Guard, Rates
 from memory.clients import AccessKind, AccessOutcome, Client, Scope
 from tests.fakes.clock import FakeClock
 
@@ -50,21 +54,31 @@ async def ask(
     return sent[0]["status"], json.loads(sent[1]["body"] or b"{}")
 
 
-def made(limited: list[AccessOutcome] | None = None, body_s: float = 5) -> Guard:
+def made(
+    limited: list[AccessOutcome] | None = None,
+    body_s: float = 5,
+    client: Client = CLIENT,
+    hosts: Callable[[], Collection[str] | None] = lambda: HOSTS,
+) -> Guard:
     async def app(scope: AsgiScope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            for part in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{part}.complete"})
+            return
         body = (await receive())["body"]
         await send({"type": "http.response.start", "status": 200, "headers": []})
         told = json.dumps({"client": scope["state"]["client"].name, "length": len(body)})
         await send({"type": "http.response.body", "body": told.encode()})
 
     async def authenticate(token: str) -> Client | None:
-        return CLIENT if token == "token" else None
+        return client if token == "token" else None
 
     async def record(_client: Client, _kind: AccessKind, outcome: AccessOutcome) -> None:
         if limited is not None:
             limited.append(outcome)
 
-    return Guard(app, hosts=lambda: HOSTS, authenticate=authenticate, record=record, body_s=body_s)
+    return Guard(app, hosts=hosts, authenticate=authenticate, record=record, body_s=body_s)
 
 
 async def test_a_good_request_goes_on_with_its_client_and_its_whole_body() -> None:
@@ -120,3 +134,49 @@ def test_a_rate_fills_up_again_in_a_minute() -> None:
     assert [rates.take(CLIENT) for _ in range(2)] == [True, False]
     now[0] = 1_000
     assert [rates.take(CLIENT) for _ in range(4)] == [True, True, True, False]
+
+
+async def request(port: int) -> tuple[int, dict[str, Any]]:
+    """Sends a request over a connection of its own and returns the status and the body."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        given = f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer token\r\nConnection: close\r\n"
+        writer.write(f"POST / HTTP/1.0\r\n{given}Content-Length: 2\r\n\r\n{{}}".encode())
+        answer = await reader.read()
+    finally:
+        writer.close()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), json.loads(body)
+
+
+async def test_a_thousand_requests_at_once_are_answered_or_refused_in_words() -> None:
+    listening = listen_on("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    client = replace(CLIENT, rate=6_000)
+    server = DoorServer(lambda hosts: made(client=client, hosts=hosts))
+    await server.start(listening)
+    try:
+        found = await asyncio.gather(*(request(port) for _ in range(1_000)))
+        statuses = Counter(status for status, _told in found)
+        assert set(statuses) <= {200, 503}
+        assert statuses[200] >= MOST_CONNECTIONS
+        refused = [told["error"] for status, told in found if status == 503]
+        assert all(one["code"] == "door_busy" and one["message"] for one in refused)
+        assert (await request(port))[0] == 200
+    finally:
+        await server.stop()
+
+
+async def test_the_pieces_of_an_answer_do_not_wait_for_each_other() -> None:
+    found: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    async def connected(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = writer.get_extra_info("socket")
+        found.set_result(bool(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+        writer.close()
+
+    listening = listen_on("127.0.0.1", 0)
+    async with await asyncio.start_server(connected, sock=listening):
+        _reader, writer = await asyncio.open_connection(*listening.getsockname())
+        assert await found
+        writer.close()

@@ -92,6 +92,30 @@ def test_a_model_that_would_lose_everything_is_not_interrupted() -> None:
     assert task.batch == UNINTERRUPTED_BATCH
 
 
+def test_other_programs_take_the_context_of_a_chat_that_has_not_begun() -> None:
+    made: list[tuple[int, bool]] = []
+    used = chat_runtime(made)
+    first = used.chat
+    assert used.door is first
+    assert used.door is first
+    assert (used.has_chat, used.chat_tokens, made) == (False, [], [])
+    assert used.chat is not first
+    assert made == [(6000, True)]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_other_programs_never_take_the_context_of_a_chat(*, whole: bool) -> None:
+    made: list[tuple[int, bool]] = []
+    used = chat_runtime(made, whole=whole)
+    chat = used.chat
+    if not whole:
+        chat.context.tokens = [1, 2, 3]
+        used.remember_chat()
+    assert used.door is not chat
+    assert used.chat is chat
+    assert made == [(6000, not whole)]
+
+
 @pytest.mark.parametrize("lost", [0, 3, 12])
 def test_a_batch_that_is_lost_is_followed_by_smaller_ones(lost: int) -> None:
     runner = chat_runtime([]).task(500)
