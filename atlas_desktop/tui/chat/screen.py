@@ -21,7 +21,7 @@ from atlas_desktop.tui.chat.availability import (
     refused_command,
     refused_key,
 )
-from atlas_desktop.tui.chat.completion import CompletionController, CompletionMenu
+from atlas_desktop.tui.chat.completion import CompletionController
 from atlas_desktop.tui.chat.composer import ComposerController
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
@@ -43,7 +43,7 @@ from atlas_desktop.tui.chat.transcript import Transcript
 from atlas_desktop.tui.chat.turns import Compacted, JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
 from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.textual_workarounds import Ground
-from atlas_desktop.tui.widgets import KeyLine, UndoBar
+from atlas_desktop.tui.widgets import CompletionMenu, KeyLine, UndoBar
 from memory.entities import Message, RoomKind
 from memory.errors import RoomClosed
 from memory.skills.entities import Verdict

@@ -1,8 +1,10 @@
 """The board of tasks: the state of each, its steps, and its report as it is written."""
 
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -22,9 +24,10 @@ from atlas_desktop.tui.base import View
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
+from atlas_desktop.tui.documents.rows import title_text
 from atlas_desktop.tui.markdown_text import ReadingText, markdown_text
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets import Covering, KeyLine, fit
+from atlas_desktop.tui.widgets import Covering, KeyLine, Offer, fit
 from memory.errors import RoomClosed, TaskNotFound
 from memory.tasks.entities import ENDED, Evidence, NewTask, Step, StepState, Task, TaskEvent, TaskState, Team
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.documents.rows import AskAbout
+    from memory.documents.entities import Document
 
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
@@ -137,6 +141,76 @@ def teams_of(text: str) -> tuple[Team, ...]:
     words = {word.strip().casefold() for word in text.split(",")}
     found = tuple(team for team in Team if {team.value, team_text(team).casefold()} & words)
     return found or tuple(Team)
+
+
+class DocumentNames:
+    """The readable documents of a room by name, and how a text names several of them, with commas between.
+
+    A document is named by its title, and by its file's name too if several have the same title.
+    """
+
+    def __init__(self, documents: Sequence["Document"]) -> None:
+        titles = Counter(title_text(one) for one in documents)
+        self._ids: dict[str, list[str]] = {}
+        for one in documents:
+            title = title_text(one)
+            file = clean_line(Path(one.path).name)
+            name = title if titles[title] == 1 or not file else f"{title} ({file})"
+            self._ids.setdefault(name, []).append(one.id)
+
+    def offers(self, typed: str) -> list[Offer]:
+        """Returns the names that what is typed last can become."""
+        known, rest = self._split(typed)
+        if known and not rest and not typed.rstrip().endswith(","):
+            return []
+        return [
+            Offer(", ".join([*known, name]), name)
+            for name in sorted(self._ids, key=str.casefold)
+            if name not in known and rest.casefold() in name.casefold()
+        ]
+
+    def problem(self, typed: str) -> str:
+        """Returns what is wrong with a text, or nothing."""
+        return self.chosen(typed)[1]
+
+    def chosen(self, typed: str) -> tuple[tuple[str, ...], str]:
+        """Returns the ids of the named documents, and what is wrong; a part of a name that fits only one is
+        enough."""
+        ids: list[str] = []
+        rest = typed
+        while True:
+            known, rest = self._split(rest)
+            ids += [one for name in known for one in self._ids[name]]
+            word, _comma, rest = rest.partition(",")
+            word = word.strip()
+            if not word:
+                return tuple(ids), ""
+            fit = [
+                name for name in self._ids if word.casefold() in name.casefold() or word in self._ids[name]
+            ]
+            if len(fit) != 1:
+                none = _("There is no document called “{name}”.", name=clean_line(word))
+                several = _(
+                    "Several documents match “{name}”. Write more of the title.", name=clean_line(word)
+                )
+                return (), several if fit else none
+            ids += self._ids[fit[0]]
+
+    def _split(self, typed: str) -> tuple[list[str], str]:
+        """Returns the names that a text begins with, and the rest of it."""
+        known: list[str] = []
+        rest = typed.strip(" ,")
+        while rest:
+            begun = [
+                name
+                for name in self._ids
+                if rest.casefold().startswith(name.casefold()) and rest[len(name) :].lstrip()[:1] in ("", ",")
+            ]
+            if not begun:
+                break
+            known.append(max(begun, key=len))
+            rest = rest[len(known[-1]) :].strip(" ,")
+        return known, rest
 
 
 def _pretty(text: str) -> str:
@@ -366,17 +440,25 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
         self._do(self._new)
 
     async def _new(self) -> None:
-        brief, teams, sources = _("What is to be done"), _("Teams"), _("Only these documents (their ids)")
+        brief, teams, sources = _("What is to be done"), _("Teams"), _("Only these documents")
+        names = DocumentNames([one for one in await self._room.documents.list() if one.chunks])
         hint = _(
             "Name what it is about and what you want to know of it. Teams: {teams}; empty for all.",
             teams=", ".join(map(team_text, Team)),
         )
         fields = await self.atlas.push_screen_wait(
-            FieldsScreen(_("New task"), [brief, teams, sources], hint=hint)
+            FieldsScreen(
+                _("New task"),
+                [brief, teams, sources],
+                hint=hint,
+                placeholders={sources: _("all; ↓ and Enter choose, a comma adds another")},
+                offers={sources: names.offers},
+                check=lambda given: names.problem(given[sources]),
+            )
         )
         if not fields or not fields[brief].strip():
             return
-        documents = tuple(fields[sources].replace(",", " ").split()) or None
+        documents = names.chosen(fields[sources])[0] or None
         new = NewTask(
             fields[brief],
             project=self._project,
