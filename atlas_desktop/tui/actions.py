@@ -109,6 +109,7 @@ _CONVERSATION: tuple[Action, ...] = (
         "escape",
         in_palette=False,
         name=_("Back to typing"),
+        label=_("Back"),
         help=_("Close the list if it covers the conversation, and continue typing."),
     ),
     Action(
@@ -531,6 +532,7 @@ _MESSAGES: tuple[Action, ...] = (
         "tab",
         in_palette=False,
         name=_("Sources of a reply"),
+        label=_("Sources"),
         help=_("Go through the sources that the selected reply cites; without any, continue typing."),
     ),
     Action(
@@ -548,6 +550,7 @@ _MESSAGES: tuple[Action, ...] = (
         "escape",
         in_palette=False,
         name=_("Back to typing"),
+        label=_("Back"),
         help=_("Leave the messages and continue typing."),
     ),
 )

@@ -190,7 +190,12 @@ class CompletionController:
             self._menu.offer(())
             self._send(text)
         elif (offer := self._menu.picked) is not None:
-            self._take(offer, send=send)
+            if send and text.startswith("/import ") and offer.insert == f"{text}/":
+                # The whole name of a folder is typed.
+                self._menu.offer(())
+                self._send(text)
+            else:
+                self._take(offer, send=send)
 
     def pick(self, offer: Offer) -> None:
         """Takes a completion that was clicked."""

@@ -55,7 +55,7 @@ _PAUSE_S = 0.35
 """How long the typed words must stay the same before the text of the documents is searched."""
 _TYPED = ("back", "list", "read")
 """Actions that work while the field has the focus; all other keys are typed there."""
-_OF_DOCUMENTS = ("ask", "summarise", "select", "use_here")
+_OF_DOCUMENTS = ("ask", "select", "use_here")
 
 Result = Chosen | AskAbout | UseHere | AttachHere
 
@@ -559,6 +559,10 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
                 return row is not None and row.document is not None
             case "rescan":
                 return bool(self._library.folders)
+            case "edit":
+                return row is not None and row.document is not None and not row.document.path
+            case "summarise":
+                return any(one.chunks for one in self.chosen)
             case name if name in _OF_DOCUMENTS:
                 return bool(self.chosen)
         return True

@@ -46,6 +46,19 @@ async def test_the_message_that_keys_are_about_is_marked_at_once(make: Make) -> 
         assert "▸" not in shown(place)
 
 
+async def test_among_the_messages_a_slash_begins_a_command(make: Make) -> None:
+    place = make(model=NamedModel(["Because of the moon."]))
+    async with place.app.run_test(size=(140, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "Why tides?")
+        await settle(pilot)
+        await pilot.press("alt+up")
+        await assert_until(pilot, lambda: "esc Back" in shown(place).splitlines()[-1])
+        assert "tab Sources" in shown(place).splitlines()[-1]
+        await type_text(pilot, "/help")
+        await assert_until(pilot, lambda: chat(place.app).prompt.text == "/help")
+
+
 async def test_a_message_is_edited_and_both_branches_can_be_gone_to(make: Make) -> None:
     place = make(model=NamedModel(["First.", "Second.", "Third."]))
     async with place.app.run_test(size=SIZE) as pilot:
@@ -92,6 +105,7 @@ async def test_a_reply_that_was_cut_is_gone_on_with(make: Make) -> None:
         await assert_until(pilot, lambda: "The moon," in shown(place))
         await settle(pilot)
         assert "Stopped here." in shown(place)
+        assert "/continue continues the reply" in shown(place)
         await pilot.press("alt+up", "c")
         await settle(pilot)
         assert await branch(place) == ["Why tides?", "The moon, and the rest."]
