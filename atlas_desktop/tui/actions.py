@@ -1439,6 +1439,7 @@ _MEMORIES: tuple[Action, ...] = (
         "u",
         in_palette=False,
         name=_("Undo"),
+        label=_("Undo"),
         help=_("Undo the last change to memories, yours or an automatic one."),
     ),
     Action(

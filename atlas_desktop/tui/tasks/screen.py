@@ -2,10 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from textual.app import ComposeResult
@@ -25,6 +25,7 @@ from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.documents.rows import title_text
+from atlas_desktop.tui.keymap import Keymap, how_to
 from atlas_desktop.tui.markdown_text import ReadingText, markdown_text
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets import Covering, KeyLine, Offer, fit
@@ -49,6 +50,7 @@ _MARKS = {
     TaskState.FAILED: "!",
     TaskState.CANCELLED: "–",
 }
+_UNDER_WAY = frozenset({TaskState.PLANNED, TaskState.RUNNING})
 
 
 def task_row(task: Task, width: int) -> Content:
@@ -81,19 +83,23 @@ def outcomes(events: Sequence[TaskEvent]) -> dict[str, str]:
     }
 
 
-def about_text(task: Task) -> Content:
-    """Returns a task's brief, the user's additions, its question, and the tokens and time it took."""
+def about_text(task: Task, keymap: Keymap) -> Content:
+    """Returns a task's brief, the user's additions, its question with the key that answers it, and the tokens
+    and time it took."""
     parts: list[str | tuple[str, str]] = [(clean(task.brief), "bold")]
     parts += [(f"\n→ {clean_line(one.text)}", "") for one in task.guidance]
     if asked := question_text(task):
-        parts.append((f"\n{asked}", "$warning"))
-    spent = _(
-        "{tokens} tokens, {seconds} s, revision {round}",
-        tokens=formats().number(task.tokens),
-        seconds=formats().decimal(task.seconds),
-        round=task.round,
-    )
-    parts.append((f"\n{task_state_text(task.state)} · {spent}", "$quiet"))
+        answers = _("{key} answers.", key=how_to("tasks.steer", keymap))
+        parts.append((f"\n{asked} {answers}", "$warning"))
+    told = [task_state_text(task.state)]
+    if task.tokens:
+        told.append(ngettext("{count} token of the model", "{count} tokens of the model", task.tokens))
+    if task.state not in _UNDER_WAY:
+        # A step is timed when it ends.
+        told.append(_("{seconds} s", seconds=formats().decimal(task.seconds)))
+    if task.round:
+        told.append(_("revision {round}", round=task.round))
+    parts.append((f"\n{' · '.join(told)}", "$quiet"))
     return Content.assemble(*parts)
 
 
@@ -214,16 +220,31 @@ class DocumentNames:
 
 
 def _pretty(text: str) -> str:
-    return json.dumps(json.loads(text), indent=1, ensure_ascii=False) if text else "–"
+    """Returns JSON as lines of names and values, without what is empty."""
+    return "\n".join(_lines(json.loads(text))) if text else "–"
+
+
+def _lines(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, one in value.items():
+            name = str(key).replace("_", " ")
+            if isinstance(one, dict | list) and one:
+                yield f"{name}:"
+                yield from (f"  {line}" for line in _lines(one))
+            elif one not in (None, "", [], {}, False):
+                yield f"{name}: {_('yes') if one is True else one}"
+    elif isinstance(value, list):
+        for one in value:
+            for at, line in enumerate(_lines(one)):
+                yield f"{'  ' if at else '- '}{line}"
+    else:
+        yield str(value)
 
 
 def _cut(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, max(width - 1, 0)).rstrip() + "…"
-
-
-_UNDER_WAY = frozenset({TaskState.PLANNED, TaskState.RUNNING})
 
 
 class TaskList(OptionList):
@@ -389,7 +410,7 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
         )
         if at is not None and task.steps:
             self._steps.highlighted = min(at, len(task.steps) - 1)
-        self.query_one("#about", Static).update(about_text(task))
+        self.query_one("#about", Static).update(about_text(task, self.atlas.keys))
         self.query_one("#report", ReadingText).show(partial(report_text, task))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -559,7 +580,9 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
             "tasks_open": lambda one: bool(one.steps),
             "tasks_pause": lambda one: one.state not in ENDED or one.state is TaskState.FAILED,
             "tasks_steer": lambda one: one.state not in ENDED,
-            "tasks_revise": lambda one: one.state in (TaskState.DONE, TaskState.WAITING),
+            "tasks_revise": lambda one: (
+                one.state is TaskState.DONE or (one.state is TaskState.WAITING and one.report is not None)
+            ),
             "tasks_approve": lambda one: one.state is TaskState.WAITING and one.report is not None,
             "tasks_cancel": lambda one: one.state not in ENDED,
             "tasks_remove": lambda _one: True,
