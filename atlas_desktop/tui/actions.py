@@ -366,7 +366,7 @@ _MESSAGES: tuple[Action, ...] = (
         slash="/copy",
         name=_("Copy a message"),
         label=_("Copy"),
-        help=_("Copy its text to the clipboard, as Markdown."),
+        help=_("Copy the text of a message to the clipboard, as Markdown."),
     ),
     Action(
         "message.whole",

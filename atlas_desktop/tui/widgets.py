@@ -253,7 +253,15 @@ class KeyLine(Widget):
     def _kept(self) -> list[Key]:
         return fitting(self._keys, self.content_size.width)
 
+    @property
+    def _covered(self) -> bool:
+        """Whether a window has the keys."""
+        stack = self.app.screen_stack
+        return bool(stack) and stack[-1] is not self.screen and isinstance(stack[-1], Window)
+
     def render(self) -> Content:
+        if self._covered:
+            return Content("")
         of_keys, of_words = self.get_visual_style("key"), self.get_visual_style("word")
         parts: list[tuple[str, Style]] = []
         for at, key in enumerate(self._kept):
@@ -290,7 +298,7 @@ class KeyLine(Widget):
             self.refresh()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        if (at := self._at(event.x)) < 0:
+        if self._covered or (at := self._at(event.x)) < 0:
             return
         key = self._kept[at]
         if key.enabled:
@@ -492,3 +500,15 @@ class Window(Covering, ModalScreen[ScreenResultType]):
         }
     }
     """
+
+    def on_mount(self) -> None:
+        self._draw_keys_below()
+
+    def on_unmount(self) -> None:
+        self._draw_keys_below()
+
+    def _draw_keys_below(self) -> None:
+        """The keys of the screens below do nothing while the window is open, so they are not shown."""
+        for screen in self.app.screen_stack:
+            for line in screen.query(KeyLine):
+                line.refresh()

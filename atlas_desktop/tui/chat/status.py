@@ -225,7 +225,7 @@ class StatusLine(Widget):
 
     def render(self) -> Content:
         now = self._status
-        left = " · ".join(part for part in (now.activity or _("Ready"), now.background, now.sync) if part)
+        left = " · ".join(part for part in (now.activity, now.background, now.sync) if part) or _("Ready")
         facts = []
         if now.limit:
             number, share = formats().number, now.used / now.limit

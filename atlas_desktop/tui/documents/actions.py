@@ -755,12 +755,12 @@ class DocumentActions:
 
 
 def _told(report: "AddReport") -> str:
-    words = _(
-        "Added {added}, updated {updated}, unchanged {unchanged}.",
-        added=number(report.added),
-        updated=number(report.updated),
-        unchanged=number(report.unchanged),
-    )
+    parts = [
+        _("{count} added", count=number(report.added)) if report.added else "",
+        _("{count} updated", count=number(report.updated)) if report.updated else "",
+        _("{count} unchanged", count=number(report.unchanged)) if report.unchanged else "",
+    ]
+    words = f"{', '.join(filter(None, parts)) or _('Nothing was added')}."
     if report.missing:
         words += " " + ngettext("{count} file is gone.", "{count} files are gone.", report.missing)
     if report.skipped:

@@ -11,7 +11,7 @@ from atlas_desktop.tui.chat.markdown import CodeHead
 from atlas_desktop.tui.chat.messages import BranchScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.questions import PickScreen
-from atlas_desktop.tui.provenance.screen import LongText, WhyScreen
+from atlas_desktop.tui.provenance.screen import LongText, WholeScreen, WhyScreen
 from memory.entities import MessagePatch, MessageStatus, TitleSource
 from memory.personas import NewPersona, NewTemplate
 from tests.fakes.clock import FakeClock
@@ -57,6 +57,18 @@ async def test_among_the_messages_a_slash_begins_a_command(make: Make) -> None:
         assert "tab Sources" in shown(place).splitlines()[-1]
         await type_text(pilot, "/help")
         await assert_until(pilot, lambda: chat(place.app).prompt.text == "/help")
+
+
+async def test_a_window_hides_the_keys_of_the_screen_below(make: Make) -> None:
+    place = make(model=NamedModel(["Because of the moon."]))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, "Why tides?")
+        await settle(pilot)
+        await pilot.press("alt+up", "o")
+        await assert_until(pilot, lambda: on(place.app, WholeScreen) and "Fork" not in shown(place))
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: "f Fork" in shown(place).splitlines()[-1])
 
 
 async def test_a_message_is_edited_and_both_branches_can_be_gone_to(make: Make) -> None:
