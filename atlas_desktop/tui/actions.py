@@ -109,7 +109,6 @@ _CONVERSATION: tuple[Action, ...] = (
         "escape",
         in_palette=False,
         name=_("Back to typing"),
-        label=_("Back"),
         help=_("Close the list if it covers the conversation, and continue typing."),
     ),
     Action(

@@ -391,7 +391,11 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         """The keys that switch tabs, where not all of them fit."""
         before, after = (shown_keys(f"memories.{one}", self.atlas.keys) for one in ("previous", "next"))
         hidden = self.query_one(Tabs).query_one("#tabs-scroll").max_scroll_x > 0
-        return f" · {_('{keys} more tabs', keys=f'{before} {after}')}" if hidden and before and after else ""
+        return (
+            f" · {_('{before} and {after}: more tabs', before=before, after=after)}"
+            if hidden and before and after
+            else ""
+        )
 
     def _show_details(self) -> None:
         entry = self.marked
