@@ -151,7 +151,7 @@ _PLACE_COUNTS = {
     "client": plural("1 client", "{count} clients"),
     "template": plural("1 template", "{count} templates"),
     "draft": plural("1 draft", "{count} drafts"),
-    "instructions": plural("{count} instructions", "{count} instructions"),
+    "instructions": plural("1 set of instructions", "{count} sets of instructions"),
 }
 _KIND_COUNTS = {
     "messages": plural("1 message", "{count} messages"),

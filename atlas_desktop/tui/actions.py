@@ -365,7 +365,7 @@ _MESSAGES: tuple[Action, ...] = (
         slash="/copy",
         name=_("Copy a message"),
         label=_("Copy"),
-        help=_("Copy its text to the clipboard, as Markdown."),
+        help=_("Copy the text of a message to the clipboard, as Markdown."),
     ),
     Action(
         "message.whole",
@@ -531,6 +531,7 @@ _MESSAGES: tuple[Action, ...] = (
         "tab",
         in_palette=False,
         name=_("Sources of a reply"),
+        label=_("Sources"),
         help=_("Go through the sources that the selected reply cites; without any, continue typing."),
     ),
     Action(
@@ -548,6 +549,7 @@ _MESSAGES: tuple[Action, ...] = (
         "escape",
         in_palette=False,
         name=_("Back to typing"),
+        label=_("Back"),
         help=_("Leave the messages and continue typing."),
     ),
 )
@@ -1436,6 +1438,7 @@ _MEMORIES: tuple[Action, ...] = (
         "u",
         in_palette=False,
         name=_("Undo"),
+        label=_("Undo"),
         help=_("Undo the last change to memories, yours or an automatic one."),
     ),
     Action(

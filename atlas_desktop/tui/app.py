@@ -528,9 +528,10 @@ class AtlasApp(BaseApp):
 
     async def _save_picture(self) -> None:
         """Saves the shown screen as a picture."""
-        from atlas_desktop.tui.exports import save_pictures
+        from atlas_desktop.tui.exports import may_save_screen, save_pictures
 
-        await save_pictures(self, "screen", "Atlas")
+        if await may_save_screen(self):
+            await save_pictures(self, "screen", "Atlas")
 
     def action_sideways_left(self) -> None:
         self._scroll_sideways(-_SIDEWAYS)

@@ -47,6 +47,20 @@ async def _may_leave(app: "BaseApp") -> bool:
     return agreed
 
 
+async def may_save_screen(app: "BaseApp") -> bool:
+    """Whether the screen may be saved as a picture. Asks if another room than the open one could be on it."""
+    if all(room.store.room is RoomKind.OPEN for room in app.desk.open_rooms):
+        return True
+    asked = ConfirmScreen(
+        _("Save a picture of the screen?"),
+        _("It is not encrypted and shows all that is on the screen, also what is private or off the record."),
+        agree=_("Save"),
+        refuse=_("Cancel"),
+    )
+    agreed: bool = await app.push_screen_wait(asked)
+    return agreed
+
+
 # --- files -----------------------------------------------------------------------------------------
 
 

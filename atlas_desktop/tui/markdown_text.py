@@ -46,7 +46,8 @@ def _plain_links(children: Iterable["Token"]) -> list["Token"]:
         elif token.type == "link_close":
             href, start = opened.pop()
             said = "".join(t.content for t in kept[start:])
-            if href and clean(href) != said:
+            # An address of a document says nothing to a person.
+            if href and clean(href) != said and not href.startswith("atlas://"):
                 kept.append(Token("text", "", 0, content=f" ({clean(href)})"))
         elif token.type == "image":
             address = clean(str(token.attrs.get("src", "")))

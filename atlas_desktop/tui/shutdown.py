@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from atlas_desktop.interrupts import stop
 from atlas_desktop.locale import _
 from atlas_desktop.process import remove_private_temporary_folder
+from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import BY_ID
 from atlas_desktop.tui.base import noted
 from atlas_desktop.tui.keymap import keys_of
@@ -267,13 +268,24 @@ class Shutdown:
         """Returns whether to continue; asks for confirmation if something is not kept in any room."""
         from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 
-        off = [room.store for room in self._app.desk.open_rooms if room.store.room is RoomKind.OFF_RECORD]
-        if not any([await store.list_sessions(limit=1) for store in off]):
+        lost = await self._off_record()
+        if not lost:
             return True
-        text = _("This conversation is off the record. It is not saved and will be lost.")
+        if len(lost) > 1:
+            names = "\n".join(f"“{name}”" for name in lost)
+            text = _("These conversations are off the record. They are not saved and will be lost:")
+            text = f"{text}\n{names}"
+        else:
+            text = _("“{title}” is off the record. It is not saved and will be lost.", title=lost[0])
         question = ConfirmScreen(title, text, agree=agree, refuse=_("Stay"))
         agreed: bool = await self._app.push_screen_wait(question)
         return agreed
+
+    async def _off_record(self) -> list[str]:
+        """Returns the titles of the conversations that are lost when the program ends."""
+        rooms = [one for one in self._app.desk.open_rooms if one.store.room is RoomKind.OFF_RECORD]
+        each = [await room.store.list_sessions(limit=100, archived=None) for room in rooms]
+        return [clean_line(one.title) or _("Untitled") for sessions in each for one in sessions]
 
     # --- locking ---------------------------------------------------------------------------------
 
@@ -297,7 +309,25 @@ class Shutdown:
 
     def start_demo(self) -> None:
         if self.can_demo:
-            self._app.attempt(self._lock_if_wanted(self.demo), group="leave", exclusive=True)
+            self._app.attempt(self._start_demo(), group="leave", exclusive=True)
+
+    async def _start_demo(self) -> None:
+        """Asks before it locks an open home; what is off the record is asked about anyway."""
+        from atlas_desktop.tui.dialogs.questions import ConfirmScreen
+
+        if self.can_lock and not await self._off_record():
+            question = ConfirmScreen(
+                _("Show the sample conversations?"),
+                _(
+                    "Your data is locked meanwhile. When you quit the sample conversations, you return to "
+                    "the lock screen. Preparing them takes some seconds."
+                ),
+                agree=_("Lock and show"),
+                refuse=_("Stay"),
+            )
+            if not await self._app.push_screen_wait(question):
+                return
+        await self._lock_if_wanted(self.demo)
 
     def lock_if_wanted(self) -> None:
         if self.can_lock:

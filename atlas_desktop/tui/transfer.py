@@ -440,6 +440,7 @@ class ExportDialog(Window[Report | None]):
             box.border_title = ngettext(
                 "Export this conversation", "Export {count} conversations", len(self._ids)
             )
+            box.border_subtitle = _("Tab goes on · Ctrl+S exports · Esc cancels")
             with VerticalScroll(id="choices", can_focus=False):
                 yield from self._choices()
             yield Static(
@@ -606,7 +607,8 @@ class ExportDialog(Window[Report | None]):
             self._tell()
 
     def on_input_submitted(self) -> None:
-        self.action_export()
+        """Goes on to the button: what is not encrypted is not exported with the first Enter."""
+        self.query_one("#export", Button).focus()
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()

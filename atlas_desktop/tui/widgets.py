@@ -1,6 +1,7 @@
-"""Widgets that screens share: fields, the bar that offers to undo, the line of keys, windows."""
+"""Widgets that screens share: fields, completions, the bar that offers to undo, the line of keys, windows."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 from rich.cells import cell_len
@@ -15,7 +16,8 @@ from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.style import Style
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Checkbox, Input, Label, Select, Static
+from textual.widgets import Checkbox, Input, Label, OptionList, Select, Static
+from textual.widgets.option_list import Option
 
 from atlas_desktop.errors import Explained
 from atlas_desktop.locale import N_, _
@@ -251,7 +253,15 @@ class KeyLine(Widget):
     def _kept(self) -> list[Key]:
         return fitting(self._keys, self.content_size.width)
 
+    @property
+    def _covered(self) -> bool:
+        """Whether a window has the keys."""
+        stack = self.app.screen_stack
+        return bool(stack) and stack[-1] is not self.screen and isinstance(stack[-1], Window)
+
     def render(self) -> Content:
+        if self._covered:
+            return Content("")
         of_keys, of_words = self.get_visual_style("key"), self.get_visual_style("word")
         parts: list[tuple[str, Style]] = []
         for at, key in enumerate(self._kept):
@@ -288,7 +298,7 @@ class KeyLine(Widget):
             self.refresh()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        if (at := self._at(event.x)) < 0:
+        if self._covered or (at := self._at(event.x)) < 0:
             return
         key = self._kept[at]
         if key.enabled:
@@ -349,6 +359,102 @@ class Covering:
         return not self.of_rooms
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """`insert` replaces the word being typed; `whole` means that the result can be sent as it is.
+
+    `key` is the conversation to attach, `document` the document to use, `note` the note to attach. `file` is
+    an attachment of another conversation: the conversation and its id.
+    """
+
+    insert: str
+    label: str
+    help: str = ""
+    whole: bool = False
+    key: str = ""
+    document: str = ""
+    note: str = ""
+    file: tuple[str, str] | None = None
+
+
+class CompletionMenu(OptionList):
+    """The list of completions. It never takes the focus: the field keeps it and passes on the keys for the
+    list."""
+
+    MOST: ClassVar[int] = 40
+    can_focus = False
+    DEFAULT_CSS = """
+    CompletionMenu {
+        height: auto;
+        max-height: 8;
+        margin: 0 2;
+        padding: 0;
+        border: none;
+        background: $panel;
+        scrollbar-size-vertical: 1;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
+        display: none;
+        &.-open { display: block; }
+        & > .option-list--option { padding: 0 1; }
+        & > .option-list--option-highlighted {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+        }
+    }
+    """
+
+    @dataclass
+    class Picked(Message):
+        """An offer was clicked."""
+
+        offer: Offer
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, markup=False)
+        self._offers: tuple[Offer, ...] = ()
+        self.offered_for = ""
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._offers)
+
+    @property
+    def picked(self) -> Offer | None:
+        """The offer under the cursor."""
+        at = self.highlighted
+        return None if at is None or at >= len(self._offers) else self._offers[at]
+
+    def offer(self, offers: Sequence[Offer], typed: str = "") -> None:
+        """Shows the offers that match what is `typed` and marks the first; closes an empty list."""
+        self.offered_for = typed
+        some = tuple(offers[: self.MOST])
+        if some == self._offers:
+            return
+        self._offers = some
+        self.set_class(bool(some), "-open")
+        width = max((len(one.label) for one in some), default=0) + 2
+        self.clear_options()
+        self.add_options(
+            [
+                Option(Content.assemble((clean_line(one.label).ljust(width), "bold"), clean_line(one.help)))
+                for one in some
+            ]
+        )
+        self.highlighted = 0 if some else None
+
+    def step(self, by: int) -> None:
+        """Moves the mark; wraps around at the ends."""
+        if self._offers:
+            at = self.highlighted
+            begin = 0 if by > 0 else -1
+            self.highlighted = (begin if at is None else at + by) % len(self._offers)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Picked(self._offers[event.option_index]))
+
+
 def fit(screen: Screen[Any], place: Widget, draw: Callable[[], object]) -> None:
     """Calls `draw` after each layout of the screen that changed the width of `place`.
 
@@ -394,3 +500,15 @@ class Window(Covering, ModalScreen[ScreenResultType]):
         }
     }
     """
+
+    def on_mount(self) -> None:
+        self._draw_keys_below()
+
+    def on_unmount(self) -> None:
+        self._draw_keys_below()
+
+    def _draw_keys_below(self) -> None:
+        """The keys of the screens below do nothing while the window is open, so they are not shown."""
+        for screen in self.app.screen_stack:
+            for line in screen.query(KeyLine):
+                line.refresh()

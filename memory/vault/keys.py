@@ -158,6 +158,8 @@ def as_passphrase(given: str | Passphrase) -> Passphrase:
 
 # zxcvbn's time grows steeply with length, and 72 strong characters are strong enough.
 _LONGEST = 72
+_PUBLISHED = ("correct horse battery staple", "correcthorsebatterystaple", "correct-horse-battery-staple")
+"""Examples of good passphrases that everybody knows."""
 _SLOW_HASH = "offline_slow_hashing_1e4_per_second"
 
 
@@ -181,7 +183,7 @@ def estimate(passphrase: str) -> Strength:
 
     if not passphrase:
         return Strength(0, "instantly", "", ())
-    result = zxcvbn(passphrase[:_LONGEST])
+    result = zxcvbn(passphrase[:_LONGEST], user_inputs=_PUBLISHED)
     feedback = result["feedback"]
     return Strength(
         score=int(result["score"]),

@@ -117,6 +117,20 @@ async def test_the_memories_offer_it_with_a_key(make: Make) -> None:
         assert await left(place) == (0, 0, 0)
 
 
+async def test_a_long_preview_lists_everything_and_says_how_to_scroll(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    await talk(store, "Trip", [(f"Mara {number}", "Noted.") for number in range(30)])
+    place = make(store=store)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await say(pilot, "/forget Mara")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen) and "PgDn scroll" in shown(place))
+        assert "Mara 29" not in shown(place)
+        for _page in range(4):
+            await pilot.press("pagedown")
+        await assert_until(pilot, lambda: "Mara 29" in shown(place) and "more" not in shown(place))
+
+
 @pytest.mark.parametrize("way", ["/receipts", "f3"])
 async def test_receipts_are_kept_without_content_and_can_be_looked_at(make: Make, way: str) -> None:
     place = await furnished(make)

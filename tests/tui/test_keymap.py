@@ -155,6 +155,9 @@ def test_an_action_is_named_by_its_keys_or_how_else_it_is_started() -> None:
 
 FIXED = {
     "Ctrl+S saves · Esc cancels",
+    "Tab goes on · Ctrl+S exports · Esc cancels",
+    "Enter: next field · Ctrl+S confirms · Esc cancels",
+    "Space ticks · Ctrl+S confirms · Esc cancels",
     "Enter saves · Shift+Enter or Ctrl+J: new line · Esc cancels",
     "Linked to “{title}”. Ctrl+Z in the text takes it back.",
     "Try again, or use your recovery key (Ctrl+R).",

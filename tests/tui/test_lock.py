@@ -74,6 +74,13 @@ async def test_sample_conversations_are_shown_once_everything_is_closed(make: Ma
         offer = "F10 shows sample conversations"
         await assert_until(pilot, lambda: offer in shown(replace(place, app=app)))
         await pilot.press("f10")
+        await assert_until(pilot, lambda: "Show the sample conversations?" in shown(replace(place, app=app)))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert not closed
+        await pilot.press("f10")
+        await assert_until(pilot, lambda: "Lock and show" in shown(replace(place, app=app)))
+        await pilot.press("tab", "enter")
         await assert_until(pilot, lambda: not app.is_running)
 
     with pytest.raises(Demonstrated):

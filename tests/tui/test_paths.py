@@ -70,6 +70,18 @@ async def test_a_path_after_import_is_completed(make: Make, folder: Path) -> Non
         await assert_until(pilot, lambda: on(place.app, ImportDialog) and "~/zebra.txt" in shown(place))
 
 
+async def test_import_of_a_folder_whose_name_is_typed_in_full_takes_one_enter(
+    make: Make, folder: Path
+) -> None:
+    place = make()
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await type_text(pilot, "/import ~/papers")
+        await settle(pilot)
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, ImportDialog))
+
+
 async def test_attach_without_a_path_opens_a_window_to_choose_one(make: Make, folder: Path) -> None:
     place = make()
     async with place.app.run_test(size=SIZE) as pilot:

@@ -55,6 +55,11 @@ async def test_the_conversation_that_is_shown_is_exported_by_its_command(
         place.app.screen.query_one("#format", Select).value = "html"
         await settle(pilot)
         assert field(place, "#where").value == "~/Tides why.html"
+        place.app.screen.query_one("#where", Input).focus()
+        await pilot.press("enter")
+        await settle(pilot)
+        assert on(place.app, ExportDialog)
+        assert place.app.focused is place.app.screen.query_one("#export")
         await pilot.press("ctrl+s")
         await settle(pilot)
         assert not on(place.app, ExportDialog)

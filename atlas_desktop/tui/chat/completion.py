@@ -5,15 +5,9 @@ The names are those of documents, notes, conversations, memories and attachments
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
-
-from textual.content import Content
-from textual.message import Message
-from textual.widgets import OptionList
-from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean_line
@@ -21,6 +15,7 @@ from atlas_desktop.tui.actions import SLASH, Action
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.documents.rows import title_text
 from atlas_desktop.tui.paths import places
+from atlas_desktop.tui.widgets import CompletionMenu, Offer
 from memory.entities import RoomKind
 from memory.notes.entities import LinkKind
 
@@ -36,100 +31,6 @@ _OF_PATHS = frozenset({"/attach", "/import"})
 """Commands that are followed by a path."""
 _OF_EACH = 8
 _SHORT = 60
-MOST = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """`insert` replaces the word being typed; `whole` means that the result can be sent as it is.
-
-    `key` is the conversation to attach, `document` the document to use, `note` the note to attach. `file` is
-    an attachment of another conversation: the conversation and its id.
-    """
-
-    insert: str
-    label: str
-    help: str = ""
-    whole: bool = False
-    key: str = ""
-    document: str = ""
-    note: str = ""
-    file: tuple[str, str] | None = None
-
-
-class CompletionMenu(OptionList):
-    """The list of completions. It never takes the focus: the prompt keeps it and passes on the keys for the
-    list."""
-
-    can_focus = False
-    DEFAULT_CSS = """
-    CompletionMenu {
-        height: auto;
-        max-height: 8;
-        margin: 0 2;
-        padding: 0;
-        border: none;
-        background: $panel;
-        scrollbar-size-vertical: 1;
-        text-wrap: nowrap;
-        text-overflow: ellipsis;
-        display: none;
-        &.-open { display: block; }
-        & > .option-list--option { padding: 0 1; }
-        & > .option-list--option-highlighted {
-            background: $block-cursor-background;
-            color: $block-cursor-foreground;
-        }
-    }
-    """
-
-    @dataclass
-    class Picked(Message):
-        """An offer was clicked."""
-
-        offer: Offer
-
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, markup=False)
-        self._offers: tuple[Offer, ...] = ()
-        self.offered_for = ""
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self._offers)
-
-    @property
-    def picked(self) -> Offer | None:
-        """The offer under the cursor."""
-        at = self.highlighted
-        return None if at is None or at >= len(self._offers) else self._offers[at]
-
-    def offer(self, offers: Sequence[Offer], typed: str = "") -> None:
-        """Shows the offers that match what is `typed` and marks the first; closes an empty list."""
-        self.offered_for = typed
-        some = tuple(offers[:MOST])
-        if some == self._offers:
-            return
-        self._offers = some
-        self.set_class(bool(some), "-open")
-        width = max((len(one.label) for one in some), default=0) + 2
-        self.clear_options()
-        self.add_options(
-            [
-                Option(Content.assemble((clean_line(one.label).ljust(width), "bold"), clean_line(one.help)))
-                for one in some
-            ]
-        )
-        self.highlighted = 0 if some else None
-
-    def step(self, by: int) -> None:
-        """Moves the mark; wraps around at the ends."""
-        if self._offers:
-            self.highlighted = ((self.highlighted or 0) + by) % len(self._offers)
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        self.post_message(self.Picked(self._offers[event.option_index]))
 
 
 class CompletionController:
@@ -244,9 +145,11 @@ class CompletionController:
 
     async def _notes(self, room: "RoomServices", wanted: str) -> list[Offer]:
         """Returns the notes of the room whose title or alias contains the words."""
-        found = [one for one in await room.notes.targets(wanted, limit=MOST) if one.kind is LinkKind.NOTE][
-            :_OF_EACH
-        ]
+        found = [
+            one
+            for one in await room.notes.targets(wanted, limit=CompletionMenu.MOST)
+            if one.kind is LinkKind.NOTE
+        ][:_OF_EACH]
         text = _("note: attach its text here")
         return [
             Offer(f"“{clean_line(one.title)}” ", clean_line(one.title)[:_SHORT], text, note=one.id)
@@ -287,7 +190,12 @@ class CompletionController:
             self._menu.offer(())
             self._send(text)
         elif (offer := self._menu.picked) is not None:
-            self._take(offer, send=send)
+            if send and text.startswith("/import ") and offer.insert == f"{text}/":
+                # The whole name of a folder is typed.
+                self._menu.offer(())
+                self._send(text)
+            else:
+                self._take(offer, send=send)
 
     def pick(self, offer: Offer) -> None:
         """Takes a completion that was clicked."""

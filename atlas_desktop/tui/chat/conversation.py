@@ -1,6 +1,7 @@
 """The state of one conversation while the program runs, whatever screen is shown, and its stored draft."""
 
 import asyncio
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,10 @@ class TurnRequest:
     part: tuple[int, int] = (1, 1)
 
 
+SLOW_S = 5
+"""Seconds of reading after which they are shown."""
+
+
 @dataclass(eq=False)
 class Conversation:
     """A conversation of this run of the program. `session` is None until its first message is stored.
@@ -45,7 +50,7 @@ class Conversation:
     `draft` is what is typed, `waiting` holds messages to send after the current turn, `parts` those parts of
     a long text that come before them. `partial_text` is the text so far of the current reply. `used` counts
     the tokens of the prompt and of the newest reply, `speed` its tokens a second (0: unknown); `measured`
-    keeps both for every reply.
+    keeps both for every reply. `began` is the monotonic time at which the turn began.
     """
 
     session: Session | None = None
@@ -67,6 +72,7 @@ class Conversation:
     speed: float = 0.0
     measured: dict[str, tuple[int, float]] = field(default_factory=dict)
     worker: "Worker[None] | None" = None
+    began: float = 0.0
 
     def measure(self, reply_id: str, used: int, speed: float) -> None:
         """Stores the tokens and the speed of the reply that is shown now."""
@@ -102,7 +108,10 @@ class Conversation:
             return ""
         if self.stopping:
             return _("stopping")
-        return _("writing") if self.partial_text else _("reading")
+        if self.partial_text:
+            return _("writing")
+        seconds = int(time.monotonic() - self.began)
+        return _("reading · {seconds} s", seconds=seconds) if seconds >= SLOW_S else _("reading")
 
 
 # One write a second is a negligible load for a disk, and at most one second of typing is lost.

@@ -133,7 +133,7 @@ class MemoriesController:
         return Target(messages=said) if said else None
 
 
-_SHOWN = 20
+_SHOWN = 1000
 """Items of each kind that a preview lists: as many as it knows."""
 
 

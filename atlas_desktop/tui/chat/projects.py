@@ -4,6 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import _
+from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 
@@ -54,6 +55,8 @@ class ProjectsController:
             except ValueError:
                 self._app.say(_("Enter 1 to {longest} characters.", longest=LONGEST))
                 return
+            if name and not await self._known_or_wanted(room, name):
+                return
         else:
             screen = ProjectsScreen(self._app, room, self._sessions.project)
             chosen = await self._app.push_screen_wait(screen)
@@ -65,6 +68,23 @@ class ProjectsController:
             name = chosen.name if chosen is not None else ""
         told = await self._put_into(room, name)
         self._app.say(" ".join(filter(None, (project_words(self._sessions.project), told))))
+
+    async def _known_or_wanted(self, room: "RoomServices", name: str) -> bool:
+        """Whether there is such a project, or the user wants a new one: a typing error makes none."""
+        from atlas_desktop.tui.dialogs.questions import ConfirmScreen
+        from memory.errors import ProjectNotFound
+
+        try:
+            await room.projects.get(name)
+        except ProjectNotFound:
+            question = ConfirmScreen(
+                _("Create a project?"),
+                _("There is no project called “{name}” yet.", name=clean_line(name)),
+                agree=_("Create"),
+                refuse=_("Cancel"),
+            )
+            return bool(await self._app.push_screen_wait(question))
+        return True
 
     async def _put_into(self, room: "RoomServices", name: str) -> str:
         """Moves the conversation; returns a notice about the defaults of its new project."""

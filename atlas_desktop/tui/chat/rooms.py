@@ -316,6 +316,13 @@ class RoomsController:
             self._app.say(_("This conversation is already saved."))
         else:
             await self._keep(MemoryMode.NORMAL)
+            if self._view.room_kind is not RoomKind.OFF_RECORD:
+                begun = self._view.current.id is not None
+                self._app.say(
+                    _("Saved in the open room, encrypted.")
+                    if begun
+                    else _("This conversation will be saved in the open room, encrypted.")
+                )
 
     async def _keep(self, mode: MemoryMode) -> None:
         conversation = self._view.current
@@ -385,8 +392,17 @@ class RoomsController:
         room = await self._rooms.off_record()
         self._app.look_after(room)
         if shown.id is None:
+            left, shown.documents = shown.documents, []
             shown.begins_in = RoomKind.OFF_RECORD
+            if left:
+                self._app.say(_("Documents cannot be used off the record. They were removed from here."))
+                if (chat := self._app.chat) is not None:
+                    chat.tell_attachments()
             return
+        if await self._app.room_of(shown).store.documents.bound(shown.id):
+            self._app.say(
+                _("Documents cannot be used off the record. They stay with the saved conversation.")
+            )
         copy = await self._rooms.off_the_record(shown.id)
         await self._sessions.open(copy.id)
 

@@ -21,7 +21,7 @@ from atlas_desktop.tui.chat.availability import (
     refused_command,
     refused_key,
 )
-from atlas_desktop.tui.chat.completion import CompletionController, CompletionMenu
+from atlas_desktop.tui.chat.completion import CompletionController
 from atlas_desktop.tui.chat.composer import ComposerController
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
@@ -43,7 +43,7 @@ from atlas_desktop.tui.chat.transcript import Transcript
 from atlas_desktop.tui.chat.turns import Compacted, JobMoved, TurnAccepted, TurnEnded, TurnGrew, TurnNoticed
 from atlas_desktop.tui.keymap import keys_of
 from atlas_desktop.tui.textual_workarounds import Ground
-from atlas_desktop.tui.widgets import KeyLine, UndoBar
+from atlas_desktop.tui.widgets import CompletionMenu, KeyLine, UndoBar
 from memory.entities import Message, RoomKind
 from memory.errors import RoomClosed
 from memory.skills.entities import Verdict
@@ -227,12 +227,23 @@ class ChatScreen(Ground, ConversationScreen):
         self.screen_layout_refresh_signal.subscribe(self, lambda _screen: self._lift_notices())
         self.prompt.completing = lambda: self.menu.is_open
         self.prompt.completes, self.prompt.sends = self.completion.take, self.composer.send_typed
+        self.set_interval(1, self._count_seconds)
         self.tell()
         self.refresh_list()
         if self._resume is not None:
             self.open_session(self._resume)
         else:
             self.atlas.attempt(self._take_up_draft, group="open", exclusive=True)
+
+    def _count_seconds(self) -> None:
+        """Shows how long the model has been reading."""
+        if not self.current.busy or self.atlas.leaving:
+            return
+        try:
+            self.status.refresh()
+        except RoomClosed:
+            return
+        self.reply.refresh()
 
     async def _take_up_draft(self) -> None:
         conversation = self.current
@@ -289,6 +300,7 @@ class ChatScreen(Ground, ConversationScreen):
             # Events of a turn may arrive while the rooms are being closed.
             return
         self.reply.refresh()
+        self._empty_page.promise(off_record=self.view.room_kind is RoomKind.OFF_RECORD)
         # Painting a blinking cursor takes processor time from the model's threads.
         self.prompt.cursor_blink = not (self.current.busy or self.atlas.desk.settings.ui.reduced_motion)
         self.refresh_bindings()
@@ -397,6 +409,12 @@ class ChatScreen(Ground, ConversationScreen):
                     event.stop()
                     self.atlas.warn(refused_key(action, reason, self.atlas.keys))
                     return
+        if event.character == "/" and self.transcript.has_focus:
+            # A command is typed in the prompt; the other keys of the messages act on one of them.
+            event.stop()
+            self.prompt.focus()
+            if not self.prompt.text:
+                self.prompt.put("/")
 
     def _can_run(self, action: Action, given: tuple[str, ...]) -> bool:
         target = self.atlas if action.where is Where.EVERYWHERE else self

@@ -251,13 +251,20 @@ class EmptyPage(Vertical):
         options = [Option(Content.assemble(("› ", "$primary"), text)) for text in EXAMPLES]
         with Vertical(id="column"):
             yield Static(_("What is on your mind?"), id="greeting", markup=False)
-            yield Static(
-                _("Everything you write stays on this computer, encrypted. Nothing is sent anywhere."),
-                id="promise",
-                markup=False,
-            )
+            yield Static("", id="promise", markup=False)
             yield OptionList(*options, id="examples", markup=False)
             yield Static("", id="samples", markup=False)
+
+    def promise(self, *, off_record: bool) -> None:
+        """Says what happens to what is written here."""
+        self.query_one("#promise", Static).update(
+            _(
+                "This conversation is off the record: it is not saved, and gone when Atlas closes. /keep "
+                "saves it. Nothing is sent anywhere."
+            )
+            if off_record
+            else _("Everything you write stays on this computer, encrypted. Nothing is sent anywhere.")
+        )
 
     def offer_samples(self, key: str) -> None:
         """Shows which key opens the sample conversations; hides the line if there is none."""

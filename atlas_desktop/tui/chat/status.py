@@ -20,8 +20,10 @@ from atlas_desktop.services.recall import KIND as EMBED
 from atlas_desktop.services.sessions import number_of
 from atlas_desktop.services.summaries import KIND as TITLE
 from atlas_desktop.services.tuning import KIND as TUNE
+from atlas_desktop.tui.actions import BY_ID
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
+from atlas_desktop.tui.chat.messages import MountedMessages
 from atlas_desktop.tui.keymap import Keymap, how_to, shown_keys
 from memory.context.entities import prompt_limit
 from memory.jobs.runner import Held
@@ -47,7 +49,7 @@ _MEMORY = {
 _ROOM = {
     RoomKind.OPEN: N_("open room"),
     RoomKind.PRIVATE: N_("private room"),
-    RoomKind.OFF_RECORD: N_("memory only"),
+    RoomKind.OFF_RECORD: N_("not saved"),
 }
 # Unusual modes stand out by their text and colour.
 _MEMORY_STYLES = {
@@ -223,7 +225,7 @@ class StatusLine(Widget):
 
     def render(self) -> Content:
         now = self._status
-        left = " · ".join(part for part in (now.activity or _("Ready"), now.background, now.sync) if part)
+        left = " · ".join(part for part in (now.activity, now.background, now.sync) if part) or _("Ready")
         facts = []
         if now.limit:
             number, share = formats().number, now.used / now.limit
@@ -310,7 +312,14 @@ class StatusController:
     def _background(self) -> str:
         if self._app.model_missing:
             return _("no model: {key} chooses one", key=how_to("models.show", self._app.keys))
-        return work_under_way(self._view.room.background) or self._app.background
+        under_way = work_under_way(self._view.room.background) or self._app.background
+        if not under_way and not self._view.current.busy and self._reply_broke_off:
+            return _("{command} continues the reply", command=BY_ID["message.continue"].slash)
+        return under_way
+
+    @property
+    def _reply_broke_off(self) -> bool:
+        return MountedMessages.of(self._view.transcript).unfinished is not None
 
     @property
     def _how_to_lock(self) -> str:

@@ -1,6 +1,7 @@
 """Runs turns independently of the widgets that show them: a reply continues while another screen is open."""
 
 import asyncio
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -202,6 +203,7 @@ class Turns:
         conversation.stopping = False
         conversation.reply = None
         conversation.partial_text = ""
+        conversation.began = time.monotonic()
         self._running.append(conversation)
         conversation.worker = self._attempt(self._run(conversation, wanted), group=GROUP)
 
@@ -299,7 +301,7 @@ class Turns:
     def _moved(self, left: Conversation) -> Conversation:
         """Creates the conversation of a turn that has started a new session. Queued messages and attachments
         move along."""
-        fresh = Conversation(turn=left.turn, worker=left.worker, stopping=left.stopping)
+        fresh = Conversation(turn=left.turn, worker=left.worker, stopping=left.stopping, began=left.began)
         fresh.waiting, left.waiting = left.waiting, []
         fresh.attached, left.attached = left.attached, []
         fresh.documents, left.documents = left.documents, []

@@ -1,7 +1,7 @@
 """Windows that ask for text, and the list of named texts with keys to add, edit and remove."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual import events
@@ -10,13 +10,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.widgets import CleanInput, Tick, Window
+from atlas_desktop.tui.widgets import CleanInput, CompletionMenu, Offer, Tick, Window
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -169,11 +170,13 @@ class _EnterConfirms(Tick, inherit_bindings=False):
 
 
 class FieldsScreen(Window[dict[str, str] | None]):
-    """Dismissed with the text of each field by its name, or None. Enter moves to the next field.
+    """Dismissed with the text of each field by its name, or None. Enter moves to the next field; in the last
+    one it confirms, as Ctrl+S does anywhere.
 
     `hidden` names the fields whose text is not shown while it is typed. `ticks` are boxes below the fields,
     not ticked at first, each with its explanation; the text of one is `TICKED` or empty. `placeholders` are
-    shown in empty fields; `values` is what fields contain at first.
+    shown in empty fields; `values` is what fields contain at first. `offers` return completions of what is
+    typed in a field: the new text of the field is inserted. `check` returns what is wrong, or nothing.
     """
 
     DEFAULT_CSS = """
@@ -183,9 +186,15 @@ class FieldsScreen(Window[dict[str, str] | None]):
         .hint { color: $quiet; height: auto; margin-bottom: 1; padding-left: 1; }
         Tick { height: 1; background: transparent; border: none; padding: 0; margin: 1 0 0 1; }
         .meaning { color: $quiet; height: auto; padding-left: 5; }
+        .problem { color: $error; height: auto; padding-left: 1; display: none; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", _("Cancel"))]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", _("Cancel")),
+        Binding("ctrl+s", "confirm", show=False, priority=True),
+        Binding("up", "step(-1)", show=False),
+        Binding("down", "step(1)", show=False),
+    ]
 
     def __init__(
         self,
@@ -197,8 +206,12 @@ class FieldsScreen(Window[dict[str, str] | None]):
         ticks: Mapping[str, str] | None = None,
         placeholders: Mapping[str, str] | None = None,
         values: Mapping[str, str] | None = None,
+        offers: Mapping[str, Callable[[str], Sequence[Offer]]] | None = None,
+        check: Callable[[Mapping[str, str]], str] | None = None,
     ) -> None:
         super().__init__()
+        self._offers = offers or {}
+        self._check = check
         self._values = values or {}
         self._heading = title
         self._names = list(names)
@@ -210,11 +223,12 @@ class FieldsScreen(Window[dict[str, str] | None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="box", can_focus=False) as box:
             box.border_title = clean_line(self._heading)
-            box.border_subtitle = (
-                _("Space ticks · Enter confirms · Esc cancels")
-                if self._ticks
-                else _("Enter confirms · Esc cancels")
-            )
+            if self._ticks:
+                box.border_subtitle = _("Space ticks · Ctrl+S confirms · Esc cancels")
+            elif len(self._names) > 1:
+                box.border_subtitle = _("Enter: next field · Ctrl+S confirms · Esc cancels")
+            else:
+                box.border_subtitle = _("Enter confirms · Esc cancels")
             if self._hint:
                 yield Static(Content(self._hint), classes="hint", markup=False)
             for number, name in enumerate(self._names):
@@ -225,11 +239,57 @@ class FieldsScreen(Window[dict[str, str] | None]):
                     password=name in self._hidden,
                     placeholder=self._placeholders.get(name, ""),
                 )
+                if name in self._offers:
+                    yield CompletionMenu(id=f"offers-{number}")
+            yield Static("", classes="problem", markup=False)
             for name, meaning in self._ticks.items():
                 yield _EnterConfirms(clean_line(name), compact=True)
                 yield Static(Content(meaning), classes="meaning", markup=False)
 
+    def _menu(self, field: Widget | None) -> CompletionMenu | None:
+        """Returns the list of completions of a field that has some."""
+        for number, name in enumerate(self._names):
+            if name in self._offers and field is not None and field.id == f"field-{number}":
+                return self.query_one(f"#offers-{number}", CompletionMenu)
+        return None
+
+    def _complete(self, field: Input) -> None:
+        """Shows the completions of what is typed. While nothing is typed, none is marked: Enter goes on."""
+        if (menu := self._menu(field)) is not None:
+            name = self._names[int((field.id or "").rpartition("-")[2])]
+            menu.offer(self._offers[name](field.value), field.value)
+            if not field.value.strip() or field.value.rstrip().endswith(","):
+                menu.highlighted = None
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self.query_one(".problem").display = False
+        if event.input.has_focus:
+            self._complete(event.input)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        for menu in self.query(CompletionMenu):
+            menu.offer(())
+        if isinstance(event.widget, Input):
+            self._complete(event.widget)
+
+    def action_step(self, by: int) -> None:
+        """Moves the mark in the list of completions."""
+        if (menu := self._menu(self.focused)) is not None:
+            menu.step(by)
+
+    def on_completion_menu_picked(self, event: CompletionMenu.Picked) -> None:
+        if isinstance(field := self.focused, Input):
+            self._put(field, event.offer)
+
+    def _put(self, field: Input, offer: Offer) -> None:
+        field.value = offer.insert
+        field.cursor_position = len(offer.insert)
+
     def on_input_submitted(self, event: Input.Submitted) -> None:
+        menu = self._menu(event.input)
+        if menu is not None and menu.picked is not None and menu.offered_for == event.input.value:
+            self._put(event.input, menu.picked)
+            return
         fields = list(self.query(Input))
         at = fields.index(event.input)
         if at + 1 < len(fields):
@@ -240,7 +300,13 @@ class FieldsScreen(Window[dict[str, str] | None]):
     def action_confirm(self) -> None:
         given = [field.value for field in self.query(Input)]
         given += [TICKED if box.value else "" for box in self.query(Tick)]
-        self.dismiss(dict(zip([*self._names, *self._ticks], given, strict=True)))
+        fields = dict(zip([*self._names, *self._ticks], given, strict=True))
+        if self._check is not None and (problem := self._check(fields)):
+            shown = self.query_one(".problem", Static)
+            shown.update(Content(problem))
+            shown.display = True
+        else:
+            self.dismiss(fields)
 
     def action_cancel(self) -> None:
         self.dismiss(None)

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -97,8 +97,10 @@ class ConfirmScreen(Window[bool]):
     AUTO_FOCUS = "#no"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "refuse", _("No")),
-        Binding("up,pageup", "scroll_text(-1)", show=False),
-        Binding("down,pagedown", "scroll_text(1)", show=False),
+        Binding("up", "scroll_text(-5)", show=False),
+        Binding("down", "scroll_text(5)", show=False),
+        Binding("pageup", "scroll_page(-1)", show=False),
+        Binding("pagedown", "scroll_page(1)", show=False),
     ]
 
     def __init__(self, title: str, text: str, *, agree: str, refuse: str) -> None:
@@ -121,9 +123,23 @@ class ConfirmScreen(Window[bool]):
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self._answer(agreed=event.button.id == "yes")
 
-    def action_scroll_text(self, step: int) -> None:
+    def on_mount(self) -> None:
+        self.screen_layout_refresh_signal.subscribe(self, self._tell_of_scrolling)
+
+    def _tell_of_scrolling(self, _screen: Screen[Any]) -> None:
+        hint = _("↑ ↓ and PgUp PgDn scroll") if self._page.max_scroll_y else ""
+        self.query_one(".box").border_subtitle = hint
+
+    @property
+    def _page(self) -> VerticalScroll:
+        return self.query_one(".text", VerticalScroll)
+
+    def action_scroll_text(self, lines: int) -> None:
         """Scrolls a text that does not fit."""
-        self.query_one(".text", VerticalScroll).scroll_relative(y=5 * step, animate=False)
+        self._page.scroll_relative(y=lines, animate=False)
+
+    def action_scroll_page(self, pages: int) -> None:
+        self.action_scroll_text(pages * max(self._page.size.height - 1, 1))
 
     def action_refuse(self) -> None:
         self._answer(agreed=False)

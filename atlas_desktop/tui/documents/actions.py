@@ -421,13 +421,15 @@ class WatchScreen(Window[ToWatch | None]):
         self.atlas = app
         self._room = room
         self._timer: Timer | None = None
+        self._seen: ToWatch | None = None
+        """What the preview shows."""
         self._path = PathField(app, placeholder=_("Path of a folder"), folders_only=True)
 
     def compose(self) -> ComposeResult:
         choices = [(on_missing_text(one), one.value) for one in OnMissing]
         with VerticalScroll(classes="box", can_focus=False) as box:
             box.border_title = _("Watch a folder")
-            box.border_subtitle = _("Enter watches · Tab completes · Esc cancels")
+            box.border_subtitle = _("Enter previews, then watches · Tab completes · Esc cancels")
             yield self._path
             with Horizontal(classes="pair"):
                 with Vertical():
@@ -476,6 +478,7 @@ class WatchScreen(Window[ToWatch | None]):
         )
         branch = await asyncio.to_thread(branch_of, found, found.root.name)
         if self.is_attached and chosen.path == self._path.path:
+            self._seen = chosen
             self._show(_counts(found), branch)
 
     def _show(self, words: str, branch: Branch | None) -> None:
@@ -495,12 +498,15 @@ class WatchScreen(Window[ToWatch | None]):
             self.dismiss(None)
 
     def _submit(self) -> None:
+        """Watches the folder if the preview of it is shown; otherwise shows the preview."""
         chosen = self._chosen
-        if chosen.path and _is_folder(chosen.path):
-            self.dismiss(chosen)
-        else:
+        if not chosen.path or not _is_folder(chosen.path):
             self._show(_("There is no such folder."), None)
             self._path.query_one(Input).focus()
+        elif chosen == self._seen:
+            self.dismiss(chosen)
+        else:
+            self._look()
 
     def on_key(self, event: events.Key) -> None:
         if event.key == "ctrl+s":
@@ -749,12 +755,12 @@ class DocumentActions:
 
 
 def _told(report: "AddReport") -> str:
-    words = _(
-        "Added {added}, updated {updated}, unchanged {unchanged}.",
-        added=number(report.added),
-        updated=number(report.updated),
-        unchanged=number(report.unchanged),
-    )
+    parts = [
+        _("{count} added", count=number(report.added)) if report.added else "",
+        _("{count} updated", count=number(report.updated)) if report.updated else "",
+        _("{count} unchanged", count=number(report.unchanged)) if report.unchanged else "",
+    ]
+    words = f"{', '.join(filter(None, parts)) or _('Nothing was added')}."
     if report.missing:
         words += " " + ngettext("{count} file is gone.", "{count} files are gone.", report.missing)
     if report.skipped:

@@ -1,6 +1,6 @@
 """The Documents view: what the library of a room contains, and what can be done with it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -55,7 +55,12 @@ _PAUSE_S = 0.35
 """How long the typed words must stay the same before the text of the documents is searched."""
 _TYPED = ("back", "list", "read")
 """Actions that work while the field has the focus; all other keys are typed there."""
-_OF_DOCUMENTS = ("ask", "summarise", "select", "use_here")
+_OF_DOCUMENTS = ("ask", "select", "use_here")
+_OF_ROWS: dict[str, Callable[[Row], bool]] = {
+    "unwatch": lambda row: row.folder is not None,
+    "note": lambda row: row.document is not None,
+    "edit": lambda row: row.document is not None and not row.document.path,
+}
 
 Result = Chosen | AskAbout | UseHere | AttachHere
 
@@ -543,22 +548,22 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         if self._field.has_focus and deed not in _TYPED:
             return False
         row = self.marked
+        if deed in _OF_ROWS:
+            return row is not None and _OF_ROWS[deed](row)
         match deed:
             case "read":
                 return not self._field.has_focus and row is not None
             case "details":
                 return row is not None and not self._in_details
-            case "unwatch":
-                return row is not None and row.folder is not None
             case "remove":
                 attached = row is not None and row.attached is not None
                 return attached or bool(self._selected) or (row is not None and row.document is not None)
             case "use_here" if row is not None and row.attached is not None:
                 return True
-            case "note":
-                return row is not None and row.document is not None
             case "rescan":
                 return bool(self._library.folders)
+            case "summarise":
+                return any(one.chunks for one in self.chosen)
             case name if name in _OF_DOCUMENTS:
                 return bool(self.chosen)
         return True

@@ -457,7 +457,7 @@ _DONE_COUNTS = {
     "unarchive": plural("Unarchived.", "{count} unarchived."),
     "project": plural("Moved to “{name}”.", "{count} moved to “{name}”."),
     "no_project": plural("Removed from its project.", "{count} removed from their projects."),
-    "delete": plural("Moved to the bin (B).", "{count} moved to the bin (B)."),
+    "delete": plural("Moved to the bin.", "{count} moved to the bin."),
     "restore": plural("Restored.", "{count} restored."),
     "merge": plural("Merged.", "{count} conversations merged."),
     "erase": plural("Erased. Nothing is left of it.", "{count} erased. Nothing is left of them."),

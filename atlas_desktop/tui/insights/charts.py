@@ -28,7 +28,11 @@ _LINES = 5
 _LEAST = 2
 """Weeks, months or kinds below which the text alone is clearer than a plot."""
 _MARKERS = ("braille", "dot", "x", "star", "heart")
-_WEEKS, _LEAST_WEEKS = 26, 12
+_FEW = 4
+"""The most of an axis that has a mark at each number."""
+_NAME = 0.12
+"""The part of the height that the name of a line takes."""
+_WEEKS, _LEAST_WEEKS = 53, 12
 _MONTHS = 24
 _LABEL = 22
 _TICKS = 6
@@ -74,7 +78,11 @@ def _topics_plot(plt: Plot, found: Insights, colours: Sequence[Colour]) -> bool:
     for number, topic in enumerate(best):
         values = [topic.months.get(month, 0) for month in months]
         _line(plt, places, values, topic_name(topic), number, colours)
-    _whole_numbers(plt, max(max(topic.months.values(), default=0) for topic in best))
+    most = max(max(topic.months.values(), default=0) for topic in best)
+    _whole_numbers(plt, most)
+    if not isinstance(plt, Chart):
+        # In a plot of characters, the names lie over its upper left corner.
+        plt.ylim(0, most * (1.1 + _NAME * len(best)) or 1)
     plt.xticks(*_ticks(places, months))
     plt.title(_("Conversations a month, by topic"))
     return True
@@ -85,7 +93,9 @@ def _growth(plt: Plot, found: Insights, colours: Sequence[Colour]) -> bool:
         return False
     known = {one.week: one.total for one in found.growth}
     weeks = _every_week(found.growth[0].week, found.growth[-1].week)
-    values, total = [], 0
+    values = []
+    # Memories that are older than the first week count in it, too.
+    total = next((one.total for one in reversed(found.growth) if one.week < weeks[0]), 0)
     for week in weeks:
         total = known.get(week, total)
         values.append(total)
@@ -153,7 +163,7 @@ def cut(label: str) -> str:
 
 
 def _every_week(first: date, last: date) -> list[date]:
-    """Returns the Mondays of the period, at most the newest half year."""
+    """Returns the Mondays of the period, at most the newest year."""
     return [first + timedelta(weeks=n) for n in range((last - first).days // 7 + 1)][-_WEEKS:]
 
 
@@ -164,7 +174,8 @@ def _week_ticks(plt: Plot, weeks: Sequence[date]) -> None:
 def _whole_numbers(plt: Plot, most: int) -> None:
     """Makes an axis of counts start at 0, without fractions."""
     plt.ylim(0, most * 1.1 or 1)
-    marks = sorted({0, most // 2, most})
+    middle = {most // 2} if most % 2 == 0 or most > _FEW else set(range(most))
+    marks = sorted({0, *middle, most})
     plt.yticks(marks, [formats().number(mark) for mark in marks])
 
 

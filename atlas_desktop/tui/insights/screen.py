@@ -114,7 +114,8 @@ def calendar(counts: Mapping[date, int], today: date, width: int, heading: str) 
                 )
             )
         parts.append("\n")
-    scale = _("none {none} to {most} {full}", none=SHADES[0], most=formats().number(most), full=SHADES[-1])
+    number = formats().number
+    scale = f"{SHADES[0]} 0" + (f" … {SHADES[-1]} {number(most)}" if most else "")
     parts.append((scale, "$quiet"))
     return Content.assemble(*parts)
 
@@ -283,6 +284,10 @@ def _storage(found: "Insights") -> Iterable[Part]:
             yield f"\n{size(one.bytes):>10}  ", "bold"
             yield storage_text(one.kind)
             yield rows, "$quiet"
+    yield (
+        f"\n\n{_('All that is on the disk, also in the bin, out of use, or a note among documents.')}",
+        "$quiet",
+    )
 
 
 def _speed(found: "Insights") -> Iterable[Part]:

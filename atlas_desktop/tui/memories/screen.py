@@ -19,7 +19,7 @@ from atlas_desktop.tui.base import View
 from atlas_desktop.tui.chat.memories import forget_words, show_receipts
 from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
-from atlas_desktop.tui.keymap import how_to
+from atlas_desktop.tui.keymap import how_to, shown_keys
 from atlas_desktop.tui.markdown_text import ReadingText
 from atlas_desktop.tui.memories.entries import (
     FADING,
@@ -117,11 +117,11 @@ class MemoryActions:
 
     def accept(self) -> None:
         if (memory := self._memory) is not None:
-            self._change(self._knowledge.accept([memory.id]))
+            self._change(self._knowledge.accept([memory.id]), self._undoable(_("Accepted.")))
 
     def reject(self) -> None:
         if (memory := self._memory) is not None:
-            self._change(self._knowledge.reject([memory.id]), _("Rejected. Press U to undo."))
+            self._change(self._knowledge.reject([memory.id]), self._undoable(_("Rejected.")))
 
     def rescue(self) -> None:
         if (memory := self._memory) is not None:
@@ -132,7 +132,7 @@ class MemoryActions:
             self._change(self._knowledge.pin([memory.id], pinned=not memory.pinned))
 
     def accept_all(self) -> None:
-        self._change(self._knowledge.accept_all(), _("All accepted. Press U to undo."))
+        self._change(self._knowledge.accept_all(), self._undoable(_("All accepted.")))
 
     def undo(self) -> None:
         self._change(self._knowledge.undo("last"), _("Undone."))
@@ -166,6 +166,9 @@ class MemoryActions:
     def show_receipts(self) -> None:
         self._app.attempt(show_receipts(self._app), group="memory")
 
+    def _undoable(self, done: str) -> str:
+        return f"{done} {_('{key} undoes it.', key=how_to('memories.undo', self._app.keys))}"
+
     @property
     def _memory(self) -> Memory | None:
         entry = self._marked()
@@ -188,6 +191,8 @@ class MemoryActions:
             return
         if entry.memory is not None:
             await self._knowledge.edit(entry.id, MemoryPatch(text=text))
+            waited = entry.memory.state is MemoryState.INBOX
+            self._app.say(self._undoable(_("Changed and accepted.") if waited else _("Changed.")))
         else:
             await self._app.room.sessions.edit_summary(entry.id, text)
         self._refresh()
@@ -371,14 +376,26 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         self.query_one("#title", Static).update(
             Content(
                 ngettext(
-                    "What Atlas remembers · {count} memory in use",
-                    "What Atlas remembers · {count} memories in use",
+                    "What Atlas remembers · {count} memory",
+                    "What Atlas remembers · {count} memories",
                     counts["all"],
                 )
+                + self._tab_keys
             )
         )
         self._show_details()
         self.refresh_bindings()
+
+    @property
+    def _tab_keys(self) -> str:
+        """The keys that switch tabs, where not all of them fit."""
+        before, after = (shown_keys(f"memories.{one}", self.atlas.keys) for one in ("previous", "next"))
+        hidden = self.query_one(Tabs).query_one("#tabs-scroll").max_scroll_x > 0
+        return (
+            f" · {_('{before} and {after}: more tabs', before=before, after=after)}"
+            if hidden and before and after
+            else ""
+        )
 
     def _show_details(self) -> None:
         entry = self.marked

@@ -97,7 +97,10 @@ def _day(moment: datetime, now: datetime) -> str:
 
 def _in_words(curve: StrengthCurve) -> list[Content]:
     memory, now = curve.memory, curve.now
-    told = [Content(_("Strength {strength} now.", strength=percent(curve.at(now))))]
+    now_text = _("Strength {strength} now.", strength=percent(curve.at(now)))
+    if curve.at(now) > 1:
+        now_text = f"{now_text} {_('100 % is an ordinary memory on its first day.')}"
+    told = [Content(now_text)]
     limit = percent(curve.threshold)
     end = curve.ends_at
     if memory.pinned:

@@ -73,6 +73,7 @@ class EnginesScreen(Window[None]):
             box.border_title = _("Engines")
             yield Static(Content(_(_ABOUT)), id="about", markup=False)
             yield self._list
+            yield Static(_("No engines yet."), id="none", markup=False)
             yield Static("", id="can", markup=False)
             yield Static("", id="said", markup=False)
             yield Static("", id="keys", markup=False)
@@ -114,6 +115,7 @@ class EnginesScreen(Window[None]):
             self._list.clear_options()
             self._list.add_options(options)
             self._list.display = bool(options)
+            self.query_one("#none").display = not options
             if options:
                 self._list.highlighted = ids.index(kept) if kept in ids else 0
                 self._list.focus()

@@ -183,7 +183,7 @@ class PassphraseScreen(Window[bool]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = self._title_text
-            box.border_subtitle = _("Enter opens · Esc cancels")
+            box.border_subtitle = _("Enter confirms · Esc cancels")
             yield Static(self._words, id="words", markup=False)
             yield CleanInput(
                 password=True, id="secret", placeholder=_("The passphrase you unlock Atlas with")

@@ -1,9 +1,11 @@
 """The board of tasks: the state of each, its steps, and its report as it is written."""
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from textual.app import ComposeResult
@@ -22,9 +24,11 @@ from atlas_desktop.tui.base import View
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
+from atlas_desktop.tui.documents.rows import title_text
+from atlas_desktop.tui.keymap import Keymap, how_to
 from atlas_desktop.tui.markdown_text import ReadingText, markdown_text
 from atlas_desktop.tui.textual_workarounds import SparingScreen
-from atlas_desktop.tui.widgets import Covering, KeyLine, fit
+from atlas_desktop.tui.widgets import Covering, KeyLine, Offer, fit
 from memory.errors import RoomClosed, TaskNotFound
 from memory.tasks.entities import ENDED, Evidence, NewTask, Step, StepState, Task, TaskEvent, TaskState, Team
 
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.documents.rows import AskAbout
+    from memory.documents.entities import Document
 
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
@@ -45,6 +50,7 @@ _MARKS = {
     TaskState.FAILED: "!",
     TaskState.CANCELLED: "–",
 }
+_UNDER_WAY = frozenset({TaskState.PLANNED, TaskState.RUNNING})
 
 
 def task_row(task: Task, width: int) -> Content:
@@ -77,19 +83,23 @@ def outcomes(events: Sequence[TaskEvent]) -> dict[str, str]:
     }
 
 
-def about_text(task: Task) -> Content:
-    """Returns a task's brief, the user's additions, its question, and the tokens and time it took."""
+def about_text(task: Task, keymap: Keymap) -> Content:
+    """Returns a task's brief, the user's additions, its question with the key that answers it, and the tokens
+    and time it took."""
     parts: list[str | tuple[str, str]] = [(clean(task.brief), "bold")]
     parts += [(f"\n→ {clean_line(one.text)}", "") for one in task.guidance]
     if asked := question_text(task):
-        parts.append((f"\n{asked}", "$warning"))
-    spent = _(
-        "{tokens} tokens, {seconds} s, revision {round}",
-        tokens=formats().number(task.tokens),
-        seconds=formats().decimal(task.seconds),
-        round=task.round,
-    )
-    parts.append((f"\n{task_state_text(task.state)} · {spent}", "$quiet"))
+        answers = _("{key} answers.", key=how_to("tasks.steer", keymap))
+        parts.append((f"\n{asked} {answers}", "$warning"))
+    told = [task_state_text(task.state)]
+    if task.tokens:
+        told.append(ngettext("{count} token of the model", "{count} tokens of the model", task.tokens))
+    if task.state not in _UNDER_WAY:
+        # A step is timed when it ends.
+        told.append(_("{seconds} s", seconds=formats().decimal(task.seconds)))
+    if task.round:
+        told.append(_("revision {round}", round=task.round))
+    parts.append((f"\n{' · '.join(told)}", "$quiet"))
     return Content.assemble(*parts)
 
 
@@ -139,17 +149,102 @@ def teams_of(text: str) -> tuple[Team, ...]:
     return found or tuple(Team)
 
 
+class DocumentNames:
+    """The readable documents of a room by name, and how a text names several of them, with commas between.
+
+    A document is named by its title, and by its file's name too if several have the same title.
+    """
+
+    def __init__(self, documents: Sequence["Document"]) -> None:
+        titles = Counter(title_text(one) for one in documents)
+        self._ids: dict[str, list[str]] = {}
+        for one in documents:
+            title = title_text(one)
+            file = clean_line(Path(one.path).name)
+            name = title if titles[title] == 1 or not file else f"{title} ({file})"
+            self._ids.setdefault(name, []).append(one.id)
+
+    def offers(self, typed: str) -> list[Offer]:
+        """Returns the names that what is typed last can become."""
+        known, rest = self._split(typed)
+        if known and not rest and not typed.rstrip().endswith(","):
+            return []
+        return [
+            Offer(", ".join([*known, name]), name)
+            for name in sorted(self._ids, key=str.casefold)
+            if name not in known and rest.casefold() in name.casefold()
+        ]
+
+    def problem(self, typed: str) -> str:
+        """Returns what is wrong with a text, or nothing."""
+        return self.chosen(typed)[1]
+
+    def chosen(self, typed: str) -> tuple[tuple[str, ...], str]:
+        """Returns the ids of the named documents, and what is wrong; a part of a name that fits only one is
+        enough."""
+        ids: list[str] = []
+        rest = typed
+        while True:
+            known, rest = self._split(rest)
+            ids += [one for name in known for one in self._ids[name]]
+            word, _comma, rest = rest.partition(",")
+            word = word.strip()
+            if not word:
+                return tuple(ids), ""
+            fit = [
+                name for name in self._ids if word.casefold() in name.casefold() or word in self._ids[name]
+            ]
+            if len(fit) != 1:
+                none = _("There is no document called “{name}”.", name=clean_line(word))
+                several = _(
+                    "Several documents match “{name}”. Write more of the title.", name=clean_line(word)
+                )
+                return (), several if fit else none
+            ids += self._ids[fit[0]]
+
+    def _split(self, typed: str) -> tuple[list[str], str]:
+        """Returns the names that a text begins with, and the rest of it."""
+        known: list[str] = []
+        rest = typed.strip(" ,")
+        while rest:
+            begun = [
+                name
+                for name in self._ids
+                if rest.casefold().startswith(name.casefold()) and rest[len(name) :].lstrip()[:1] in ("", ",")
+            ]
+            if not begun:
+                break
+            known.append(max(begun, key=len))
+            rest = rest[len(known[-1]) :].strip(" ,")
+        return known, rest
+
+
 def _pretty(text: str) -> str:
-    return json.dumps(json.loads(text), indent=1, ensure_ascii=False) if text else "–"
+    """Returns JSON as lines of names and values, without what is empty."""
+    return "\n".join(_lines(json.loads(text))) if text else "–"
+
+
+def _lines(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, one in value.items():
+            name = str(key).replace("_", " ")
+            if isinstance(one, dict | list) and one:
+                yield f"{name}:"
+                yield from (f"  {line}" for line in _lines(one))
+            elif one not in (None, "", [], {}, False):
+                yield f"{name}: {_('yes') if one is True else one}"
+    elif isinstance(value, list):
+        for one in value:
+            for at, line in enumerate(_lines(one)):
+                yield f"{'  ' if at else '- '}{line}"
+    else:
+        yield str(value)
 
 
 def _cut(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, max(width - 1, 0)).rstrip() + "…"
-
-
-_UNDER_WAY = frozenset({TaskState.PLANNED, TaskState.RUNNING})
 
 
 class TaskList(OptionList):
@@ -315,7 +410,7 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
         )
         if at is not None and task.steps:
             self._steps.highlighted = min(at, len(task.steps) - 1)
-        self.query_one("#about", Static).update(about_text(task))
+        self.query_one("#about", Static).update(about_text(task, self.atlas.keys))
         self.query_one("#report", ReadingText).show(partial(report_text, task))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -366,17 +461,25 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
         self._do(self._new)
 
     async def _new(self) -> None:
-        brief, teams, sources = _("What is to be done"), _("Teams"), _("Only these documents (their ids)")
+        brief, teams, sources = _("What is to be done"), _("Teams"), _("Only these documents")
+        names = DocumentNames([one for one in await self._room.documents.list() if one.chunks])
         hint = _(
             "Name what it is about and what you want to know of it. Teams: {teams}; empty for all.",
             teams=", ".join(map(team_text, Team)),
         )
         fields = await self.atlas.push_screen_wait(
-            FieldsScreen(_("New task"), [brief, teams, sources], hint=hint)
+            FieldsScreen(
+                _("New task"),
+                [brief, teams, sources],
+                hint=hint,
+                placeholders={sources: _("all; ↓ and Enter choose, a comma adds another")},
+                offers={sources: names.offers},
+                check=lambda given: names.problem(given[sources]),
+            )
         )
         if not fields or not fields[brief].strip():
             return
-        documents = tuple(fields[sources].replace(",", " ").split()) or None
+        documents = names.chosen(fields[sources])[0] or None
         new = NewTask(
             fields[brief],
             project=self._project,
@@ -477,7 +580,9 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
             "tasks_open": lambda one: bool(one.steps),
             "tasks_pause": lambda one: one.state not in ENDED or one.state is TaskState.FAILED,
             "tasks_steer": lambda one: one.state not in ENDED,
-            "tasks_revise": lambda one: one.state in (TaskState.DONE, TaskState.WAITING),
+            "tasks_revise": lambda one: (
+                one.state is TaskState.DONE or (one.state is TaskState.WAITING and one.report is not None)
+            ),
             "tasks_approve": lambda one: one.state is TaskState.WAITING and one.report is not None,
             "tasks_cancel": lambda one: one.state not in ENDED,
             "tasks_remove": lambda _one: True,

@@ -295,8 +295,8 @@ def _ids(conn: Connection, table: str) -> tuple[str, ...]:
 
 
 NOTHING = Erased(0, 0, 0, 0, 0, 0, 0, 0, verified=True)
-SHOWN = 20
-"""Excerpts that are shown of each kind."""
+SHOWN = 1000
+"""Excerpts that are returned of each kind."""
 LENGTH = 80
 
 # What is left of a room that has no session and no memory.

@@ -35,6 +35,22 @@ async def test_a_message_is_answered_and_saved(make: Make) -> None:
         assert place.app.sub_title == ""
 
 
+async def test_a_long_prompt_shows_for_how_long_it_is_read(make: Make) -> None:
+    model = gated("One two three.")
+    place = make(model=model)
+    async with place.app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "count")
+        await assert_until(pilot, lambda: "Writing" in shown(place))
+        current = chat(place.app).current
+        current.partial_text = ""
+        current.began -= 61
+        await assert_until(pilot, lambda: "Reading · 6" in shown(place))
+        let_go(model)
+        await settle(pilot)
+        assert "Reading" not in shown(place)
+
+
 async def test_the_reply_is_shown_while_it_comes(make: Make) -> None:
     model = gated("One two three.")
     place = make(model=model)

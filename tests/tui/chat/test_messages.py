@@ -11,7 +11,7 @@ from atlas_desktop.tui.chat.markdown import CodeHead
 from atlas_desktop.tui.chat.messages import BranchScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.questions import PickScreen
-from atlas_desktop.tui.provenance.screen import LongText, WhyScreen
+from atlas_desktop.tui.provenance.screen import LongText, WholeScreen, WhyScreen
 from memory.entities import MessagePatch, MessageStatus, TitleSource
 from memory.personas import NewPersona, NewTemplate
 from tests.fakes.clock import FakeClock
@@ -44,6 +44,31 @@ async def test_the_message_that_keys_are_about_is_marked_at_once(make: Make) -> 
         await pilot.press("escape")
         await settle(pilot)
         assert "▸" not in shown(place)
+
+
+async def test_among_the_messages_a_slash_begins_a_command(make: Make) -> None:
+    place = make(model=NamedModel(["Because of the moon."]))
+    async with place.app.run_test(size=(140, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "Why tides?")
+        await settle(pilot)
+        await pilot.press("alt+up")
+        await assert_until(pilot, lambda: "esc Back" in shown(place).splitlines()[-1])
+        assert "tab Sources" in shown(place).splitlines()[-1]
+        await type_text(pilot, "/help")
+        await assert_until(pilot, lambda: chat(place.app).prompt.text == "/help")
+
+
+async def test_a_window_hides_the_keys_of_the_screen_below(make: Make) -> None:
+    place = make(model=NamedModel(["Because of the moon."]))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, "Why tides?")
+        await settle(pilot)
+        await pilot.press("alt+up", "o")
+        await assert_until(pilot, lambda: on(place.app, WholeScreen) and "Fork" not in shown(place))
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: "f Fork" in shown(place).splitlines()[-1])
 
 
 async def test_a_message_is_edited_and_both_branches_can_be_gone_to(make: Make) -> None:
@@ -92,6 +117,7 @@ async def test_a_reply_that_was_cut_is_gone_on_with(make: Make) -> None:
         await assert_until(pilot, lambda: "The moon," in shown(place))
         await settle(pilot)
         assert "Stopped here." in shown(place)
+        assert "/continue continues the reply" in shown(place)
         await pilot.press("alt+up", "c")
         await settle(pilot)
         assert await branch(place) == ["Why tides?", "The moon, and the rest."]

@@ -14,7 +14,9 @@ from atlas_desktop.tui.chat.prompt import Prompt
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.setup.unlock import PassphraseScreen
 from memory.entities import UNBEGUN, MemoryMode, RoomKind
-from tests.tui.desk import Stage, talk
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
+from tests.tui.desk import NOW, Stage, talk
 from tests.tui.driving import (
     assert_until,
     chat,
@@ -28,6 +30,7 @@ from tests.tui.driving import (
     turn_to,
     type_text,
 )
+from tests.tui.shelves import shelve
 
 WIDE = (140, 40)
 
@@ -158,16 +161,46 @@ async def test_off_the_record_nothing_is_stored_until_it_is_kept(make: Callable[
         await settle(pilot)
         await command(pilot, "/off")
         await settle(pilot)
-        assert "off the record · memory only" in shown(place)
+        assert "off the record · not saved" in shown(place)
+        assert "gone when Atlas closes" in shown(place)
+        assert "encrypted" not in shown(place)
         await say(pilot, "nobody knows")
         await settle(pilot)
         assert await place.store.list_sessions() == []
         assert "unsaved nobody knows" in shown(place)
         await command(pilot, "/keep")
         await settle(pilot)
+        assert any("Saved in the open room" in one.message for one in place.app._notifications)
         (kept,) = await place.store.list_sessions()
         assert (kept.title, kept.memory_mode) == ("nobody knows", MemoryMode.NORMAL)
         assert "memory normal · open room" in shown(place)
+
+
+async def test_off_the_record_says_that_documents_stay_behind(make: Callable[..., Stage]) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    session = await talk(store, "Stoves", [("one", "two")])
+    document = await shelve(store, "/home/ada/stove.md", "The stove weighs 310 g.", title="Stove")
+    await store.documents.bind(session.id, [document])
+    place = make(store=store, resume="last")
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await command(pilot, "/off")
+        told = [one.message for one in place.app._notifications]
+        assert any("They stay with the saved conversation." in one for one in told)
+
+
+async def test_a_picture_of_what_is_off_the_record_is_asked_about(
+    make: Callable[..., Stage],
+) -> None:
+    place = make()
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await command(pilot, "/off")
+        await pilot.press("alt+s")
+        await assert_until(pilot, lambda: "Save a picture of the screen?" in shown(place))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert not list(place.desk.paths.exports.glob("*"))
 
 
 async def test_leaving_what_is_off_the_record_warns_once(
@@ -317,7 +350,7 @@ async def test_the_line_above_a_conversation_says_whether_the_private_room_is_un
         await settle(pilot)
         assert "open room, private locked" in shown(place).splitlines()[0]
         await command(pilot, "/off")
-        assert "off the record · memory only" in shown(place).splitlines()[0]
+        assert "off the record · not saved" in shown(place).splitlines()[0]
         assert "private" not in shown(place).splitlines()[0]
 
 

@@ -147,8 +147,11 @@ async def test_a_folder_is_watched_after_a_look_at_what_would_be_read(make: Make
         await look(pilot, place, "No documents yet.")
         await pilot.press("w")
         await assert_until(pilot, lambda: on(place.app, WatchScreen))
+        place.app.screen.query_one("#path", Input).focus()
         place.app.screen.query_one("#path", Input).value = str(tmp_path)
         place.app.screen.query_one("#exclude", Input).value = "b.md, *.tmp"
+        # Enter shows what would be read before it watches.
+        await pilot.press("enter")
         await assert_until(pilot, lambda: "would be read" in shown(place) and "✗ c.bin" in shown(place))
         assert not await place.store.documents.folders()
         place.app.screen.query_one("#path", Input).focus()
@@ -158,6 +161,17 @@ async def test_a_folder_is_watched_after_a_look_at_what_would_be_read(make: Make
         assert folder.location == str(tmp_path)
         assert folder.exclude == ("b.md", "*.tmp")
         assert folder.on_missing is OnMissing.KEEP
+
+
+async def test_keys_of_the_library_are_shown_where_they_do_something(make: Make) -> None:
+    store, ids = await stocked()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await look(pilot, place, "1 watched folder")
+        await mark(pilot, place, f"document {ids['tides']}")
+        keys = shown(place).splitlines()[-1]
+        assert "s Summary" in keys
+        assert "e Edit" not in keys
 
 
 @pytest.mark.parametrize("keeps", [True, False])

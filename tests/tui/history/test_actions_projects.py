@@ -19,7 +19,14 @@ async def test_a_conversation_is_put_into_a_project_by_name_and_taken_out(make: 
     place = make()
     async with place.app.run_test(size=(120, 30)) as pilot:
         await settle(pilot)
+        await say(pilot, "/project  The gardn")
+        await assert_until(pilot, lambda: "There is no project called “The gardn” yet." in shown(place))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert not await place.store.projects.list()
         await say(pilot, "/project  The garden")
+        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+        await pilot.press("tab", "enter")
         await settle(pilot)
         assert "The garden" in shown(place).splitlines()[0]
         await say(pilot, "Peas or beans?")

@@ -119,7 +119,7 @@ def test_the_calendar_is_read_by_its_shades_alone() -> None:
     assert lines[2].startswith("Mon ")
     assert lines[2].endswith("▒▒░░")
     assert lines[3].endswith("· ██")
-    assert lines[-1] == "none · to 8 █"
+    assert lines[-1] == "· 0 … █ 8"
     assert max(map(len, lines)) <= 80
     assert [level(n, 8) for n in (0, 1, 2, 3, 4, 6, 7, 8)] == [0, 1, 1, 2, 2, 3, 4, 4]
 
@@ -211,6 +211,15 @@ def test_little_data_is_told_and_not_drawn() -> None:
     quiet = told("activity", replace(little, topics=(), hours=(1, *[0] * 23))).plain
     assert "When" not in quiet
     assert "What you talked about" not in quiet
+
+
+def test_memories_older_than_the_first_week_of_the_chart_count_in_it() -> None:
+    begun = date(2025, 1, 6)
+    growth = (Growth(begun, 50, 50), Growth(begun + timedelta(weeks=60), 3, 53))
+    chart = Chart()
+    assert draw("memories", chart, replace(counted(), growth=growth), ["cyan"])
+    (line,) = chart._series
+    assert (min(line.values), max(line.values)) == (50, 53)
 
 
 def test_each_tab_is_a_table() -> None:

@@ -37,6 +37,7 @@ class App:
         self.said: list[str] = []
         self.refreshed = 0
         self.answer: object = None
+        self.keys: dict[str, str] = {}
         self.work: list[asyncio.Future[None]] = []
 
         def noting(name: str) -> Any:

@@ -9,7 +9,7 @@ from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
-from atlas_desktop.tui.tasks.screen import StepScreen, TasksScreen, report_text
+from atlas_desktop.tui.tasks.screen import DocumentNames, StepScreen, TasksScreen, report_text
 from memory.tasks.entities import NewTask, Report, TaskState
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
@@ -129,6 +129,46 @@ async def test_a_new_task_is_filled_in_and_begins(make: Make) -> None:
         await assert_until(pilot, lambda: on(place.app, TasksScreen) and "✓" in shown(place))
     task = await place.store.tasks.get("last")
     assert [step.team.value for step in task.steps] == ["research", "writing"]
+
+
+async def test_documents_of_a_new_task_are_chosen_by_name(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await board(pilot, place, "No tasks.")
+        await pilot.press("n")
+        await assert_until(pilot, lambda: on(place.app, FieldsScreen))
+        await type_text(pilot, BRIEF)
+        await pilot.press("enter", "enter")
+        await assert_until(pilot, lambda: "Alpine stove" in shown(place) and "Brook stove" in shown(place))
+        await type_text(pilot, "brok")
+        await pilot.press("ctrl+s")
+        await assert_until(pilot, lambda: "no document called “brok”" in shown(place))
+        await pilot.press("backspace", "backspace", "o")
+        await assert_until(pilot, lambda: "Alpine stove" not in shown(place))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: place.app.focused.value == "Brook stove")  # type: ignore[union-attr]
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, TasksScreen) and "1 task" in shown(place))
+    task = await place.store.tasks.get("last")
+    (brook,) = [one for one in await place.store.documents.list() if one.title == "Brook stove"]
+    assert task.documents == (brook.id,)
+
+
+async def test_names_of_documents_may_contain_commas_and_be_shortened(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    for name in ("Boats, and how to mend them", "Boats", "Stoves"):
+        await shelve(store, f"/home/ada/{name}.md", f"{name}.", title=name)
+    library = await store.documents.list()
+    ids = {one.title: one.id for one in library}
+    names = DocumentNames(library)
+    mend, boats, heat = (ids[name] for name in ("Boats, and how to mend them", "Boats", "Stoves"))
+    assert names.chosen("boats, and how to mend them, Stoves") == ((mend, heat), "")
+    assert names.chosen(" Boats , toves,") == ((boats, heat), "")
+    assert names.chosen(heat) == ((heat,), "")
+    assert names.chosen("") == ((), "")
+    assert "Several" in names.chosen("oats")[1]
+    assert [one.insert for one in names.offers("Boats, st")] == ["Boats, Stoves"]
+    assert names.offers("Stoves") == []
 
 
 async def test_a_task_that_waits_goes_on_with_an_answer(make: Make) -> None:

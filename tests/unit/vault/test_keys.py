@@ -199,6 +199,8 @@ def test_strength_grows_with_the_passphrase_and_never_takes_long() -> None:
     assert weak.score == 0
     assert weak.warning
     assert weak.suggestions
+    # An example that everybody knows is guessed first.
+    assert estimate("Correct horse battery staple").score == 0
     strong = estimate("wombat quarry lantern oboe")
     assert strong.score == 4
     assert strong.crack_time_text
