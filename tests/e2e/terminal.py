@@ -5,7 +5,7 @@ import re
 import select
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -106,6 +106,13 @@ class Terminal:
             self.drain(quiet)
             if size == len(self.raw):
                 return
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Reads what is drawn until `condition` holds."""
+        limit = time.monotonic() + self._timeout
+        while not condition():
+            assert time.monotonic() < limit, f"waited in vain; last: {self.text[-1500:]!r}"
+            self.drain(0.05)
 
     def drain(self, seconds: float) -> None:
         """Reads what is drawn for a while."""

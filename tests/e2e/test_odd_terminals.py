@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -26,6 +27,23 @@ def assert_all_stored(program: Program, terminal: Terminal, *said: str) -> None:
     assert [words for words in said if words not in stored] == []
 
 
+def until_stored(program: Program, terminal: Terminal, words: str) -> None:
+    """Reads what is drawn until the program, asked from outside, finds these words."""
+
+    def found() -> bool:
+        return bool(program.json("sessions", "search", words)["hits"])
+
+    limit = time.monotonic() + 90
+    with ThreadPoolExecutor(1) as beside:
+        while True:
+            looking = beside.submit(found)
+            while not looking.done():
+                terminal.drain(0.05)
+            if looking.result():
+                return
+            assert time.monotonic() < limit, f"{words!r} was not stored"
+
+
 def say(terminal: Terminal, words: str) -> None:
     terminal.settle()
     terminal.write(words)
@@ -38,9 +56,10 @@ def say(terminal: Terminal, words: str) -> None:
 def test_a_terminal_of_any_size(program: Program, size: tuple[int, int]) -> None:
     columns, rows = size
     with opened(program, columns=columns, rows=rows) as terminal:
-        terminal.drain(6)
+        # It can be asked from outside once its rooms are open; there may be no room to draw anything.
+        terminal.until((program.paths.home / "commands").exists)
         say(terminal, "in a small window")
-        terminal.drain(3)
+        until_stored(program, terminal, "in a small window")
         assert_all_stored(program, terminal, "in a small window")
 
 
@@ -55,7 +74,7 @@ def test_a_storm_of_sizes(program: Program) -> None:
                 terminal.drain(0.01)
         terminal.resize(80, 24)
         terminal.press("enter")
-        terminal.drain(4)
+        until_stored(program, terminal, "said in a storm")
         assert_all_stored(program, terminal, "said in a storm")
 
 
@@ -67,5 +86,5 @@ def test_a_program_that_is_stopped_for_a_while_goes_on(program: Program) -> None
         terminal.write("while it was stopped\r")
         time.sleep(7)  # longer than the watchdog waits for an answer
         os.kill(terminal.pid, signal.SIGCONT)
-        terminal.drain(4)
+        until_stored(program, terminal, "while it was stopped")
         assert_all_stored(program, terminal, "before the stop", "while it was stopped")
