@@ -83,7 +83,8 @@ class ProjectsController:
                 agree=_("Create"),
                 refuse=_("Cancel"),
             )
-            return bool(await self._app.push_screen_wait(question))
+            agreed: bool = await self._app.push_screen_wait(question)
+            return agreed
         return True
 
     async def _put_into(self, room: "RoomServices", name: str) -> str:

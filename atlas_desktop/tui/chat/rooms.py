@@ -314,28 +314,31 @@ class RoomsController:
     async def _keep_now(self) -> None:
         if self._view.room_kind is not RoomKind.OFF_RECORD:
             self._app.say(_("This conversation is already saved."))
-        else:
-            await self._keep(MemoryMode.NORMAL)
-            if self._view.room_kind is not RoomKind.OFF_RECORD:
-                begun = self._view.current.id is not None
-                self._app.say(
-                    _("Saved in the open room, encrypted.")
-                    if begun
-                    else _("This conversation will be saved in the open room, encrypted.")
-                )
+        elif await self._keep(MemoryMode.NORMAL):
+            begun = self._view.current.id is not None
+            self._app.say(
+                _("Saved in the open room, encrypted.")
+                if begun
+                else _("This conversation will be saved in the open room, encrypted.")
+            )
 
-    async def _keep(self, mode: MemoryMode) -> None:
+    async def _keep(self, mode: MemoryMode) -> bool:
+        """Saves the conversation from now on; False if the vault was not opened, or it was not at rest."""
         conversation = self._view.current
         if not await self._open_room_there():
-            return
+            return False
+        kept = False
 
         async def keep() -> None:
+            nonlocal kept
             if conversation.id is None:
                 conversation.begins_in, conversation.mode = RoomKind.OPEN, mode
             else:
                 conversation.session = await self._rooms.keep(conversation.id, mode)
+            kept = True
 
         await self._at_rest(conversation, keep)
+        return kept
 
     async def _open_room_there(self) -> bool:
         """Opens the vault if the program was started off the record."""

@@ -48,7 +48,7 @@ async def test_a_conversation_moves_to_the_private_room_and_nothing_shows_it_whe
         await assert_until(pilot, lambda: "Wrong passphrase" in shown(place))
         assert on(place.app, PassphraseScreen)
         # What the keys do is said after a wrong attempt too.
-        assert "Enter opens" in shown(place)
+        assert "Enter confirms" in shown(place)
         await open_private(pilot, place)
         await settle(pilot)
         assert "private room" in shown(place)

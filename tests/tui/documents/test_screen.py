@@ -136,7 +136,7 @@ async def test_files_are_added_with_a_completed_path(make: Make, tmp_path: Path)
         await assert_until(pilot, lambda: on(place.app, DocumentsScreen) and "moon.md" in shown(place))
         (document,) = await place.store.documents.list()
         assert document.path == f"{tmp_path}/shelf/moon.md"
-        await assert_until(pilot, lambda: any("Added 1" in note.message for note in place.app._notifications))
+        await assert_until(pilot, lambda: any("1 added" in note.message for note in place.app._notifications))
 
 
 async def test_a_folder_is_watched_after_a_look_at_what_would_be_read(make: Make, tmp_path: Path) -> None:
