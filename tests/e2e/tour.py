@@ -235,7 +235,7 @@ class Tour:
         self._take("watch", terminal)
         terminal.press("Enter")
         terminal.see(r"3 documents · 1 watched folder")
-        terminal.see_no_more("Added 3")
+        terminal.see_no_more("3 added")
         terminal.press("Down")
         terminal.see("Ferries of the north")
         self._take("documents", terminal)
