@@ -174,7 +174,9 @@ class Exchange:
 
     def _is_own_segment(self, data: bytes, state: SyncState) -> bool:
         opened = sync_folder.read(data, state.keys.keys)
-        return isinstance(opened, Opened) and opened.signed_by(state.own.signing)
+        return (
+            isinstance(opened, Opened) and opened.kind == Kind.SEGMENT and opened.signed_by(state.own.signing)
+        )
 
     async def _note_written(self, state: SyncState, name: str, data: bytes, opened: Opened) -> None:
         """Notes a file that was written just before a crash."""
@@ -234,7 +236,8 @@ class Exchange:
         """Returns the files of long values that a file of this device names, with their digests."""
         data = self._folder.read(state.own.place, file.name)
         opened = sync_folder.read(data, state.keys.keys) if data is not None else Fault.INCOMPLETE
-        if not isinstance(opened, Opened):
+        # A program that copies may have put another file of this device in its place.
+        if not isinstance(opened, Opened) or opened.kind != Kind.SEGMENT:
             return {}
         segment = msgspec.msgpack.decode(opened.content, type=Segment)
         return {

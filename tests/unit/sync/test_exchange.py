@@ -290,6 +290,24 @@ async def test_a_long_value_missing_from_a_file_that_another_device_wants_is_mad
     assert (await two.store.branch(talk))[-1].content == "Short"
 
 
+async def test_a_file_of_this_device_in_the_place_of_another_does_not_stop_sync(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    said = await one.store.append_message(talk, NewMessage(Role.USER, "long " * 40_000))
+    await one.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    own = folder.path / state.own.place
+    (head,) = {file.name for file in own.iterdir()} - {
+        *[file.name for file in await one.store.sync.files()],
+        *await one.store.sync.blob_names(),
+    }
+    first = (await one.store.sync.files())[0].name
+    (own / first).write_bytes((own / head).read_bytes())
+    await one.store.update_message(said.id, MessagePatch(content="longer " * 40_000))
+    await settle(one, two)
+    assert (await two.store.branch(talk))[-1].content == "longer " * 40_000
+
+
 async def test_many_small_files_become_few(folder: TestFolder) -> None:
     one, two, talk = await _pair(folder)
     for number in range(80):
