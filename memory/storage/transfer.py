@@ -585,7 +585,7 @@ class MoveStore:
     async def arrive(self, parcel: bytes) -> bool:
         """Stores the content of an opened parcel; False if the room already has it."""
         opened = moves.decode(parcel)
-        return await self._database.write(lambda conn: moves.unpack(conn, opened))
+        return await self._database.erase(lambda conn: moves.unpack(conn, opened))
 
     async def delivered(self, item_id: str) -> None:
         """Deletes the parcel of a move that has arrived; does nothing if it is already deleted."""

@@ -22,6 +22,7 @@ from memory.storage.queries import documents, erasure, session_merge
 from memory.storage.queries import projects as project_names
 from memory.storage.queries.context import pack_parts, unpack_parts
 from memory.storage.queries.forgetting import combined
+from memory.storage.queries.sync_erase import erase_forgotten
 from memory.storage.queries.table_ownership import ForeignKey, Lineage, Table, tables
 from memory.transfer import KEY_BYTES, Move
 
@@ -372,7 +373,21 @@ def unpack(conn: Connection, parcel: Parcel) -> bool:
             """,
             (parcel.item_id, parcel.learned_from),
         )
+    _forget_again(conn, held)
     return True
+
+
+def _forget_again(conn: Connection, held: Mapping[str, list[Row]]) -> None:
+    """Erases what another device has forgotten while it was in the parcel."""
+    ids = [row["id"] for rows in held.values() for row in rows if "id" in row]
+    forgotten: dict[str, list[str]] = {}
+    for table, key in conn.execute(
+        f"SELECT tbl, key FROM sync_stamps WHERE field = '{changes.FORGOTTEN}' AND key IN {_LISTED}",
+        (json.dumps(ids),),
+    ).fetchall():
+        forgotten.setdefault(table, []).append(key)
+    if forgotten:
+        erase_forgotten(conn, forgotten)
 
 
 def _new_rows(

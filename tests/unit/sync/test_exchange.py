@@ -507,6 +507,21 @@ async def test_what_was_said_in_a_merged_session_leaves_and_comes_back_with_the_
         assert (await device.store.verify()).problems == ()
 
 
+async def test_words_forgotten_elsewhere_do_not_come_back_from_another_room(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    said = await one.store.append_message(talk, NewMessage(Role.USER, "The herb is Quellisa"))
+    await settle(one, two)
+    sealer = await one.store.moves.sealer()
+    await one.store.moves.depart(talk, RoomKind.PRIVATE, sealer)
+    await two.store.forget(Target(about="Quellisa"))
+    await settle(two, one)
+    await one.store.moves.take_back(talk, sealer)
+    await settle(one, two)
+    for device in (one, two):
+        assert [(m.id, m.content) for m in await device.store.branch(talk)][-1] == (said.id, "")
+        assert await device.store.search("Quellisa") == []
+
+
 async def test_a_wrong_count_of_messages_does_not_stop_sync(folder: TestFolder) -> None:
     one, two, talk = await _pair(folder)
     two.store._connection.execute("UPDATE sessions SET message_count = 1")
