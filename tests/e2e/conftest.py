@@ -21,7 +21,7 @@ from models.host import ModelHost
 from models.tuning.kernels import KernelsNote
 from models.worker.client import HostSpec
 
-PASSPHRASE = "correct horse battery staple"
+PASSPHRASE = "crimson kettle oblong fiddle"
 QUICK = KdfParams(memory_kib=64 * 1024, iterations=1)
 THREADS = 1 if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1 else 0
 """Of a model. Where tests run beside each other, more would wait for a processor that another test has."""

@@ -18,7 +18,7 @@ from memory.vault.keys import KdfParams
 from memory.vault.vault import Vault, Vaults
 from tests.security.scanner import scan, text_needles
 
-PASSPHRASE = "correct horse battery staple"
+PASSPHRASE = "crimson kettle oblong fiddle"
 CHEAP = KdfParams(memory_kib=64 * 1024, iterations=1)
 WORD = "Brimstonequill"
 TITLE = "The Brimstonequill plan"

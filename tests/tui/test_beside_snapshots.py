@@ -104,6 +104,8 @@ def test_exporting(snap_compare: Snap, size: tuple[int, int], theme: str) -> Non
         await settle(pilot, but="turns")
         await pilot.click("#preview")
         await assert_until(pilot, lambda: "To be removed:" in shown(place))
+        # A clicked button looks pressed for a moment.
+        await assert_until(pilot, lambda: not place.app.screen.query_one("#preview").has_class("-active"))
         await settle(pilot, but="turns")
 
     assert taken(snap_compare, stage(HOME, theme=theme, clock=FakeClock(NOW)), size, steps, alone=True)
