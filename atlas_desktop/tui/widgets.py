@@ -377,17 +377,15 @@ class Offer:
     file: tuple[str, str] | None = None
 
 
-class CompletionMenu(OptionList):
-    """The list of completions. It never takes the focus: the field keeps it and passes on the keys for the
-    list."""
+class ChoiceMenu(OptionList, Generic[T]):
+    """A list of choices for what is typed in a field. It never takes the focus: the field keeps it and passes
+    on the keys for the list."""
 
-    MOST: ClassVar[int] = 40
     can_focus = False
     DEFAULT_CSS = """
-    CompletionMenu {
+    ChoiceMenu {
         height: auto;
         max-height: 8;
-        margin: 0 2;
         padding: 0;
         border: none;
         background: $panel;
@@ -404,6 +402,42 @@ class CompletionMenu(OptionList):
     }
     """
 
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, markup=False)
+        self.choices: tuple[T, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.choices)
+
+    @property
+    def picked(self) -> T | None:
+        """The choice under the cursor."""
+        at = self.highlighted
+        return None if at is None or at >= len(self.choices) else self.choices[at]
+
+    def put(self, choices: Sequence[T], draw: Callable[[T], Content]) -> None:
+        """Shows the choices and marks the first; closes an empty list."""
+        self.choices = tuple(choices)
+        self.set_class(self.is_open, "-open")
+        self.clear_options()
+        self.add_options([Option(draw(one)) for one in self.choices])
+        self.highlighted = 0 if self.choices else None
+
+    def step(self, by: int) -> None:
+        """Moves the mark; wraps around at the ends."""
+        if self.choices:
+            at = self.highlighted
+            begin = 0 if by > 0 else -1
+            self.highlighted = (begin if at is None else at + by) % len(self.choices)
+
+
+class CompletionMenu(ChoiceMenu[Offer]):
+    """The list of completions."""
+
+    MOST: ClassVar[int] = 40
+    DEFAULT_CSS = "CompletionMenu { margin: 0 2; }"
+
     @dataclass
     class Picked(Message):
         """An offer was clicked."""
@@ -411,48 +445,24 @@ class CompletionMenu(OptionList):
         offer: Offer
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, markup=False)
-        self._offers: tuple[Offer, ...] = ()
+        super().__init__(id=id)
         self.offered_for = ""
 
-    @property
-    def is_open(self) -> bool:
-        return bool(self._offers)
-
-    @property
-    def picked(self) -> Offer | None:
-        """The offer under the cursor."""
-        at = self.highlighted
-        return None if at is None or at >= len(self._offers) else self._offers[at]
-
     def offer(self, offers: Sequence[Offer], typed: str = "") -> None:
-        """Shows the offers that match what is `typed` and marks the first; closes an empty list."""
+        """Shows the offers that match what is `typed`."""
         self.offered_for = typed
         some = tuple(offers[: self.MOST])
-        if some == self._offers:
+        if some == self.choices:
             return
-        self._offers = some
-        self.set_class(bool(some), "-open")
         width = max((len(one.label) for one in some), default=0) + 2
-        self.clear_options()
-        self.add_options(
-            [
-                Option(Content.assemble((clean_line(one.label).ljust(width), "bold"), clean_line(one.help)))
-                for one in some
-            ]
+        self.put(
+            some,
+            lambda one: Content.assemble((clean_line(one.label).ljust(width), "bold"), clean_line(one.help)),
         )
-        self.highlighted = 0 if some else None
-
-    def step(self, by: int) -> None:
-        """Moves the mark; wraps around at the ends."""
-        if self._offers:
-            at = self.highlighted
-            begin = 0 if by > 0 else -1
-            self.highlighted = (begin if at is None else at + by) % len(self._offers)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.post_message(self.Picked(self._offers[event.option_index]))
+        self.post_message(self.Picked(self.choices[event.option_index]))
 
 
 def fit(screen: Screen[Any], place: Widget, draw: Callable[[], object]) -> None:

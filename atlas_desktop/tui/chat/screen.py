@@ -237,13 +237,20 @@ class ChatScreen(Ground, ConversationScreen):
 
     def _count_seconds(self) -> None:
         """Shows how long the model has been reading."""
-        if not self.current.busy or self.atlas.leaving:
-            return
+        if self.current.busy:
+            self._tell_turn()
+
+    def _tell_turn(self) -> bool:
+        """Updates what is said about the turn; False while Atlas is left or the rooms are being closed."""
+        if self.atlas.leaving:
+            return False
         try:
             self.status.refresh()
         except RoomClosed:
-            return
+            # Events of a turn may arrive meanwhile.
+            return False
         self.reply.refresh()
+        return True
 
     async def _take_up_draft(self) -> None:
         conversation = self.current
@@ -292,14 +299,8 @@ class ChatScreen(Ground, ConversationScreen):
 
     def tell(self) -> None:
         """Updates the lines around the conversation and the available actions."""
-        if self.atlas.leaving:
+        if not self._tell_turn():
             return
-        try:
-            self.status.refresh()
-        except RoomClosed:
-            # Events of a turn may arrive while the rooms are being closed.
-            return
-        self.reply.refresh()
         self._empty_page.promise(off_record=self.view.room_kind is RoomKind.OFF_RECORD)
         # Painting a blinking cursor takes processor time from the model's threads.
         self.prompt.cursor_blink = not (self.current.busy or self.atlas.desk.settings.ui.reduced_motion)

@@ -17,7 +17,6 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import OptionList, TextArea
-from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import N_, _
 from atlas_desktop.services.cleaning import clean, clean_line
@@ -25,7 +24,7 @@ from atlas_desktop.tui.chat.markdown import Growing
 from atlas_desktop.tui.chat.prompt import PASTED_AT_A_TIME
 from atlas_desktop.tui.markdown_text import WIDEST, Row, parser, rows_of
 from atlas_desktop.tui.notes.adding import has_links, link_spans, marked, opened_link, written
-from atlas_desktop.tui.widgets import focus_at_once
+from atlas_desktop.tui.widgets import ChoiceMenu, focus_at_once
 from memory.notes.entities import LinkKind, LinkTarget, NoteLink
 from memory.notes.markup import front_matter
 
@@ -48,31 +47,15 @@ _EDITS = {
 _LONGEST = 60
 
 
-class LinkMenu(OptionList):
-    """The possible targets of the link that is being typed. The editor keeps the focus and passes keys on."""
+class LinkMenu(ChoiceMenu[LinkTarget]):
+    """The possible targets of the link that is being typed."""
 
-    can_focus = False
     DEFAULT_CSS = """
     LinkMenu {
         overlay: screen;
         constrain: inside inflect;
         width: 60;
         max-width: 90%;
-        height: auto;
-        max-height: 8;
-        padding: 0;
-        border: none;
-        background: $panel;
-        scrollbar-size-vertical: 1;
-        text-wrap: nowrap;
-        text-overflow: ellipsis;
-        display: none;
-        &.-open { display: block; }
-        & > .option-list--option { padding: 0 1; }
-        & > .option-list--option-highlighted {
-            background: $block-cursor-background;
-            color: $block-cursor-foreground;
-        }
     }
     """
 
@@ -83,35 +66,17 @@ class LinkMenu(OptionList):
         target: LinkTarget
 
     def __init__(self) -> None:
-        super().__init__(markup=False, id="link-menu")
-        self.targets: tuple[LinkTarget, ...] = ()
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self.targets)
-
-    @property
-    def picked(self) -> LinkTarget | None:
-        at = self.highlighted
-        return None if at is None or at >= len(self.targets) else self.targets[at]
+        super().__init__(id="link-menu")
 
     def offer(self, targets: Sequence[LinkTarget], below: Offset | None = None) -> None:
         """Shows targets below a place of the screen; closes without any."""
-        self.targets = tuple(targets)
-        self.set_class(bool(targets), "-open")
         if below is not None:
             self.absolute_offset = below + Offset(0, 1)
-        self.clear_options()
-        self.add_options([Option(_offered(one)) for one in targets])
-        self.highlighted = 0 if targets else None
-
-    def step(self, by: int) -> None:
-        if self.targets:
-            self.highlighted = ((self.highlighted or 0) + by) % len(self.targets)
+        self.put(targets, _offered)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.post_message(self.Picked(self.targets[event.option_index]))
+        self.post_message(self.Picked(self.choices[event.option_index]))
 
 
 def _offered(target: LinkTarget) -> Content:
@@ -258,7 +223,7 @@ class NoteEditor(TextArea):
         row, column = self.cursor_location
         rest = self.document.get_line(row)[column:]
         end = column + (2 if rest.startswith("]]") else 0)
-        link = written(target, self.menu.targets)
+        link = written(target, self.menu.choices)
         self.menu.offer(())
         result = self.replace(link, (row, column - len(typed) - 2), (row, end))
         self.move_cursor(result.end_location)

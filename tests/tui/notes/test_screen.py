@@ -388,7 +388,7 @@ async def test_names_of_links_are_completed(make: Make) -> None:
         await assert_until(pilot, lambda: screen.editor.has_focus)
         await pilot.press("[", "[")
         await type_text(pilot, "har")
-        await assert_until(pilot, lambda: len(screen._menu.targets) == 2)
+        await assert_until(pilot, lambda: len(screen._menu.choices) == 2)
         assert "conversation" in shown(place)
         await pilot.press("down", "tab")
         assert screen.editor.text.startswith("[[Harbour talk]]First")
