@@ -676,6 +676,7 @@ class _ChangeWriter:
         """Moves what belongs to messages that changed their session, and counts the messages of sessions."""
         listed = "(SELECT value FROM json_each(?))"
         if self._moved:
+            self._open_circles()
             rows = self._conn.execute(
                 f"""
                 WITH RECURSIVE moved (id, session_id, depth) AS (
@@ -701,6 +702,30 @@ class _ChangeWriter:
             )
         for session_id in self._inserted_in:
             self._count_as_learned(session_id)
+
+    def _open_circles(self) -> None:
+        """Makes one message the first of messages that follow each other in a circle.
+
+        That happens if two devices merge two sessions, each into the other one. Every device chooses the
+        oldest message, so they reach the same result.
+        """
+        parents: dict[str, str | None] = {}
+        for message_id in sorted(self._moved):
+            path: dict[str, None] = {}
+            at: str | None = message_id
+            while at is not None and at not in parents:
+                path[at] = None
+                row = self._conn.execute("SELECT parent_id FROM messages WHERE id = ?", (at,)).fetchone()
+                parents[at] = None if row is None else row[0]
+                at = parents[at]
+            if at in path:
+                ids = list(path)
+                first = min(ids[ids.index(at) :])
+                parents[first] = None
+                self._conn.execute("UPDATE messages SET parent_id = NULL WHERE id = ?", (first,))
+                self._stamp_as_own("messages", first, "parent_id")
+                self._stamp_as_own("messages", first, "session_id")
+                self._moved.add(first)
 
     def _resettle(self, message_id: str, session_id: str) -> None:
         """Puts a message, with everything that belongs to it, into its parent's session, after the parent."""

@@ -470,6 +470,30 @@ async def test_a_session_whose_messages_moved_on_another_device_is_counted_again
     assert (await two.store.verify()).problems == ()
 
 
+async def test_two_sessions_that_were_merged_into_each_other_are_one_on_every_device(
+    folder: TestFolder,
+) -> None:
+    one, two, first = await _pair(folder)
+    second = await _talk(one, "Knots")
+    await settle(one, two)
+    await one.store.organising.merge(first, [second])
+    await two.store.organising.merge(second, [first])
+    await settle(one, two)
+    places = []
+    for device in (one, two):
+        rows = device.store._connection.execute("SELECT id, session_id, parent_id FROM messages ORDER BY id")
+        places.append([tuple(row) for row in rows])
+        assert (await device.store.verify()).problems == ()
+    assert places[0] == places[1]
+    assert len({session for _, session, _ in places[0]}) == 1
+    (begin,) = [message for message, _, parent in places[0] if parent is None]
+    below = {parent: message for message, _, parent in places[0] if parent is not None}
+    chain = [begin]
+    while chain[-1] in below:
+        chain.append(below[chain[-1]])
+    assert len(chain) == len(places[0]) == 4
+
+
 async def test_a_session_that_comes_out_of_a_merge_with_more_messages_can_be_removed(
     folder: TestFolder,
 ) -> None:
