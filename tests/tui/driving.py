@@ -33,7 +33,8 @@ async def assert_until(pilot: Pilot[None], condition: Callable[[], object]) -> N
             await pilot.pause()
             return
         await pilot.pause(0.005)
-    raise AssertionError("what was waited for did not happen")
+    screens = ", ".join(type(screen).__name__ for screen in pilot.app.screen_stack)
+    raise AssertionError(f"what was waited for did not happen; focus {pilot.app.focused}, screens: {screens}")
 
 
 async def type_text(pilot: Pilot[None], text: str) -> None:
