@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from textual.events import Unmount
+from textual.message import Message
 from textual.pilot import Pilot
 
 from atlas_desktop.tui import shutdown as leaving
@@ -117,3 +119,18 @@ async def test_asking_twice_to_leave_does_not_wait(make: Make, monkeypatch: pyte
 
     await asyncio.wait_for(place.app.run_async(headless=True, auto_pilot=leave), 20)
     assert not place.app.is_running
+
+
+async def test_work_may_tell_of_itself_while_the_widgets_are_removed(make: Make) -> None:
+    place = make()
+    told = 0
+
+    def tell(message: Message) -> None:
+        nonlocal told
+        if isinstance(message, Unmount) and place.app.chat is not None:
+            told += 1
+            place.app.tell_chat()
+
+    async with place.app.run_test(message_hook=tell) as pilot:
+        await settle(pilot)
+    assert told > 0

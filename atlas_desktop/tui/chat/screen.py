@@ -242,7 +242,8 @@ class ChatScreen(Ground, ConversationScreen):
 
     def _tell_turn(self) -> bool:
         """Updates what is said about the turn; False while Atlas is left or the rooms are being closed."""
-        if self.atlas.leaving:
+        # Textual removes widgets one by one when it stops, and background work may still tell of itself.
+        if self.atlas.leaving or not self.atlas.is_running:
             return False
         try:
             self.status.refresh()
