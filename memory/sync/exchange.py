@@ -551,7 +551,7 @@ class Exchange:
             await self._send()
             state = await self._state()
         await self._write_head(state)
-        for name in mine.keys() - await self._needed(await self._state()):
+        for name in sorted(mine.keys() - await self._needed(await self._state())):
             await asyncio.to_thread(self._folder.remove, state.own.place, name)
         await self._store.synced()
 

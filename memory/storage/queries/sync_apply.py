@@ -16,8 +16,8 @@ from sqlcipher3.dbapi2 import IntegrityError
 
 from memory.storage.changes import BORN, FORGOTTEN, GONE, key_of, silent
 from memory.storage.connection import Connection
+from memory.storage.queries import context, erasure, full_text, session_merge, sync_log
 from memory.storage.queries import documents as document_rows
-from memory.storage.queries import erasure, full_text, session_merge, sync_log
 from memory.storage.queries.sync_erase import erase_forgotten
 from memory.sync.entities import Change, Stamp
 from memory.sync.tables import (
@@ -52,6 +52,15 @@ _OF_MESSAGES = (
     ("skill_uses", "reply_id"),
 )
 """Tables whose rows belong to a message and name its session, and the column that names the message."""
+
+_SOURCES = ("memory_sources", "memory_note_sources")
+"""Tables of what memories rest on. Their keys begin with the memory."""
+_UNSOURCED = """
+    m.id IN (SELECT value FROM json_each(?)) AND m.own_words = 0 AND m.origin <> 'consolidation'
+    AND NOT EXISTS (SELECT 1 FROM memory_sources AS s WHERE s.memory_id = m.id)
+    AND NOT EXISTS (SELECT 1 FROM memory_note_sources AS s WHERE s.memory_id = m.id)
+"""
+_WAITING_SOURCE = f"w.tbl IN {_SOURCES} AND w.key ->> 0 = m.id"
 
 _VERSIONED = {"documents": "note_versions", "memories": "memory_versions"}
 _VERSIONS = {
@@ -135,6 +144,9 @@ class _ChangeWriter:
         self._new: set[tuple[str, str]] = set()
         self._session_of: dict[str, str] = {}
         self._moved: set[str] = set()
+        self._unsourced: set[str] = set()
+        self._lost_a_source: set[str] = set()
+        self._again: list[Change] = []
         self._texts: dict[tuple[str, str], tuple[str, str]] = {}
         self._versioned: set[tuple[str, str]] = set()
         self._touched: dict[str, None] = {}
@@ -154,14 +166,16 @@ class _ChangeWriter:
             gone.sort(key=lambda one: -PLACES.get(one.table, len(ALL)))
             rest = [one for one in rest if one.gone is None or one.born is not None]
             rest.sort(key=lambda one: (PLACES.get(one.table, len(ALL)), (one.born or (0, 0))[0]))
-            for change in gone:
+            for change in [*gone, *self._again]:
                 self._take(change)
             self._look_ahead(rest)
             with self._indexed_at_the_end(rest):
                 for change in rest:
                     self._take(change)
             self._settle_messages()
+            self._set_unsourced_aside()
         self._settle_versions()
+        self._forget_unsourced()
         return self._done
 
     def _look_ahead(self, changes: Sequence[Change]) -> None:
@@ -274,7 +288,43 @@ class _ChangeWriter:
             self._done.forgotten += 1
             self._done.changes += 1
         if new:
+            self._forget_waiting(new)
             erase_forgotten(self._conn, new)
+
+    def _forget_waiting(self, forgotten: Mapping[str, Sequence[str]]) -> None:
+        """Drops what waits for rows that were forgotten."""
+        todo = [(table, key) for table, keys in forgotten.items() for key in keys]
+        while todo:
+            table, needs = todo.pop()
+            rows = self._conn.execute(
+                "SELECT number, tbl, key, change FROM sync_waiting WHERE needs_tbl = ? AND needs_key = ?",
+                ("messages" if table == EMPTIED else table, needs),
+            ).fetchall()
+            for number, name, key, packed in rows:
+                change = sync_log.unpacked(packed)
+                if name in _SOURCES:
+                    self._lost_a_source.add(json.loads(key)[0])
+                elif name == "memories":
+                    # It may rest on something else.
+                    self._lost_a_source.add(key)
+                    self._again.append(change)
+                elif table == EMPTIED:
+                    # The message stays in its place, without its text.
+                    continue
+                self._conn.execute("DELETE FROM sync_waiting WHERE number = ?", (number,))
+                if name != "memories" and not any(one.startswith(_OPTIONAL) for one in change.fields):
+                    todo.append((name, key))
+
+    def _forget_unsourced(self) -> None:
+        """Forgets memories on all devices whose sources were all forgotten, some while they waited here."""
+        rows = self._conn.execute(
+            f"""
+            SELECT m.id FROM memories AS m WHERE {_UNSOURCED}
+                AND NOT EXISTS (SELECT 1 FROM sync_waiting AS w WHERE {_WAITING_SOURCE})
+            """,
+            (json.dumps(sorted(self._lost_a_source)),),
+        ).fetchall()
+        erasure.take_memories(self._conn, [row[0] for row in rows])
 
     def _is_forgotten(self, table: str, key: str) -> bool:
         row = self._conn.execute(
@@ -332,6 +382,8 @@ class _ChangeWriter:
             (change.table, change.key, needs, key, sync_log.packed(change)),
         )
         self._needed.add((needs, key))
+        if change.table in _SOURCES:
+            self._unsourced.add(json.loads(change.key)[0])
 
     def _apply(self, change: Change) -> bool:
         """Returns whether the row exists afterwards."""
@@ -443,6 +495,30 @@ class _ChangeWriter:
                     if child.name == "messages":
                         self._delete(child, own)
 
+    def _set_unsourced_aside(self) -> None:
+        """Makes memories wait that rest only on what waits itself: what was learned from a conversation that
+        another device moved to the private room does not stay in this one.
+        """
+        memories = BY_NAME["memories"]
+        rows = self._conn.execute(
+            f"""
+            SELECT m.id, w.needs_tbl, w.needs_key
+            FROM sync_waiting AS w CROSS JOIN memories AS m ON {_WAITING_SOURCE}
+            WHERE {_UNSOURCED} AND w.needs_tbl <> '{_LATER}' GROUP BY m.id ORDER BY m.seq
+            """,
+            (json.dumps(sorted(self._unsourced)),),
+        ).fetchall()
+        for memory_id, table, key in rows:
+            kept = self._whole(memories, memory_id)
+            if kept is None:
+                continue
+            self._set_aside(memories, memory_id)
+            self._wait(kept, table, key)
+            self._drop_vectors("memory", memory_id)
+            context.forget_recalled(self._conn, [memory_id], gone=[memory_id])
+            self._conn.execute("DELETE FROM memories WHERE id = ?", (memory_id,))
+            self._here.clear()
+
     def _empty(self, table: SyncedTable, one: Reference, needs: str, where: str = "1") -> None:
         """Empties an optional column that names a row which is removed; its value comes back with that
         row."""
@@ -544,7 +620,6 @@ class _ChangeWriter:
         if mapped and values["project_id"] is not None:
             self._stamp_as_own(table.name, change.key, "project_id")
         for one, needs in later:
-            # What the stamp stands for, not the project that it has become: that may still change.
             value = found.values.get(one.column, row[one.column])
             self._wait_for_optional(table, change.key, one, needs, value, found.marks)
         self._after(table, change.key, {**row, **values}, found.values, there=there)
@@ -572,8 +647,7 @@ class _ChangeWriter:
                 self._wait(change, one.table, needs)
                 return None
             values[one.column] = None
-            if not self._is_forgotten(one.table, needs):
-                later.append((one, needs))
+            later.append((one, needs))
         return later
 
     # --- references --------------------------------------------------------------------------------
@@ -596,11 +670,17 @@ class _ChangeWriter:
     def _wait_for_optional(
         self, table: SyncedTable, key: str, one: Reference, needs: str, value: object, marks: Marks
     ) -> None:
-        """Makes the value of a column wait for the row that it names, for as long as its stamp stays."""
+        """Makes the value of a column wait for the row that it names, for as long as its stamp stays.
+
+        A project that has become another one is waited for as well: it may come back from another room.
+        """
         stamp = marks.of(one.column)
-        if stamp is not None:
-            field = {f"{_OPTIONAL}{one.column}": (stamp.at, self._numbers[stamp.by], value)}
-            self._wait(Change(table.name, key, fields=field), one.table, needs)
+        if stamp is None:
+            return
+        field = {f"{_OPTIONAL}{one.column}": (stamp.at, self._numbers[stamp.by], value)}
+        for wanted in (needs, str(value)) if one.table == "projects" and value != needs else (needs,):
+            if not self._is_forgotten(one.table, wanted):
+                self._wait(Change(table.name, key, fields=field), one.table, wanted)
 
     def _arrived(self, table: SyncedTable, change: Change) -> bool:
         """Fills in columns whose rows have arrived. Returns whether the change was one of these."""
@@ -613,7 +693,9 @@ class _ChangeWriter:
         (one,) = [found for found in table.refers if found.column == column]
         row[column] = self._project_now(value) if one.table == "projects" else value
         if not self._refers(table, one, row):
-            self._wait(change, one.table, self._named(one, row))
+            needs = self._named(one, row)
+            if not self._is_forgotten(one.table, needs):
+                self._wait(change, one.table, needs)
             return True
         self._update(table, change.key, {column: row[column]})
         if row[column] != value:
@@ -621,9 +703,12 @@ class _ChangeWriter:
         return True
 
     def _project_now(self, project: Any) -> Any:
-        """Returns the project that a project has become."""
+        """Returns the project that a project has become. One that exists has come back since."""
         seen: set[str] = set()
-        while project in self._joined_projects and project not in seen:
+        projects = BY_NAME["projects"]
+        while (
+            project in self._joined_projects and project not in seen and not self._exists(projects, project)
+        ):
             seen.add(project)
             project = self._joined_projects[project]
         return project
@@ -943,7 +1028,9 @@ class _ChangeWriter:
             self._after_message(key, row, changed, there=there)
         elif table.name == "summaries" and there and "text" in changed:
             self._drop_vectors("summary", key)
-        elif table.name == "memories" and there and not {"text", "subject"}.isdisjoint(changed):
+        elif table.name == "memories" and not there:
+            self._unsourced.add(key)
+        elif table.name == "memories" and not {"text", "subject"}.isdisjoint(changed):
             self._drop_vectors("memory", key)
         elif table.name == "sync_merged":
             loser, winner = str(row["id"]), str(row["into_id"])

@@ -8,8 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from memory.entities import MessagePatch, NewMessage, NewSession, RoomKind, SessionPatch, Target
+from memory.entities import Message, MessagePatch, NewMessage, NewSession, RoomKind, SessionPatch, Target
 from memory.errors import SyncFolderUnusable
+from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.organising import MarksPatch
 from memory.sync import folder as sync_folder
 from memory.sync.entities import Why
@@ -125,6 +126,22 @@ async def test_two_projects_of_one_name_become_one(folder: TestFolder) -> None:
     for device in (one, two):
         assert [project.name for project in await device.store.projects.list()] == ["Boat"]
         assert {session.project for session in await device.exported()} == {"Boat"}
+
+
+async def test_a_project_that_became_another_may_come_back_from_another_room(folder: TestFolder) -> None:
+    one, two, _ = await _pair(folder)
+    await two.store.projects.create("House")
+    talk = await _talk(one, "Roof", project="House")
+    await settle(one)
+    await two.sync()
+    await two.store.projects.delete("House")
+    await two.sync()
+    sealer = await one.store.moves.sealer()
+    await one.store.moves.depart(talk, RoomKind.PRIVATE, sealer)
+    await one.store.moves.take_back(talk, sealer)
+    await settle(one, two)
+    for device in (one, two):
+        assert (await device.store.get_session(talk)).project == "House"
 
 
 async def test_foreign_doubled_and_cut_files_are_told_and_harmless(folder: TestFolder) -> None:
@@ -544,6 +561,92 @@ async def test_words_forgotten_elsewhere_do_not_come_back_from_another_room(fold
     for device in (one, two):
         assert [(m.id, m.content) for m in await device.store.branch(talk)][-1] == (said.id, "")
         assert await device.store.search("Quellisa") == []
+
+
+async def _learned(device: TestDevice, message: Message) -> Memory:
+    """What is learned from a message without its being asked for."""
+    source = MemorySource(message.id, message.session_id, message.content)
+    new = NewMemory(MemoryKind.FACT, message.content, MemoryOrigin.PATTERN, sources=(source,))
+    return await device.store.memories.add(new)
+
+
+async def _memories(*devices: TestDevice) -> list[list[str]]:
+    return [[one.text for one in await device.store.memories.select()] for device in devices]
+
+
+async def test_what_was_learned_while_its_conversation_left_comes_back_with_it(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    said = await one.store.append_message(talk, NewMessage(Role.USER, "The herb is Quellisa"))
+    await settle(one, two)
+    sealer = await one.store.moves.sealer()
+    await one.store.moves.depart(talk, RoomKind.PRIVATE, sealer)
+    await _learned(two, said)
+    three = await folder.device("three")
+    await two.sync()
+    await settle(three, one, two)
+    assert await _memories(one, two, three) == [[], [], []]
+    for device in (one, two, three):
+        assert not (await device.store.verify()).problems
+    await one.store.moves.take_back(talk, sealer)
+    await settle(one, two, three)
+    assert await _memories(one, two, three) == [["The herb is Quellisa"]] * 3
+    for device in (one, two, three):
+        (memory,) = await device.store.memories.select()
+        assert [source.message_id for source in await device.store.memories.sources(memory.id)] == [said.id]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_what_was_learned_from_something_forgotten_elsewhere_goes_while_it_waits(
+    folder: TestFolder, whole: bool
+) -> None:
+    one, two, talk = await _pair(folder)
+    said = await one.store.append_message(talk, NewMessage(Role.USER, "The herb is Quellisa"))
+    other = await one.store.append_message(talk, NewMessage(Role.USER, "The tree is an oak"))
+    three = await folder.device("three")
+    await settle(one, two, three)
+    sealer = await one.store.moves.sealer()
+    await one.store.moves.depart(talk, RoomKind.PRIVATE, sealer)
+    await _learned(two, said)
+    kept = await _learned(two, other)
+    await settle(one, two)
+    await three.store.forget(Target(sessions=(talk,)) if whole else Target(messages=(said.id,)))
+    await settle(three, one, two)
+    await one.store.moves.take_back(talk, sealer)
+    await settle(one, two, three)
+    assert await _memories(one, two, three) == [[] if whole else [kept.text]] * 3
+    for device in (one, two, three):
+        assert not (await device.store.verify()).problems
+        waiting = device.store._connection.execute("SELECT change FROM sync_waiting").fetchall()
+        assert not any("Quellisa" in row[0] for row in waiting)
+
+
+@pytest.mark.parametrize("forgotten", [0, 1])
+async def test_a_memory_with_two_sources_waits_for_the_one_that_was_not_forgotten(
+    folder: TestFolder, forgotten: int
+) -> None:
+    one, two, first = await _pair(folder)
+    talks = [first, await _talk(one, "Sails")]
+    three = await folder.device("three")
+    await settle(one, two, three)
+    sources = [(await one.store.branch(talk))[0] for talk in talks]
+    sealer = await one.store.moves.sealer()
+    for talk in talks:
+        await one.store.moves.depart(talk, RoomKind.PRIVATE, sealer)
+    new = NewMemory(
+        MemoryKind.FACT,
+        "Both are of hemp",
+        MemoryOrigin.PATTERN,
+        sources=tuple(MemorySource(each.id, each.session_id, each.content) for each in sources),
+    )
+    await two.store.memories.add(new)
+    await settle(one, two)
+    assert await _memories(one, two) == [[], []]
+    await three.store.forget(Target(sessions=(talks.pop(forgotten),)))
+    await settle(three, one, two)
+    assert await _memories(one, two, three) == [[], [], []]
+    await one.store.moves.take_back(talks[0], sealer)
+    await settle(one, two, three)
+    assert await _memories(one, two, three) == [["Both are of hemp"]] * 3
 
 
 async def test_a_wrong_count_of_messages_does_not_stop_sync(folder: TestFolder) -> None:
