@@ -97,6 +97,8 @@ class ConfirmScreen(Window[bool]):
     AUTO_FOCUS = "#no"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "refuse", _("No")),
+        Binding("left", "app.focus_previous", show=False),
+        Binding("right", "app.focus_next", show=False),
         Binding("up", "scroll_text(-5)", show=False),
         Binding("down", "scroll_text(5)", show=False),
         Binding("pageup", "scroll_page(-1)", show=False),

@@ -457,11 +457,17 @@ class _ChangeWriter:
         waiting = {name: (at.at, self._numbers[at.by], value) for name, (at, value) in found.waiting.items()}
         if there:
             row = sync_log.read(self._conn, table, key) or {}
-            waiting |= {
-                name: (at.at, self._numbers[at.by], row[name])
-                for name, at in found.kept.items()
-                if name in row
-            }
+            kept = Change(
+                table.name,
+                key,
+                fields={
+                    name: (at.at, self._numbers[at.by], row[name])
+                    for name, at in found.kept.items()
+                    if name in row
+                },
+            )
+            sync_log.fill_in_held(self._conn, kept)
+            waiting |= kept.fields
             self._set_aside(table, key)
             self._delete(table, key)
             self._done.changes += 1
@@ -536,7 +542,7 @@ class _ChangeWriter:
         marks = self._marks(table.name, key)
         if row is None or marks.born is None:
             return None
-        return Change(
+        whole = Change(
             table.name,
             key,
             (marks.born.at, self._numbers[marks.born.by]),
@@ -547,6 +553,8 @@ class _ChangeWriter:
                 if name in row
             },
         )
+        sync_log.fill_in_held(self._conn, whole)
+        return whole
 
     def _delete(self, table: SyncedTable, key: str) -> None:
         """Deletes a row that was moved to another room, or removed, on another device."""

@@ -271,11 +271,22 @@ def _held(conn: Connection) -> dict[tuple[str, str], dict[tuple[str, int], Any]]
     found: dict[tuple[str, str], dict[tuple[str, int], Any]] = {}
     for text in conn.execute("SELECT change FROM sync_waiting WHERE instr(change, '\"?')").fetchall():
         change = unpacked(text[0])
-        values = {
-            (name[1:], at): value for name, (at, _, value) in change.fields.items() if name.startswith("?")
-        }
-        found.setdefault((change.table, change.key), {}).update(values)
+        found.setdefault((change.table, change.key), {}).update(_held_by(change))
     return found
+
+
+def _held_by(change: Change) -> dict[tuple[str, int], Any]:
+    return {(name[1:], at): value for name, (at, _, value) in change.fields.items() if name.startswith("?")}
+
+
+def fill_in_held(conn: Connection, change: Change) -> None:
+    """Restores the values of a row's columns that are empty until the row that they name arrives."""
+    rows = conn.execute(
+        "SELECT change FROM sync_waiting WHERE tbl = ? AND key = ? AND instr(change, '\"?')",
+        (change.table, change.key),
+    )
+    for (text,) in rows.fetchall():
+        _fill_in(change, _held_by(unpacked(text)))
 
 
 def _fill_in(change: Change, values: Mapping[tuple[str, int], Any]) -> None:

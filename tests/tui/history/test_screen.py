@@ -165,11 +165,12 @@ async def test_the_bin_erases_for_good_after_a_question(make: Make) -> None:
         await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
         await pilot.press("escape")
         await settle(pilot)
-        assert screen.listing.total == 1
-        await pilot.press("delete")
-        await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
-        await pilot.press("tab", "enter")
-        await settle(pilot)
+        for keys in (("right", "left", "enter"), ("right", "enter")):
+            assert screen.listing.total == 1
+            await pilot.press("delete")
+            await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+            await pilot.press(*keys)
+            await settle(pilot)
         assert screen.listing.total == 0
         assert len(await place.store.list_sessions()) == 5
         assert not await place.store.list_sessions(binned=True)

@@ -595,6 +595,38 @@ async def test_what_was_learned_while_its_conversation_left_comes_back_with_it(f
         assert [source.message_id for source in await device.store.memories.sources(memory.id)] == [said.id]
 
 
+async def test_a_memory_that_waits_comes_back_in_a_project_that_arrives_meanwhile(folder: TestFolder) -> None:
+    one, two, talk = await _pair(folder)
+    said = await one.store.append_message(talk, NewMessage(Role.USER, "The herb is Quellisa"))
+    three, four = await folder.device("three"), await folder.device("four")
+    await settle(one, two, three, four)
+    before = set(folder.path.rglob("*"))
+    await one.store.projects.create("House")
+    await one.sync()
+    late = {file: file.read_bytes() for file in set(folder.path.rglob("*")) - before}
+    await three.sync()
+    source = MemorySource(said.id, talk, said.content)
+    new = NewMemory(MemoryKind.FACT, said.content, MemoryOrigin.PATTERN, sources=(source,), project="House")
+    await three.store.memories.add(new)
+    await three.sync()
+    for file in late:
+        file.unlink()
+    await two.sync()
+    assert [one.project for one in await two.store.memories.select()] == [None]
+    sealer = await four.store.moves.sealer()
+    await four.store.moves.depart(talk, RoomKind.PRIVATE, sealer)
+    await four.sync()
+    await two.sync()
+    for file, data in late.items():
+        file.write_bytes(data)
+    await settle(two)
+    assert await _memories(two) == [[]]
+    await four.store.moves.take_back(talk, sealer)
+    await settle(four, one, two, three)
+    for device in (one, two, three, four):
+        assert [one.project for one in await device.store.memories.select()] == ["House"]
+
+
 @pytest.mark.parametrize("whole", [True, False])
 async def test_what_was_learned_from_something_forgotten_elsewhere_goes_while_it_waits(
     folder: TestFolder, whole: bool
