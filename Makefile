@@ -14,7 +14,7 @@ JOBS ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo tour test check translations bench soak lock format deb deb-test wheel clean
+.PHONY: help setup run demo tour test check translations bench soak lock format deb deb-test bundle bundle-test wheel clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -95,7 +95,13 @@ deb: wheel ## a Debian package that installs into its own prefix
 	packaging/deb/build.sh dist
 
 deb-test: ## installs the package in a clean chroot, uses it, removes it (root)
-	packaging/deb/test.sh dist/atlas-desktop_*.deb
+	packaging/test.sh dist/atlas-desktop_*.deb
+
+bundle: wheel ## one executable file for systems that have Python
+	packaging/bundle/build.sh dist
+
+bundle-test: ## uses the bundle in a clean chroot (root)
+	packaging/test.sh dist/atlas-*.pex
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -24,7 +24,6 @@ from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.personas import filled, variables
 from memory.clients import Scope
 from memory.documents.entities import DocumentHit, DocumentKind
-from memory.personas import Template
 from memory.recall.entities import Hit
 
 LONGEST_HIT = 2_000
@@ -348,11 +347,6 @@ class _Handlers:
                 raise DoorRefused("not_its_own", 404)
         text = filled(found[0].text, params.arguments or {})
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=_text(text))])
-
-
-def _prompt(template: Template) -> types.Prompt:
-    arguments = [types.PromptArgument(name=name, required=True) for name in variables(template.text)]
-    return types.Prompt(name=template.name, arguments=arguments)
 
 
 @contextmanager

@@ -76,8 +76,8 @@ class _TimedProtocol(H11Protocol):
 _BUSY = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n"
     b"retry-after: 5\r\n\r\n"
-    b'{"error": {"message": "Busy: too many connections are open.", "type": "server_error", '
-    b'"code": "door_busy", "param": null}}'
+    b'{"error": {"message": "Too many connections are open. Close some, or try again in 5 seconds.", '
+    b'"type": "server_error", "code": "door_busy", "param": null}}'
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-build.lock")
-SCRIPTS = (ROOT / "Makefile", *(ROOT / "packaging" / "deb").glob("*.sh"))
+SCRIPTS = (ROOT / "Makefile", *(ROOT / "packaging").glob("*/*.sh"))
 
 
 def locked(name: str) -> dict[str, str]:

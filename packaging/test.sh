@@ -1,8 +1,8 @@
 #!/bin/bash
 # shellcheck disable=SC2016,SC2317  # words for other shells and for apt; functions called by traps
-# Installs the Debian package in a clean system, uses it as a person without rights would, and removes it.
+# Installs the Debian package or the bundle in a clean system, uses it as a person without rights would, and removes it.
 #
-#   test.sh PACKAGE.deb             in a fresh chroot (root; debootstrap, unshare); the mirror is the one of this system
+#   test.sh PACKAGE                 in a fresh chroot (root; debootstrap, unshare); the mirror is the one of this system
 #   test.sh --prefix PACKAGE.deb    unpacked into a temporary folder: no rights needed, but nothing is installed
 #
 # Models come from where `atlas models pull --defaults` gets them. When that cannot be reached, ATLAS_MODELS names a
@@ -12,22 +12,34 @@ set -euo pipefail
 umask 022
 
 here=$(cd "$(dirname "$0")" && pwd)
-project=$(cd "$here/../.." && pwd)
+project=$(cd "$here/.." && pwd)
 export LC_ALL=C.UTF-8
 
 say() { printf '\n== %s (%s s)\n' "$*" "$SECONDS"; }
 fail() { printf 'test.sh: %s\n' "$*" >&2; exit 1; }
 field() { dpkg-deb --field "$package" "$1"; }
+bundled() { [ "${package##*.}" = pex ]; }
+version() {
+    if bundled; then basename "$package" | sed -n 's/^atlas-\([^-]*\)-.*/\1/p'; else field Version | sed 's/-[^-]*$//'; fi
+}
+depends() {
+    if bundled; then
+        local python
+        python=$(basename "$package" .pex | sed -n 's/.*-python//p')
+        echo "python$python, libgomp1, ca-certificates"
+    else
+        field Depends
+    fi
+}
 holds() { /usr/bin/python3 -c "import json, sys; it = json.load(sys.stdin); sys.exit(0 if ($1) else f'not so: $1')"; }
 tell() { /usr/bin/python3 -c "import json, sys; it = json.load(sys.stdin); print($1)"; }
 
 # What is the same in both ways. `atlas` and `as_person` say how to run things; $home is the person's.
 use() {
     say "version and help"
-    local before after version
-    version=$(field Version)
+    local before after
     atlas --version
-    [ "$(atlas --version)" = "atlas ${version%-*}" ] || fail "the version is not ${version%-*}"
+    [ "$(atlas --version)" = "atlas $(version)" ] || fail "the version is not $(version)"
     before=$(date +%s%N) && atlas --version >/dev/null && after=$(date +%s%N)
     echo "atlas --version takes $(((after - before) / 1000000)) ms"
     atlas --help >/dev/null
@@ -66,10 +78,20 @@ use() {
 
 ask() { atlas ask hello --max-tokens 8 --json --passphrase-file "$home/passphrase"; }
 
+# All bytes of the package, not compressed.
+unpacked() {
+    if bundled; then
+        /usr/bin/python3 -c "import sys, zipfile; it = zipfile.ZipFile(sys.argv[1])
+for name in it.namelist(): sys.stdout.buffer.write(it.read(name))" "$package"
+    else
+        dpkg-deb --fsys-tarfile "$package"
+    fi
+}
+
 no_build_paths() {
     say "no path of the build machine"
     local found
-    found=$(dpkg-deb --fsys-tarfile "$package" | grep -acF -e "$project/build" -e "$project/dist" -e "$project/.venv" || true)
+    found=$(unpacked | grep -acF -e "$project/build" -e "$project/dist" -e "$project/.venv" || true)
     [ "$found" = 0 ] || fail "the package names folders of $project"
     echo "none"
 }
@@ -84,7 +106,7 @@ snapshot() {
 
 inside_chroot() {
     root=$scratch/root home=/home/person
-    local suite mirror depends
+    local suite mirror
     # shellcheck source=/dev/null
     suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $suite" | sed -n 1p)
@@ -101,10 +123,9 @@ inside_chroot() {
         DEBIAN_FRONTEND=noninteractive "$@"; }
 
     say "dependencies"
-    depends=$(field Depends)
-    echo "$depends"
+    depends
     system apt-get update -qq
-    system apt-get satisfy -qq -y --no-install-recommends "$depends" >"$scratch/apt.log" 2>&1 ||
+    system apt-get satisfy -qq -y --no-install-recommends "$(depends)" >"$scratch/apt.log" 2>&1 ||
         { tail -n 20 "$scratch/apt.log" >&2; fail "the dependencies cannot be met"; }
     # The authorities that this machine trusts, and how pip is told to reach its registry from here.
     cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
@@ -115,7 +136,7 @@ inside_chroot() {
         [ -z "${!name:-}" ] || settings+=("$name=${!name}")
     done
     as_person() { chroot --userspec=person:person "$root" env -i HOME="$home" USER=person LANG=C.UTF-8 \
-        PATH=/usr/bin:/bin PIP_CERT=/etc/ssl/certs/ca-certificates.crt "${settings[@]}" "$@"; }
+        PATH=/usr/local/bin:/usr/bin:/bin PIP_CERT=/etc/ssl/certs/ca-certificates.crt "${settings[@]}" "$@"; }
     atlas() { as_person atlas "$@"; }
     ask_without_network() {
         export -f ask atlas as_person
@@ -124,31 +145,38 @@ inside_chroot() {
     }
     snapshot >"$scratch/before"
 
-    say "installation"
-    cp "$package" "$root/tmp/package.deb"
-    system dpkg -i /tmp/package.deb
-    rm "$root/tmp/package.deb"
-    echo "installed: $(du -sm "$root/opt/atlas-desktop" | cut -f1) MB in /opt/atlas-desktop"
-    [ -z "$(find "$root/opt/atlas-desktop" ! -user root -o -perm /6022 ! -type l)" ] ||
-        fail "files that others than root can change"
-    [ "$(readlink "$root/usr/bin/atlas")" = /opt/atlas-desktop/bin/atlas ] || fail "/usr/bin/atlas leads elsewhere"
-    if command -v desktop-file-validate >/dev/null; then
-        desktop-file-validate "$root/usr/share/applications/atlas-desktop.desktop"
+    if bundled; then
+        say "installation"
+        install -m 755 "$package" "$root/usr/local/bin/atlas"
+        use
+        say "nothing outside the person's data folder but the unpacked program"
+    else
+        say "installation"
+        cp "$package" "$root/tmp/package.deb"
+        system dpkg -i /tmp/package.deb
+        rm "$root/tmp/package.deb"
+        echo "installed: $(du -sm "$root/opt/atlas-desktop" | cut -f1) MB in /opt/atlas-desktop"
+        [ -z "$(find "$root/opt/atlas-desktop" ! -user root -o -perm /6022 ! -type l)" ] ||
+            fail "files that others than root can change"
+        [ "$(readlink "$root/usr/bin/atlas")" = /opt/atlas-desktop/bin/atlas ] || fail "/usr/bin/atlas leads elsewhere"
+        if command -v desktop-file-validate >/dev/null; then
+            desktop-file-validate "$root/usr/share/applications/atlas-desktop.desktop"
+        fi
+        use
+
+        say "installed again over itself"
+        cp "$package" "$root/tmp/package.deb"
+        system dpkg -i /tmp/package.deb
+        rm "$root/tmp/package.deb"
+        atlas vault status
+
+        say "nothing outside the person's data folder"
     fi
-    use
-
-    say "installed again over itself"
-    cp "$package" "$root/tmp/package.deb"
-    system dpkg -i /tmp/package.deb
-    rm "$root/tmp/package.deb"
-    atlas vault status
-
-    say "nothing outside the person's data folder"
-    as_person find "$home" -mindepth 1 -newer "$home/.profile" ! -path "$home/.local/share/*" -type f |
+    as_person find "$home" -mindepth 1 -newer "$home/.profile" ! -path "$home/.local/share/*" ! -path "$home/.cache/pex/*" -type f |
         grep -vxF "$home/passphrase" && fail "files elsewhere in the home" || echo "none in the home"
 
     say "removal"
-    system dpkg -r atlas-desktop
+    if bundled; then rm "$root/usr/local/bin/atlas"; else system dpkg -r atlas-desktop; fi
     snapshot >"$scratch/after"
     diff -u "$scratch/before" "$scratch/after" || fail "the removed package leaves something behind"
     as_person find "$home/.local/share" -name '*.db' | grep -q . || fail "the person's data went with the package"
@@ -197,7 +225,7 @@ mode=--chroot
 case ${1:-} in --prefix | --inside) mode=$1 && shift ;; esac
 [ $# = 1 ] || [ "$mode" = --inside ] || fail "which package? (given: $*)"
 package=$(readlink -f "$1")
-[ -f "$package" ] || fail "$package is missing (make deb)"
+[ -f "$package" ] || fail "$package is missing (make deb, make bundle)"
 
 if [ "$mode" = --inside ]; then
     scratch=$2
@@ -205,7 +233,7 @@ if [ "$mode" = --inside ]; then
     exit
 fi
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/atlas-deb-test.XXXXXX")
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/atlas-package-test.XXXXXX")
 child=
 clean_up() {
     if [ -n "$child" ]; then
@@ -219,6 +247,7 @@ trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
 if [ "$mode" = --prefix ]; then
+    bundled && fail "a bundle is tested in a chroot"
     run
     exit
 fi
