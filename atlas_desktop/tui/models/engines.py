@@ -97,8 +97,9 @@ class EnginesScreen(Window[None]):
         name, _colon, model = ref.partition(":")
         return name, model
 
-    def _show(self) -> None:
-        desk, kept = self.atlas.desk, ":".join(self._marked)
+    def _show(self, marked: str | None = None) -> None:
+        """Shows what is known of the engines. `marked` is the row to mark; by default the same as before."""
+        desk, kept = self.atlas.desk, marked or ":".join(self._marked)
         models = desk.settings.models
         chosen = {"chat": models.chat_engine, "embed": models.embed_engine}
         engines = desk.engines.list()
@@ -164,6 +165,11 @@ class EnginesScreen(Window[None]):
         name, model = self._marked
         if model:
             self._do(self._use(f"{name}:{model}", "chat"))
+        elif (report := self._reports.get(name)) is not None and report.models:
+            # The row of an engine itself: its models are below.
+            self._list.action_cursor_down()
+        else:
+            self.action_probe()
 
     def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
         name, model = self._marked if self.is_mounted else ("", "")
@@ -215,7 +221,7 @@ class EnginesScreen(Window[None]):
         self._reports[added.name] = report
         self._faults.pop(added.name, None)
         self._say(_("{name} added. Choose one of its models.", name=added.name))
-        self._show()
+        self._show(":".join((added.name, *report.models[:1])))
 
     async def _use(self, ref: str, role: str) -> None:
         try:

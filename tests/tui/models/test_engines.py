@@ -79,6 +79,11 @@ async def fill_in(pilot: Pilot[None], place: Stage, *fields: str) -> None:
         await pilot.press("enter")
 
 
+def rows(place: Stage) -> list[str]:
+    """The rows of the list of engines. The list of models behind it shows what is in use, too."""
+    return [str(option.prompt).strip() for option in place.app.screen.query_one(OptionList).options]
+
+
 async def back_to_chat(pilot: Pilot[None], place: Stage) -> None:
     await pilot.press("escape")
     await assert_until(pilot, lambda: on(place.app, ModelsScreen))
@@ -96,8 +101,8 @@ async def test_an_engine_is_added_chosen_and_chatted_with(make: Make) -> None:
             await assert_until(pilot, lambda: "box added" in shown(place))
             assert "sk-secret" not in shown(place)
             assert "streams replies" in shown(place)
-            await pilot.press("down", "enter")
-            await assert_until(pilot, lambda: "in use: chat" in shown(place))
+            await pilot.press("enter")
+            await assert_until(pilot, lambda: rows(place)[-1].endswith("in use: chat"))
             assert 'chat_engine = "box:small"' in place.desk.paths.config.read_text()
             await back_to_chat(pilot, place)
             await assert_until(pilot, lambda: "box:small" in shown(place))
@@ -195,8 +200,8 @@ async def test_what_leaves_this_computer_is_asked_shown_and_kept_out_of_the_priv
             await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
             await pilot.press("tab", "enter")
             await assert_until(pilot, lambda: "far added" in shown(place))
-            await pilot.press("down", "enter")
-            await assert_until(pilot, lambda: "in use: chat" in shown(place))
+            await pilot.press("enter")
+            await assert_until(pilot, lambda: rows(place)[-1].endswith("in use: chat"))
             await back_to_chat(pilot, place)
             await assert_until(pilot, lambda: "leaves this computer" in shown(place))
             await say(pilot, "Hello there")
@@ -233,7 +238,8 @@ async def test_an_engine_is_used_for_now_for_search_and_removed(make: Make) -> N
         async with place.app.run_test(size=(110, 36)) as pilot:
             await open_engines(pilot, place)
             await assert_until(pilot, lambda: "streams replies" in shown(place))
-            await pilot.press("down", "o")
+            # On the row of the engine, Enter leads to its first model.
+            await pilot.press("enter", "o")
             await assert_until(pilot, lambda: "in use for now" in shown(place))
             assert place.desk.chosen_model == "box:small"
             await pilot.press("v")
