@@ -387,7 +387,9 @@ class TableText(Static):
 _STYLES = {".em": "italic", ".strong": "bold", ".s": "strike", ".code_inline": "$accent"}
 _MARKS = {"bullet": "$primary", "quote": "$quiet"}
 _RULE = "─" * 20
-_EMPHASIS = re.compile(r"(?<!\S)(?:\*{1,2}|~~)(?=[^\s*])|(?<=\S)(?:\*{1,2}|~~)(?![\w*])|`")
+_EMPHASIS = re.compile(
+    r"(?<!\S)(?:\*{1,2}|~~)(?=[^\s*])|(?<=\S)(?:\*{1,2}|~~)(?![\w*])|`|(?<!\w)\[\[(?=\w)|(?<=\w)\]\](?!\w)"
+)
 _UNBROKEN = "unbroken"
 _PREVIEWED = 72
 """Columns of a table if the caller gives no width."""
@@ -478,11 +480,17 @@ def _laid_out(text: Content, width: int) -> Content:
 def without_marks(
     text: str, marks: Sequence[tuple[int, int]] = ()
 ) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Returns a line without signs of bold, strikethrough and code, and the new positions of its `marks`."""
+    """Returns a line without signs of bold, strikethrough, code and links to notes, and the new positions of
+    its `marks`.
+    """
     removed: list[int] = []
     parts: list[str] = []
     at = 0
     for found in _EMPHASIS.finditer(text):
+        opened = text.rfind("[[", 0, found.start()) if found[0] == "]]" else 0
+        if opened > 0 and text[opened - 1].isalnum():
+            # Of code, such as rows[[1]].
+            continue
         parts.append(text[at : found.start()])
         removed += range(*found.span())
         at = found.end()

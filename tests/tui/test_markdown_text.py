@@ -91,6 +91,9 @@ def test_a_row_shows_matches_without_signs() -> None:
 def test_signs_within_words_stay() -> None:
     assert without_marks("2**10 and __init__.py") == ("2**10 and __init__.py", ())
     assert without_marks("cut **in the *middle* of f(*args)")[0] == "cut in the middle of f(*args)"
+    assert without_marks("skin that reacts to epoxy]], see [[Work log]]; rows[[1]]")[0] == (
+        "skin that reacts to epoxy, see Work log; rows[[1]]"
+    )
 
 
 CELLS = st.lists(

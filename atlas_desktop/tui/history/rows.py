@@ -145,7 +145,8 @@ def document_preview(hit: DocumentMatch, now: datetime) -> Content:
     ]
     if chunk is not None:
         where = " › ".join([*map(clean_line, chunk.heading), place_text(chunk.page, chunk.lines)])
-        body = Content(clean(chunk.text).strip()[:_LONGEST])
+        text = clean(chunk.text).strip()[:_LONGEST]
+        body = markdown_text(text) if document.media_type == "text/markdown" else Content(text)
         if (wanted := _wanted(hit)) is not None:
             body = body.highlight_regex(wanted, style=f"{FOUND} $accent")
         parts += ["\n\n", (where, "bold $accent"), "\n", body]

@@ -217,7 +217,10 @@ async def test_before_a_conversation_moves_it_is_told_which_documents_stay(make:
 async def noted(make: Make) -> Stage:
     """A place with conversations, documents and two notes about tides."""
     place = await furnished(make)
-    for title, text in (("Harbour", "Slack water is at noon.\n\nMind the tides.\n"), ("Rye", "Sourdough.\n")):
+    for title, text in (
+        ("Harbour", "Slack water is at noon.\n\n**Mind** the tides.\n"),
+        ("Rye", "Sourdough.\n"),
+    ):
         await place.store.notes.put([read_note(title, text)])
     return place
 
