@@ -14,7 +14,8 @@ LEFT_OUT = ("include/", "lib/")
 
 def slim(wheel: Path, folder: Path) -> None:
     """Writes the copy into the folder, under the same name."""
-    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(folder / wheel.name, "w", zipfile.ZIP_DEFLATED) as copy:
+    slimmer = folder / wheel.name
+    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(slimmer, "w", zipfile.ZIP_DEFLATED) as copy:
         for entry in whole.infolist():
             if entry.filename.startswith(LEFT_OUT):
                 continue

@@ -12,6 +12,7 @@ from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView, ShowConversation
 from atlas_desktop.tui.chat.sessions import SessionsController
 from atlas_desktop.tui.chat.status import MEMORY, MODEL, ROOM
+from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.widgets import Covering, UndoBar
 from memory.entities import MemoryMode, RoomKind
 from memory.errors import MemoryFault
@@ -227,7 +228,24 @@ class RoomsController:
             await self._rooms.leave_private()
         elif await self._ask_for_private(_("While it is open, the list shows its conversations.")):
             opened()
+            self._app.say(self._private_opened(), anywhere=True)
         self._refresh()
+
+    def _private_opened(self) -> str:
+        if self._view.room_kind is not RoomKind.OPEN:
+            return _("The private room is open.")
+        key = how_to("room.make_private", self._app.keys)
+        return (
+            _(
+                "The private room is open. New conversations still begin in the open room; {key} changes it.",
+                key=key,
+            )
+            if self._view.current.id is None
+            else _(
+                "The private room is open. This conversation is still in the open room; {key} moves it.",
+                key=key,
+            )
+        )
 
     async def open_private(self, words: str) -> bool:
         """Returns whether the private room is open; asks for the passphrase if it is not."""

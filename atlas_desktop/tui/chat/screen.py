@@ -330,6 +330,9 @@ class ChatScreen(Ground, ConversationScreen):
         `messages` are its newest ones; the others are read from `branch` when they are scrolled to. Call it
         while holding `view.switching`.
         """
+        if self.view.room_kind is RoomKind.OFF_RECORD:
+            # What was said of a conversation that is not saved does not hold for the next one.
+            self.atlas.clear_notifications()
         self.rooms.warn_of_leaving(conversation)
         if self.composer.editing is not None:
             self.composer.stop_editing()
@@ -444,7 +447,8 @@ class ChatScreen(Ground, ConversationScreen):
         await self.prompt.take_paste(event.text)
 
     def on_descendant_focus(self) -> None:
-        if self.prompt.has_focus:
+        # `has_focus` of the prompt is late: it may still be set when the transcript already has the focus.
+        if self.focused is self.prompt:
             # Once the user types, actions are about the newest message again.
             self.transcript.selected = None
 

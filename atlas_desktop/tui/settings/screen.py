@@ -223,6 +223,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
         self._all: list[Row] = []
         self._shown: list[Row] = []
         self._told: str | None = None
+        self._list_width = 0
         names = [Option(_(_SECTION_TEXTS[one]), id=one) for one in sections()]
         # Sync is not a setting, but users look for it here; it has its own window.
         names.append(Option(_("Sync"), id=_SYNC))
@@ -284,7 +285,9 @@ class SettingsScreen(Covering, SparingScreen[None]):
         else:
             self._shown = [row for row in self._all if row.section == self._section]
         listing = self._list
-        width = min(max(listing.size.width - 5, 20), _WIDEST)
+        # A list that is hidden, because a section has no rows, has no width.
+        self._list_width = listing.size.width or self._list_width
+        width = min(max(self._list_width - 5, 20), _WIDEST)
         with self.app.batch_update():
             listing.clear_options()
             listing.add_options([Option(line(row, width), id=row.key) for row in self._shown])

@@ -124,12 +124,18 @@ class UnlockScreen(Page):
         self.problem("")
         self._busy(_("Unlocking…"))
         try:
-            if self._by_recovery_key:
-                key = await vault.unlock_with_recovery(secret)
-            else:
-                key = await vault.unlock(secret)
+            recovered = self._by_recovery_key
+            key = await (vault.unlock_with_recovery(secret) if recovered else vault.unlock(secret))
             await asyncio.to_thread(self._attempts.right)
             await self.atlas.enter(key)
+            if recovered:
+                self.atlas.say(
+                    _(
+                        "Opened with the recovery key. To set a new passphrase, quit and run "
+                        "`atlas vault change-passphrase --recovery-key`."
+                    ),
+                    anywhere=True,
+                )
         except (WrongPassphrase, WrongRecoveryKey) as error:
             await asyncio.to_thread(self._attempts.wrong)
             self._busy("")

@@ -144,9 +144,21 @@ def step_text(step: Step, evidence: Sequence[Evidence]) -> Content:
 
 def teams_of(text: str) -> tuple[Team, ...]:
     """Returns the teams that a text names, in any language's words; all if it names none."""
-    words = {word.strip().casefold() for word in text.split(",")}
+    words = _words(text)
     found = tuple(team for team in Team if {team.value, team_text(team).casefold()} & words)
     return found or tuple(Team)
+
+
+def teams_problem(text: str) -> str:
+    """Returns what is wrong with a text that names teams, or nothing."""
+    known = {name for team in Team for name in (team.value, team_text(team).casefold())}
+    if _words(text) <= known:
+        return ""
+    return _("The teams are: {names}.", names=", ".join(map(team_text, Team)))
+
+
+def _words(text: str) -> set[str]:
+    return {word.strip().casefold() for word in text.split(",")} - {""}
 
 
 class DocumentNames:
@@ -474,7 +486,7 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
                 hint=hint,
                 placeholders={sources: _("all; ↓ and Enter choose, a comma adds another")},
                 offers={sources: names.offers},
-                check=lambda given: names.problem(given[sources]),
+                check=lambda given: teams_problem(given[teams]) or names.problem(given[sources]),
             )
         )
         if not fields or not fields[brief].strip():

@@ -222,6 +222,18 @@ async def test_leaving_what_is_off_the_record_warns_once(
         assert told.count(phrases.leaving_off_record()) == 1
 
 
+async def test_what_is_said_of_an_unsaved_conversation_goes_with_it(make: Callable[..., Stage]) -> None:
+    place = make()
+    async with place.app.run_test(size=(100, 30), notifications=True) as pilot:
+        await settle(pilot)
+        await command(pilot, "/off")
+        await assert_until(pilot, lambda: "nothing is written" in " ".join(shown(place).split()))
+        await pilot.press("ctrl+n")
+        await settle(pilot)
+        await assert_until(pilot, lambda: "memory normal · open room" in shown(place).splitlines()[0])
+        assert "nothing is written" not in " ".join(shown(place).split())
+
+
 async def test_a_saved_conversation_goes_on_off_the_record_as_a_copy(make: Callable[..., Stage]) -> None:
     place = make()
     session = await talk(place.store, "Tides", [("Why?", "The moon.")])
@@ -332,7 +344,7 @@ async def test_the_line_above_a_conversation_says_whether_the_private_room_is_un
 ) -> None:
     place = make()
     session = await talk(place.store, "Tides", [("Why?", "The moon.")])
-    async with place.app.run_test(size=size) as pilot:
+    async with place.app.run_test(size=size, notifications=True) as pilot:
         await settle(pilot)
         await turn_to(pilot, place, session.id)
         head = shown(place).splitlines()[0]
@@ -342,6 +354,7 @@ async def test_the_line_above_a_conversation_says_whether_the_private_room_is_un
         await open_private(pilot, place)
         await settle(pilot)
         assert "open room, private unlocked" in shown(place).splitlines()[0]
+        await assert_until(pilot, lambda: "moves it" in shown(place))
         await pilot.press("f2")
         await assert_until(pilot, lambda: "private room unlocked" in shown(place).splitlines()[0])
         await pilot.press("escape")

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
+from textual.widget import Widget
+
 from tests.tui.desk import NamedModel, Stage
-from tests.tui.driving import assert_until, say, settle, shown
+from tests.tui.driving import assert_until, chat, say, settle, shown
 
 Make = Callable[..., Stage]
 
@@ -42,6 +44,29 @@ async def test_earlier_answers_can_be_gone_back_to(make: Make) -> None:
         await say(pilot, "More")
         await settle(pilot)
         assert [m.content for m in place.model.prompts[-1][1:]] == ["Go", "First try.", "More"]
+
+
+async def test_a_shown_answer_stays_selected_although_the_prompt_hears_late_of_the_focus(make: Make) -> None:
+    place = make(model=NamedModel(["First try.", "Second try."]))
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await say(pilot, "Go")
+        await settle(pilot)
+        await pilot.press("ctrl+r")
+        await settle(pilot)
+        await pilot.press("alt+up")
+        await settle(pilot)
+        await pilot.press("left")
+        await assert_until(pilot, lambda: "1/2" in shown(place))
+        await settle(pilot)
+        screen = chat(place.app)
+        screen.prompt.set_reactive(Widget.has_focus, True)
+        screen.on_descendant_focus()
+        screen.prompt.set_reactive(Widget.has_focus, False)
+        await pilot.press("i")
+        await assert_until(pilot, lambda: "★ important" in shown(place))
+        (starred,) = [line for line in shown(place).splitlines() if "★ important" in line]
+        assert "Atlas" in starred
 
 
 async def test_one_answer_is_not_counted_and_leaves_the_keys_to_the_prompt(make: Make) -> None:

@@ -75,7 +75,7 @@ async def test_unlocking_is_said_while_the_key_is_derived(make: Make) -> None:
 
 async def test_the_recovery_key_opens(make: Make) -> None:
     place = make(unlocked=False)
-    async with place.app.run_test() as pilot:
+    async with place.app.run_test(notifications=True) as pilot:
         await settle(pilot)
         await pilot.press("ctrl+r")
         await type_text(pilot, RECOVERY_KEY)
@@ -83,6 +83,7 @@ async def test_the_recovery_key_opens(make: Make) -> None:
         await pilot.press("enter")
         await settle(pilot)
         assert on(place.app, ChatScreen)
+        await assert_until(pilot, lambda: "change-passphrase" in shown(place))
 
 
 async def test_what_was_wrong_with_one_key_is_not_said_of_the_other(make: Make) -> None:

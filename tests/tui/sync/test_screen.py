@@ -225,3 +225,8 @@ async def test_the_settings_lead_to_sync(make: Make) -> None:
         await assert_until(pilot, lambda: "Enter opens sync" in shown(place))
         await pilot.press("enter")
         await assert_until(pilot, lambda: on(place.app, SyncScreen))
+        await pilot.press("escape")
+        await settle(pilot)
+        # The other sections use the whole width again.
+        await pilot.press("down")
+        await assert_until(pilot, lambda: "Automatic titles" in shown(place))

@@ -124,8 +124,14 @@ async def test_a_new_task_is_filled_in_and_begins(make: Make) -> None:
         await assert_until(pilot, lambda: on(place.app, FieldsScreen))
         await type_text(pilot, BRIEF)
         await pilot.press("enter")
-        await type_text(pilot, "research, writing")
+        await type_text(pilot, "research, cooking")
         await pilot.press("enter", "enter")
+        await assert_until(pilot, lambda: "The teams are" in shown(place))
+        await pilot.press("shift+tab", "end")
+        for _ in "cooking":
+            await pilot.press("backspace")
+        await type_text(pilot, "writing")
+        await pilot.press("ctrl+s")
         await assert_until(pilot, lambda: on(place.app, TasksScreen) and "✓" in shown(place))
     task = await place.store.tasks.get("last")
     assert [step.team.value for step in task.steps] == ["research", "writing"]
