@@ -166,12 +166,14 @@ class _ChangeWriter:
             gone.sort(key=lambda one: -PLACES.get(one.table, len(ALL)))
             rest = [one for one in rest if one.gone is None or one.born is not None]
             rest.sort(key=lambda one: (PLACES.get(one.table, len(ALL)), (one.born or (0, 0))[0]))
-            for change in [*gone, *self._again]:
+            for change in gone:
                 self._take(change)
             self._look_ahead(rest)
             with self._indexed_at_the_end(rest):
                 for change in rest:
                     self._take(change)
+                while self._again:
+                    self._take(self._again.pop(0))
             self._settle_messages()
             self._set_unsourced_aside()
         self._settle_versions()
@@ -311,8 +313,13 @@ class _ChangeWriter:
                 elif table == EMPTIED:
                     # The message stays in its place, without its text.
                     continue
+                elif name == "messages":
+                    # It may be in a session that stays.
+                    self._again.append(change)
                 self._conn.execute("DELETE FROM sync_waiting WHERE number = ?", (number,))
-                if name != "memories" and not any(one.startswith(_OPTIONAL) for one in change.fields):
+                if name not in ("memories", "messages") and not any(
+                    one.startswith(_OPTIONAL) for one in change.fields
+                ):
                     todo.append((name, key))
 
     def _forget_unsourced(self) -> None:
@@ -331,6 +338,13 @@ class _ChangeWriter:
             "SELECT 1 FROM sync_stamps WHERE tbl = ? AND key = ? AND field = '!'", (table, key)
         ).fetchone()
         return row is not None
+
+    def _dies(self, table: SyncedTable, key: str, row: Mapping[str, Any]) -> bool:
+        """Whether a row belongs to one that was forgotten; what waits for it is dropped with it."""
+        if not self._is_dead(table, row):
+            return False
+        self._forget_waiting({table.name: [key]})
+        return True
 
     def _is_dead(self, table: SyncedTable, values: Mapping[str, Any]) -> bool:
         """Whether a row belongs to one that was forgotten, directly or through others."""
@@ -600,7 +614,7 @@ class _ChangeWriter:
         mapped = self._map_projects(table, values, row)
         if table.name == "messages":
             self._place_message(change.key, values, row)
-        if self._is_dead(table, row):
+        if self._dies(table, change.key, row):
             return False
         later = self._look_up(table, change, values, row, there=there)
         if later is None:
@@ -753,6 +767,9 @@ class _ChangeWriter:
             session_id = self._session_of_message(row["parent_id"])
             if session_id is not None and session_id != row["session_id"]:
                 row["session_id"] = values["session_id"] = session_id
+            elif session_id is None and self._is_forgotten("messages", row["parent_id"]):
+                # If its session stays, the device that wrote it forgets it too, or gives it another parent.
+                row["parent_id"] = values["parent_id"] = None
         if ("messages", key) not in self._new and self._is_forgotten(EMPTIED, key):
             for name, empty in (("content", ""), ("meta", "{}")):
                 row[name] = empty

@@ -64,19 +64,17 @@ def _delete(conn: Connection, table: str, ids: Collection[str]) -> None:
 
 
 def _erase_messages(conn: Connection, _table: str, message_ids: Collection[str]) -> None:
-    """Deletes messages, and those that follow them, from sessions that stay."""
-    rows = conn.execute(
-        f"""
-        WITH RECURSIVE below (id) AS (
-            SELECT id FROM messages WHERE id IN {_LISTED}
-            UNION SELECT m.id FROM below JOIN messages AS m ON m.parent_id = below.id
-        )
-        SELECT id FROM below
-        """,
-        (json.dumps(list(message_ids)),),
-    ).fetchall()
-    gone = json.dumps([row[0] for row in rows])
-    erasure.forget_messages(conn, [row[0] for row in rows])
+    """Deletes messages from sessions that stay: they were there by a merge. Those that follow them stay."""
+    ids = set(message_ids)
+    gone = json.dumps(sorted(ids))
+    erasure.forget_messages(conn, list(ids))
+    for child, parent in conn.execute(
+        f"SELECT id, parent_id FROM messages WHERE parent_id IN {_LISTED} AND id NOT IN {_LISTED}",
+        (gone, gone),
+    ).fetchall():
+        while parent in ids:
+            (parent,) = conn.execute("SELECT parent_id FROM messages WHERE id = ?", (parent,)).fetchone()
+        conn.execute("UPDATE messages SET parent_id = ? WHERE id = ?", (parent, child))
     conn.execute(
         f"""
         UPDATE sessions SET head_id = (

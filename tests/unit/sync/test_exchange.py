@@ -478,6 +478,33 @@ async def test_what_was_said_after_a_merge_stays_where_it_was_said_when_that_com
         assert tuple(found) == (into.id, None)
 
 
+@pytest.mark.parametrize("heard", [True, False])
+async def test_what_was_said_after_a_merge_stays_although_the_other_conversation_is_forgotten(
+    folder: TestFolder, heard: bool
+) -> None:
+    one, two, first = await _pair(folder)
+    second = await _talk(one, "Sails")
+    await one.store.organising.merge(first, [second])
+    await settle(one, two)
+    three = await folder.device("three")
+    if heard:
+        await settle(three)
+    said = await two.store.append_message(first, NewMessage(Role.USER, "After the merge"))
+    await two.sync()
+    await one.store.restore_session(second)
+    await one.store.forget(Target(sessions=(second,)))
+    await two.store.restore_session(second)
+    await one.sync()
+    await settle(three, one, two)
+    for device in (one, two, three):
+        assert [message.content for message in await device.store.branch(first, said.id)] == [
+            "About Ropes",
+            "Yes, Ropes",
+            "After the merge",
+        ]
+        assert not (await device.store.verify()).problems
+
+
 async def test_a_session_whose_messages_moved_on_another_device_is_counted_again(folder: TestFolder) -> None:
     one, two, first = await _pair(folder)
     second = await _talk(one, "Knots")
