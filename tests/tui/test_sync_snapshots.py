@@ -111,6 +111,7 @@ def test_two_devices(snap_compare: Snap, shared: Path, size: tuple[int, int]) ->
         chat(place.app).rooms.close_or_open_private()
         await open_private(pilot, place)
         await settle(pilot)
+        place.app.clear_notifications()
         await paired(place, shared)
         await opened(pilot, place)
 

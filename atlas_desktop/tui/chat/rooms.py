@@ -228,7 +228,7 @@ class RoomsController:
             await self._rooms.leave_private()
         elif await self._ask_for_private(_("While it is open, the list shows its conversations.")):
             opened()
-            self._app.say(self._private_opened(), anywhere=True)
+            self._app.say(self._private_opened())
         self._refresh()
 
     def _private_opened(self) -> str:
