@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from memory.skills.entities import UsedSkill
     from memory.sync.entities import Device, Problem, SyncReport, SyncStatus
     from memory.tasks.entities import Step, Task, TaskEvent
+    from memory.vault.upkeep import BackupMade
     from models.engines.spec import EngineReport
 
 
@@ -1173,3 +1174,34 @@ def import_line(added: int, updated: int, unchanged: int, missing: int) -> str:
         unchanged=number(unchanged),
         missing=number(missing),
     )
+
+
+_LEFT_OUT_TEXTS = {
+    "open": N_(
+        "The open room is not included: its database or key file is missing. Older backups that "
+        "contain it stay in the folder."
+    ),
+    "private": N_(
+        "The private room is not included: its database or key file is missing. Older backups that "
+        "contain it stay in the folder."
+    ),
+}
+
+
+def backup_text(made: "BackupMade", *, private: bool) -> str:
+    """Returns what a backup contains; the private room's size only if `private`."""
+    held = (
+        size(made.bytes if private else made.sizes[RoomKind.OPEN])
+        if private or RoomKind.PRIVATE not in made.rooms
+        else _("Open room: {size}", size=size(made.sizes[RoomKind.OPEN]))
+    )
+    lines = [
+        str(made.path),
+        _("{size}, encrypted, read back and verified. Your passphrase unlocks it.", size=held)
+        if made.verified
+        else _("{size}, encrypted, read back, but incomplete. Your passphrase unlocks it.", size=held),
+    ]
+    lines += [_(_LEFT_OUT_TEXTS[room]) for room in made.missing]
+    if set(made.rooms) - set(made.checked):
+        lines.append(_("The private room is included in encrypted form. Checking it needs the passphrase."))
+    return "\n".join(lines)

@@ -427,7 +427,7 @@ async def backup(ctx: Context, args: argparse.Namespace) -> int:
     made = await service.make(by_room(keys), target)
     # Do not reveal the size of a room that is locked.
     amount = made.bytes if ctx.private else made.sizes[RoomKind.OPEN]
-    ctx.emit(_made_json(made, amount), lambda: _made_text(made, amount, private=ctx.private))
+    ctx.emit(_made_json(made, amount), lambda: _made_text(made, private=ctx.private))
     return Exit.DONE if made.verified else Exit.DAMAGED
 
 
@@ -447,34 +447,11 @@ def _made_json(made: "BackupMade", amount: int) -> dict[str, Any]:
     }
 
 
-_MISSING = {
-    "open": N_(
-        "The open room is not included: its database or key file is missing. Older backups that "
-        "contain it stay in the folder. Restore one with `atlas vault restore`."
-    ),
-    "private": N_(
-        "The private room is not included: its database or key file is missing. Older backups that "
-        "contain it stay in the folder. Restore one with `atlas vault restore`."
-    ),
-}
+def _made_text(made: "BackupMade", *, private: bool) -> str:
+    from atlas_desktop.phrases import backup_text
 
-
-def _made_text(made: "BackupMade", amount: int, *, private: bool) -> str:
-    held = (
-        size(amount)
-        if private or RoomKind.PRIVATE not in made.rooms
-        else _("Open room: {size}", size=size(amount))
-    )
-    lines = [
-        str(made.path),
-        _("{size}, encrypted, read back and verified. Your passphrase unlocks it.", size=held)
-        if made.verified
-        else _("{size}, encrypted, read back, but incomplete. Your passphrase unlocks it.", size=held),
-    ]
-    lines += [_(_MISSING[room]) for room in made.missing]
-    if set(made.rooms) - set(made.checked):
-        lines.append(_("The private room is included in encrypted form. Checking it needs the passphrase."))
-    return "\n".join(lines)
+    text = backup_text(made, private=private)
+    return f"{text}\n{_('Restore one with `atlas vault restore`.')}" if made.missing else text
 
 
 async def restore(ctx: Context, args: argparse.Namespace) -> int:

@@ -218,6 +218,11 @@ class BackupService:
         known = self._known(self.folder).values()
         return len(known), sum(one.sizes.get(room, 0) for one in known for room in rooms)
 
+    def newest(self) -> datetime | None:
+        """Returns when the newest readable backup in the folder was made; None without one."""
+        newest = max(self._known(self.folder).values(), key=_order, default=None)
+        return None if newest is None else newest.made_at
+
     def lacking(self) -> tuple[RoomKind, ...]:
         """Returns the rooms that older backups in the folder contain and the newest does not."""
         known = sorted(self._known(self.folder).values(), key=_order)
@@ -373,10 +378,13 @@ class ScheduledBackups:
         if days := settings().every_days:
             background.register_duty(Duty(KIND, timedelta(days=days), KIND))
 
-    async def _do(self, _job: Job) -> None:
+    async def make_now(self) -> BackupMade:
+        """Makes a backup, and deletes the oldest as `make_in_turn` does, whose errors it raises."""
         # The private room is copied without being opened: its key is not kept for this.
-        made = await self._backups().make_in_turn({RoomKind.OPEN: self._key}, self._settings().keep)
-        for room in made.missing:
+        return await self._backups().make_in_turn({RoomKind.OPEN: self._key}, self._settings().keep)
+
+    async def _do(self, _job: Job) -> None:
+        for room in (await self.make_now()).missing:
             self._on_missing(room)
 
 

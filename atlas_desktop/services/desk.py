@@ -29,7 +29,7 @@ from memory.vault.keys import RoomKey
 from models.errors import NoModel
 
 if TYPE_CHECKING:
-    from atlas_desktop.services.backup import BackupService
+    from atlas_desktop.services.backup import BackupService, ScheduledBackups
     from atlas_desktop.services.doctor import Doctor
     from atlas_desktop.services.engines import EngineService
     from atlas_desktop.services.forgetting_in_rooms import RoomsForgetting
@@ -419,6 +419,8 @@ class AppContext:
     make_doctor: "Callable[[], Doctor] | None" = None
     on_stale: Callable[[RoomKind, Freshness], None] = lambda _room, _freshness: None
     on_held_back: "Callable[[RoomKind, HeldBack], None]" = lambda _room, _held: None
+    scheduled_backups: "ScheduledBackups | None" = field(default=None, repr=False)
+    """The backups of the vault that is open; None while none is."""
     _models: "ModelService | None" = field(default=None, repr=False)
     _engines: "EngineService | None" = field(default=None, repr=False)
     _model: "Model | None" = field(default=None, repr=False)
@@ -512,7 +514,7 @@ class AppContext:
         if room is RoomKind.OPEN and key is not None and self.make_backups is not None:
             from atlas_desktop.services.backup import ScheduledBackups
 
-            ScheduledBackups(
+            self.scheduled_backups = ScheduledBackups(
                 opened.background,
                 self.make_backups,
                 key,

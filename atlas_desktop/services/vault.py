@@ -205,9 +205,6 @@ class VaultService:
         await self._make_room_if_new(self._vaults.private, key)
         return key
 
-    async def unlock_with_recovery(self, key_text: str) -> RoomKey:
-        return (await self.unlock_both_with_recovery(key_text)).open
-
     async def unlock_both_with_recovery(self, key_text: str) -> Keys:
         return await self._with_rooms(await asyncio.to_thread(self._vaults.unlock_with_recovery, key_text))
 

@@ -2255,6 +2255,19 @@ _SETTINGS: tuple[Action, ...] = (
         ),
     ),
     Action(
+        "vault.show",
+        Where.EVERYWHERE,
+        "show_vault",
+        "",
+        slash="/vault",
+        other_slashes=("/backup", "/passphrase"),
+        name=_("Passphrase, recovery key, backup"),
+        help=_(
+            "Set a new passphrase, make a new recovery key, let the system keyring unlock Atlas, or make a "
+            "backup now."
+        ),
+    ),
+    Action(
         "sync.show",
         Where.EVERYWHERE,
         "show_sync",

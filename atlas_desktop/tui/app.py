@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.models.jobs import ModelJobs
     from atlas_desktop.tui.models.onboarding import ModelOnboarding
     from memory.vault.keys import RoomKey
+    from memory.vault.vault import Keys
 
 
 AHEAD = (
@@ -457,7 +458,7 @@ class AtlasApp(BaseApp):
                 if isinstance(self.screen, ModalScreen) and not isinstance(self.screen, CommandPalette):
                     return False
                 return self.desk.room is not None and self.chat is not None and not self.leaving
-            case "show_models" | "use_model" | "show_settings" | "show_clients" | "show_sync":
+            case "show_models" | "use_model" | "show_settings" | "show_clients" | "show_sync" | "show_vault":
                 # Settings and models reveal something about the content, so they need an open room.
                 return self.desk.room is not None and not self.leaving
         return super().check_action(action, parameters)
@@ -501,6 +502,18 @@ class AtlasApp(BaseApp):
 
         if not isinstance(self.screen, DoctorScreen):
             self.push_screen(DoctorScreen(self))
+
+    def action_show_vault(self) -> None:
+        from atlas_desktop.tui.settings.dialogs import VaultScreen
+
+        if not isinstance(self.screen, VaultScreen):
+            self.push_screen(VaultScreen(self))
+
+    def change_passphrase(self, keys: "Keys | None" = None) -> None:
+        from atlas_desktop.tui.settings.dialogs import NewPassphraseScreen
+
+        if self.desk.room is not None:
+            self.push_screen(NewPassphraseScreen(self, keys))
 
     def action_show_sync(self) -> None:
         from atlas_desktop.tui.sync.screen import SyncScreen

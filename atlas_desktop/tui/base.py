@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from atlas_desktop.tui.notes.keeping import NoteKeeping
     from memory.entities import Freshness, RoomKind
     from memory.vault.keys import RoomKey
+    from memory.vault.vault import Keys
 
 
 def with_keys(explained: Explained, keymap: Keymap) -> Explained:
@@ -306,7 +307,7 @@ class BaseApp(SturdyApp):
 
     # --- navigation ------------------------------------------------------------------------------
 
-    async def turn_to(self, screen: Screen[None]) -> None:
+    async def turn_to(self, screen: Screen[Any]) -> None:
         """Replaces the screen that is shown. Textual's own empty screen stays below: the stack needs one."""
         while len(self.screen_stack) > 2:
             await self.pop_screen()
@@ -318,6 +319,10 @@ class BaseApp(SturdyApp):
     @abstractmethod
     async def enter(self, key: "RoomKey | None", *, confirmed: bool = False) -> None:
         """Opens the room and shows the conversation, or the choice of a model if there is none."""
+
+    @abstractmethod
+    def change_passphrase(self, keys: "Keys | None" = None) -> None:
+        """Asks for a new passphrase; also for the present one, unless the `keys` it opens are given."""
 
     @abstractmethod
     async def show_chat(self, *, warm: bool = True) -> None:

@@ -21,6 +21,9 @@ from memory.entities import MessageStatus, NewMessage, NewSession, RoomKind, Ses
 from memory.errors import KeyringUnavailable, WrongPassphrase, WrongRecoveryKey
 from memory.storage.store import Store
 from memory.vault.keys import RoomKey, Strength
+from memory.vault.keyslots import PassphraseSlot, RecoverySlot
+from memory.vault.status import SlotStatus
+from memory.vault.vault import Keys
 from models.errors import DownloadCancelled, ModelsError, NoModel
 from models.library.files import Cancelled, Progress, Report
 from models.messages import ModelInfo, Role
@@ -29,9 +32,9 @@ from tests.fakes.models import ScriptedChatModel, WordCounter
 from tests.fakes.vector_index import BruteForceVectorIndex
 from tests.stores import InMemoryStore
 
+NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)
 PASSPHRASE = "four quiet green boats"
 RECOVERY_KEY = "ABCD-EFGH-IJKL-MNOP-QRST-UVWX-YZ23-4567-AAAA"
-NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)
 
 
 Watch = Callable[[Callable[[Path], None]], Callable[[], None]]
@@ -41,6 +44,10 @@ Watch = Callable[[Callable[[Path], None]], Callable[[], None]]
 class FakeStatus:
     keyring_backend: str | None = None
     recovery_unseen: bool = False
+    slots: tuple[SlotStatus, ...] = (
+        SlotStatus("1", PassphraseSlot.KIND, NOW - timedelta(days=400)),
+        SlotStatus("2", RecoverySlot.KIND, NOW - timedelta(days=40)),
+    )
 
 
 @dataclass
@@ -100,10 +107,13 @@ class FakeVault:
     async def unlock_private(self, passphrase: str) -> RoomKey:
         return await self.unlock(passphrase)
 
-    async def unlock_with_recovery(self, key_text: str) -> RoomKey:
+    async def unlock_both(self, passphrase: str) -> Keys:
+        return Keys(await self.unlock(passphrase))
+
+    async def unlock_both_with_recovery(self, key_text: str) -> Keys:
         if key_text != RECOVERY_KEY:
             raise WrongRecoveryKey
-        return self.key
+        return Keys(self.key)
 
     async def unlock_with_keyring(self) -> RoomKey:
         if self.keyring_refuses:

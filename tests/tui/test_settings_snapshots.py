@@ -1,17 +1,22 @@
 """How the settings, the models, the choice of colours and the words in place of a failed screen look."""
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from atlas_desktop.errors import Explained
+from atlas_desktop.services.backup import BackupService
 from atlas_desktop.tui.crash_recovery import FailureScreen
-from atlas_desktop.tui.settings.dialogs import ThemeScreen
+from atlas_desktop.tui.settings.dialogs import NewPassphraseScreen, ThemeScreen
+from memory.storage.files import SqlRoomFiles
+from memory.vault.vault import Keys, Vaults
 from models.engines.spec import EngineReport, EngineSpec, Family
-from tests.tui.desk import Stage, stage
-from tests.tui.driving import assert_until, on, settle, shown
+from tests.fakes.clock import FakeClock
+from tests.tui.desk import NOW, PASSPHRASE, FakeVault, Stage, stage
+from tests.tui.driving import assert_until, command, on, settle, shown, type_text
 from tests.tui.models.test_engines import with_engines
 from tests.tui.models.test_screen import shelf
 from tests.tui.settings.test_screen import find
@@ -119,3 +124,39 @@ def test_settings(snap_compare: Snap, tmp_path: Path, size: tuple[int, int], the
         await settle(pilot, but="turns")
 
     assert taken(snap_compare, stage(tmp_path, theme="none"), size, steps)
+
+
+@SIZES
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_what_unlocks_the_vault(
+    snap_compare: Snap, tmp_path: Path, size: tuple[int, int], theme: str
+) -> None:
+    place = stage(tmp_path, theme=theme, vault=FakeVault(keyring="Secret Service"))
+    clock = FakeClock(NOW)
+    folder = tmp_path / "backups"
+    place.desk.make_backups = lambda: BackupService(
+        tmp_path, lambda: folder, lambda _rooms: cast("Vaults", None), SqlRoomFiles(clock), clock, "t"
+    )
+
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        await command(pilot, "/vault")
+        await assert_until(pilot, lambda: "none yet" in shown(place))
+
+    assert taken(snap_compare, place, size, steps)
+
+
+@SIZES
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_a_new_passphrase(snap_compare: Snap, tmp_path: Path, size: tuple[int, int], theme: str) -> None:
+    place = stage(tmp_path, theme=theme)
+
+    async def steps(pilot: Pilot[None], place: Stage) -> None:
+        place.app.change_passphrase(Keys(place.vault.key))
+        await assert_until(pilot, lambda: on(place.app, NewPassphraseScreen))
+        await settle(pilot)
+        await type_text(pilot, PASSPHRASE)
+        await assert_until(pilot, lambda: "guessed in" in shown(place))
+        await pilot.press("enter", "x", "enter")
+        await assert_until(pilot, lambda: "do not match" in shown(place))
+
+    assert taken(snap_compare, place, size, steps)

@@ -22,18 +22,16 @@ SHOWN = sorted(
         PACKAGE / "__main__.py",
         *(PACKAGE / "tui").rglob("*.py"),
         *(PACKAGE / "cli").rglob("*.py"),
-        *(PACKAGE / "phrases").rglob("*.py"),
+        PACKAGE / "phrases.py",
     ]
 )
-SAID_BY_SERVICES = [
-    ROOT / "atlas_desktop" / folder / f"{name}.py"
+SAID_BY_SERVICES = sorted((PACKAGE / "importing").glob("*.py")) + [
+    PACKAGE / folder / f"{name}.py"
     for folder, names in {
         "": "error_table errors",
         "settings": "file",
         "services": "doctor events forgetting_in_rooms memories personas tuning turns",
         "exporting": "formats service",
-        "importing": "chatgpt claude entities formats importer jan lines lmstudio markdown "
-        "openwebui sources tree",
     }.items()
     for name in names.split()
 ]
@@ -71,6 +69,7 @@ NAMES = {
     "models.py": {"may be slow"},
     "onboarding.py": {"may be slow"},
     "screen.py": {"may be slow"},
+    "phrases.py": {"may be slow"},
 }
 # A value of JSON, a command to type, and names of duties in the log of jobs.
 # Patterns of file names.
@@ -139,9 +138,14 @@ def test_no_text_of_the_interface_escapes_translation(path: Path) -> None:
     assert not found, "put these texts into _()"
 
 
+def is_sql(text: str) -> bool:
+    return any(word in text for word in ("SELECT ", "PRAGMA ", " AS TEXT", " ON ", " FROM ", "ORDER BY"))
+
+
 @pytest.mark.parametrize("path", SAID_BY_SERVICES, ids=lambda path: path.stem)
 def test_no_text_of_a_service_escapes_translation(path: Path) -> None:
-    found = [text for text in literal_words(path, raised=True) if text not in NAMES_IN_SERVICES]
+    texts = literal_words(path, raised=True)
+    found = [text for text in texts if text not in NAMES_IN_SERVICES and not is_sql(text)]
     assert not found, "put these texts into _()"
 
 

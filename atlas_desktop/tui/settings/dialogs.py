@@ -1,34 +1,52 @@
-"""Windows of the settings: the key of an action, the theme, the programs that may ask Atlas, their log."""
+"""Windows of the settings: a key, the theme, programs and their log, the doctor, passphrase and backup."""
 
+import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len, set_cell_size
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
 
-from atlas_desktop.errors import BadClient
-from atlas_desktop.locale import N_, _
-from atlas_desktop.phrases import access_line, client_line, held, room_text, scope_text
+from atlas_desktop.errors import BadClient, Declined
+from atlas_desktop.locale import N_, _, formats
+from atlas_desktop.phrases import (
+    access_line,
+    backup_text,
+    client_line,
+    held,
+    room_text,
+    scope_text,
+)
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.clients import scopes_of
 from atlas_desktop.services.doctor import Finding
+from atlas_desktop.services.vault import Attempts
 from atlas_desktop.settings.file import SettingsError
 from atlas_desktop.tui.actions import key_words
 from atlas_desktop.tui.appearance import THEMES
+from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, NamedItemsScreen
 from atlas_desktop.tui.dialogs.questions import ChoiceScreen
 from atlas_desktop.tui.keymap import KeyTaken
-from atlas_desktop.tui.widgets import Window
+from atlas_desktop.tui.setup.unlock import PassphraseScreen
+from atlas_desktop.tui.setup.welcome import NewRecoveryScreen, StrengthMeter
+from atlas_desktop.tui.widgets import CleanInput, Window
 from memory.clients import AccessEntry, Client, NewClient, Scope
 from memory.entities import RoomKind, RoomReport
+from memory.errors import KeyringUnavailable, MemoryFault, WrongPassphrase
+from memory.vault.keyslots import PassphraseSlot, RecoverySlot
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from atlas_desktop.tui.base import BaseApp
+    from memory.vault.vault import Keys
 
 
 _THEMES_TEXTS = {
@@ -327,3 +345,290 @@ def _room_report(report: RoomReport) -> Content:
     problems = "\n".join(f"    {clean_line(one)}" for one in report.problems)
     text = _("Damage in {room}. `atlas vault salvage` creates a new room from what can be read.", room=name)
     return Content.assemble((text, "bold $error"), f"\n{problems}")
+
+
+class NewPassphraseScreen(Window[bool]):
+    """Sets a new passphrase for the rooms that the present one opens; dismissed with whether it did.
+
+    With `keys` (the user unlocked with the recovery key) the present passphrase is not asked for.
+    """
+
+    of_rooms = False
+    DEFAULT_CSS = """
+    NewPassphraseScreen {
+        .box { width: 72; }
+        #about { height: auto; color: $quiet; margin-bottom: 1; }
+        #state { height: auto; min-height: 1; color: $quiet; }
+        #state.-wrong { color: $error; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", _("Cancel"))]
+
+    def __init__(self, app: "BaseApp", keys: "Keys | None" = None) -> None:
+        super().__init__()
+        self._atlas = app
+        self._keys = keys
+        self._attempts = Attempts(app.desk.paths.attempts)
+        self._changing = False
+
+    def compose(self) -> ComposeResult:
+        fields = {
+            "present": _("Passphrase"),
+            "new": _("New passphrase"),
+            "again": _("Repeat"),
+        }
+        if self._keys is not None:
+            del fields["present"]
+        with VerticalScroll(classes="box", can_focus=False) as box:
+            box.border_title = _("New passphrase")
+            box.border_subtitle = _("Enter confirms · Esc cancels")
+            yield Static(Content(self._about), id="about", markup=False)
+            for name, title in fields.items():
+                field = CleanInput(password=True, id=name)
+                field.border_title = title
+                yield field
+                if name == "new":
+                    yield StrengthMeter(self._atlas)
+            yield Static("", id="state", markup=False)
+
+    @property
+    def _about(self) -> str:
+        stays = _(
+            "Your data and the recovery key do not change. Backups made until now still open with the old "
+            "passphrase."
+        )
+        if self._keys is None:
+            return stays
+        return f"{_('Opened with the recovery key. You can set a new passphrase now.')} {stays}"
+
+    def on_mount(self) -> None:
+        self.query(CleanInput).first().focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if event.value:
+            self._say("")
+        if event.input.id == "new":
+            self.query_one(StrengthMeter).measure(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if event.input.id != "again":
+            self.focus_next()
+            return
+        new, again = self._field("new"), self._field("again")
+        left = 0 if self._keys is not None else self._attempts.left()
+        if self._changing:
+            return
+        if not new.value:
+            self._refuse(_("Enter a passphrase."), new)
+        elif new.value != again.value:
+            self._refuse(_("They do not match. Type the second again."), again)
+        elif left:
+            self._refuse(_("Try again in {seconds} s.", seconds=left), again)
+        else:
+            self._changing = True
+            self._say(_("Changing the passphrase…"))
+            self._atlas.attempt(self._change(new.value), group="passphrase")
+
+    def _field(self, name: str) -> Input:
+        return self.query_one(f"#{name}", Input)
+
+    async def _change(self, new: str) -> None:
+        vault = self._atlas.desk.vault
+        try:
+            keys = self._keys
+            if keys is None:
+                keys = await vault.unlock_both(self._field("present").value)
+                await asyncio.to_thread(self._attempts.right)
+            await vault.change_passphrase(keys, new)
+        except (MemoryFault, OSError) as error:
+            words = self._atlas.explain(error)
+            wrong = isinstance(error, WrongPassphrase)
+            if wrong:
+                await asyncio.to_thread(self._attempts.wrong)
+            text = f"{words.title}. {words.message}".strip()
+            self._refuse(text, self._field("present" if wrong else "new"))
+            return
+        finally:
+            self._changing = False
+        kept = keys.private is None and await vault.private_status() is not None
+        self.dismiss(True)  # noqa: FBT003  # the result
+        self._atlas.say(
+            _("The new passphrase unlocks the open room. The private room keeps its old one.")
+            if kept
+            else _("The new passphrase unlocks Atlas from now on.")
+        )
+
+    def _refuse(self, text: str, field: Input) -> None:
+        """Shows why nothing was changed, and lets the user type one of the fields anew."""
+        field.value = ""
+        field.focus()
+        self._say(text, wrong=True)
+
+    def _say(self, text: str, *, wrong: bool = False) -> None:
+        state = self.query_one("#state", Static)
+        state.set_class(wrong, "-wrong")
+        state.update(Content(clean(text)))
+
+    def action_give_up(self) -> None:
+        if not self._changing:
+            self.dismiss(False)  # noqa: FBT003  # the result
+
+
+class VaultScreen(Window[None]):
+    """Shows what unlocks the vault and its backups, with a line for each change."""
+
+    of_rooms = False
+    DEFAULT_CSS = """
+    VaultScreen {
+        .box { width: 84; }
+        OptionList {
+            height: auto; border: none; padding: 0; background: $surface;
+            &:focus { border: none; background-tint: transparent; }
+        }
+        #state { height: auto; min-height: 1; color: $quiet; margin-top: 1; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", _("Close"))]
+
+    def __init__(self, app: "BaseApp") -> None:
+        super().__init__()
+        self._atlas = app
+        self._keyring_on = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = _("Passphrase, recovery key, backup")
+            box.border_subtitle = _("Enter selects · Esc closes")
+            yield OptionList(id="ways", markup=False)
+            yield Static("", id="state", markup=False)
+
+    def on_mount(self) -> None:
+        self._atlas.attempt(self._read(), group="vault")
+
+    async def _read(self) -> None:
+        desk = self._atlas.desk
+        status = await desk.vault.status()
+        self._keyring_on = status.keyring_backend is not None
+        keyring = status.keyring_backend
+        if keyring is None:
+            # Without a keyring the line says so; selecting it explains why.
+            with suppress(KeyringUnavailable):
+                keyring = await desk.vault.keyring_backend()
+        made = await asyncio.to_thread(desk.backups.newest)
+        since = {slot.kind: formats().date(slot.created_at.astimezone()) for slot in status.slots}
+        lines = {
+            "passphrase": (_("New passphrase"), _("set on {day}", day=since[PassphraseSlot.KIND])),
+            "recovery": (
+                _("New recovery key"),
+                _("made on {day}", day=since[RecoverySlot.KIND]) if RecoverySlot.KIND in since else _("none"),
+            ),
+            "keyring": (
+                _("Stop unlocking with the system keyring")
+                if self._keyring_on
+                else _("Unlock with the system keyring, too"),
+                clean_line(keyring) if keyring else _("no system keyring answers here"),
+            ),
+            "backup": (
+                _("Back up now"),
+                _("none yet") if made is None else _("last one: {when}", when=long(made, self._atlas.now())),
+            ),
+        }
+        if not self.is_running:
+            return
+        listing = self.query_one("#ways", OptionList)
+        at = listing.highlighted or 0
+        listing.clear_options()
+        widest = max(cell_len(name) for name, _fact in lines.values())
+        listing.add_options(
+            [
+                Option(Content.assemble(set_cell_size(name, widest), "  ", (fact, "$quiet")), id=key)
+                for key, (name, fact) in lines.items()
+            ]
+        )
+        listing.highlighted = at
+        listing.focus()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        steps = {
+            "passphrase": self._new_passphrase,
+            "recovery": self._new_recovery_key,
+            "keyring": self._switch_keyring,
+            "backup": self._back_up,
+        }
+        self._atlas.attempt(steps[str(event.option_id)], group="vault", exclusive=True)
+
+    async def _new_passphrase(self) -> None:
+        if await self._atlas.push_screen_wait(NewPassphraseScreen(self._atlas)):
+            await self._read()
+
+    async def _unlocked(self, title: str, words: str) -> "Keys | None":
+        """Asks for the passphrase; returns the keys that it opens, or None if the user gives up."""
+        found: list[Keys] = []
+
+        async def attempt(secret: str) -> None:
+            found.append(await self._atlas.desk.vault.unlock_both(secret))
+
+        window = PassphraseScreen(title, words, attempt, Attempts(self._atlas.desk.paths.attempts))
+        return found[-1] if await self._atlas.push_screen_wait(window) else None
+
+    async def _new_recovery_key(self) -> None:
+        vault = self._atlas.desk.vault
+        keys = await self._unlocked(
+            _("New recovery key"),
+            _("The present recovery key works until you have checked your copy of the new one."),
+        )
+        if keys is None:
+            return
+        try:
+            async with vault.replacing_recovery_key(keys) as text:
+                if not await self._atlas.push_screen_wait(NewRecoveryScreen(self._atlas, keys.open, text)):
+                    raise Declined
+        except Declined:
+            self._say(_("Nothing was changed: the present recovery key still works."))
+            return
+        kept = keys.private is None and await vault.private_status() is not None
+        self._say(
+            _("The new recovery key opens the open room. The private room keeps its old one.")
+            if kept
+            else _("The new recovery key works from now on; the old one no longer does.")
+        )
+        await self._read()
+
+    async def _switch_keyring(self) -> None:
+        vault = self._atlas.desk.vault
+        if self._keyring_on:
+            removed = await vault.keyring_off()
+            self._say(
+                _("The keyring no longer unlocks the vault.")
+                if removed
+                else _(
+                    "The keyring no longer unlocks the vault. Its entry could not be removed, but it no "
+                    "longer unlocks anything."
+                )
+            )
+        else:
+            await vault.keyring_backend()
+            keys = await self._unlocked(
+                _("System keyring"), _("Your passphrase is needed once. The private room stays closed.")
+            )
+            if keys is None:
+                return
+            backend = await vault.keyring_on(keys.open)
+            self._say(_("{backend} now unlocks the vault automatically.", backend=backend))
+        await self._read()
+
+    async def _back_up(self) -> None:
+        backups = self._atlas.desk.scheduled_backups
+        if backups is None:
+            return
+        self._say(_("Making a backup and reading it back…"))
+        private = any(room.store.room is RoomKind.PRIVATE for room in self._atlas.desk.open_rooms)
+        self._say(backup_text(await backups.make_now(), private=private))
+        await self._read()
+
+    def _say(self, text: str) -> None:
+        if self.is_running:
+            self.query_one("#state", Static).update(Content(clean(text)))
+
+    def action_close(self) -> None:
+        self.dismiss(None)

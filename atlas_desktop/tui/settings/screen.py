@@ -57,7 +57,15 @@ _SETTINGS_TEXTS = {
 }
 
 
-_SYNC = "sync"
+_WINDOWS = {
+    "vault": (
+        N_("Passphrase, backup"),
+        N_("Enter opens the passphrase, the recovery key, the system keyring and backups."),
+        "app.show_vault",
+    ),
+    "sync": (N_("Sync"), N_("Enter opens sync: its folder, devices and last run."), "app.show_sync"),
+}
+"""Not settings, but users look for them here: the name, what Enter does, and the action of its window."""
 LONG = 1000
 """A text that may be longer than this is edited in a separate window."""
 _NARROWEST = 12
@@ -225,8 +233,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
         self._told: str | None = None
         self._list_width = 0
         names = [Option(_(_SECTION_TEXTS[one]), id=one) for one in sections()]
-        # Sync is not a setting, but users look for it here; it has its own window.
-        names.append(Option(_("Sync"), id=_SYNC))
+        names += [Option(_(name), id=one) for one, (name, _about, _action) in _WINDOWS.items()]
         self._names = OptionList(*names, id="sections", markup=False)
         self._list = OptionList(id="rows", markup=False)
         self._search = CleanInput(
@@ -295,8 +302,8 @@ class SettingsScreen(Covering, SparingScreen[None]):
             none = self.query_one("#none", Static)
             none.display = not self._shown
             none.update(
-                _("Enter opens sync: its folder, devices and last run.")
-                if self._section == _SYNC and not words
+                _(_WINDOWS[self._section][1])
+                if self._section in _WINDOWS and not words
                 else _("No matching settings.")
             )
             keys = [row.key for row in self._shown]
@@ -325,8 +332,8 @@ class SettingsScreen(Covering, SparingScreen[None]):
             self._tell()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        if event.option_id == _SYNC:
-            self.call_later(self.app.run_action, "app.show_sync")
+        if event.option_id in _WINDOWS:
+            self.call_later(self.app.run_action, _WINDOWS[event.option_id][2])
         elif event.option_list.id == "sections":
             self._list.focus()
         else:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _DRAW_S = 0.1
 
 
-class ModelScreen(Page):
+class ModelScreen(Page[None]):
     """Enter downloads the marked model; Esc stops the download, and the next try continues it.
 
     The list takes the remaining height, so that the progress below it is always visible.

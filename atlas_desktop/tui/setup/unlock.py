@@ -25,7 +25,7 @@ RECOVERY = _("Recovery key")
 READY = _("Enter unlocks")
 
 
-class UnlockScreen(Page):
+class UnlockScreen(Page[None]):
     """Tries the keyring `by_itself`, or only when the user asks: a locked program must not unlock unasked."""
 
     AUTO_FOCUS = "#secret"
@@ -124,18 +124,15 @@ class UnlockScreen(Page):
         self.problem("")
         self._busy(_("Unlocking…"))
         try:
-            recovered = self._by_recovery_key
-            key = await (vault.unlock_with_recovery(secret) if recovered else vault.unlock(secret))
-            await asyncio.to_thread(self._attempts.right)
-            await self.atlas.enter(key)
-            if recovered:
-                self.atlas.say(
-                    _(
-                        "Opened with the recovery key. To set a new passphrase, quit and run "
-                        "`atlas vault change-passphrase --recovery-key`."
-                    ),
-                    anywhere=True,
-                )
+            if self._by_recovery_key:
+                keys = await vault.unlock_both_with_recovery(secret)
+                await asyncio.to_thread(self._attempts.right)
+                await self.atlas.enter(keys.open)
+                self.atlas.change_passphrase(keys)
+            else:
+                key = await vault.unlock(secret)
+                await asyncio.to_thread(self._attempts.right)
+                await self.atlas.enter(key)
         except (WrongPassphrase, WrongRecoveryKey) as error:
             await asyncio.to_thread(self._attempts.wrong)
             self._busy("")

@@ -2,13 +2,14 @@
 
 import secrets
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.screen import Screen
+from textual.screen import Screen, ScreenResultType
 from textual.timer import Timer
 from textual.widgets import Button, Checkbox, Input, Static
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from memory.vault.keys import RoomKey
 
 
-class Page(Screen[None]):
+class Page(Screen[ScreenResultType]):
     """A sheet of text and fields in the middle of the screen."""
 
     def __init__(self, app: "BaseApp") -> None:
@@ -57,8 +58,8 @@ ASKED = 2
 RENEWED = _("You never confirmed the first recovery key. This is a new one; the first no longer works.")
 
 
-class RecoveryScreen(Page):
-    """Continues when the user has typed the groups at `ask` (from 0)."""
+class RecoveryScreen(Page[bool]):
+    """Opens the room when the user has typed the groups at `ask` (from 0)."""
 
     AUTO_FOCUS = "#group-0"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("f5", "copy", _("Copy"), priority=True)]
@@ -157,6 +158,8 @@ class RecoveryScreen(Page):
                     _("Compare your copy with the key above."),
                 )
                 field.focus()
+                # What is typed next replaces what was wrong.
+                field.action_select_all()
                 return
         self.query_one("#go", Button).disabled = True
         self.atlas.attempt(self._go_on, group="enter", exclusive=True)
@@ -176,6 +179,18 @@ class RecoveryScreen(Page):
                 "where you keep it, then copy something else."
             )
         )
+
+
+class NewRecoveryScreen(RecoveryScreen):
+    """Shows a recovery key that replaces another one; dismissed with whether its copy was checked."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", _("Keep the old one"))]
+
+    async def _go_on(self) -> None:
+        self.dismiss(True)  # noqa: FBT003  # the result
+
+    def action_give_up(self) -> None:
+        self.dismiss(False)  # noqa: FBT003  # the result
 
 
 async def renewed(app: "BaseApp", key: "RoomKey") -> RecoveryScreen | None:
@@ -199,7 +214,48 @@ _STYLES = ("$error", "$error", "$warning", "$success", "$success")
 DEBOUNCE_S = 0.2
 
 
-class WelcomeScreen(Page):
+class StrengthMeter(Static):
+    """One line about a passphrase, measured when typing pauses."""
+
+    DEFAULT_CSS = """
+    StrengthMeter { height: auto; min-height: 1; max-height: 2; padding: 0 2; color: $quiet; }
+    """
+
+    def __init__(self, app: "BaseApp") -> None:
+        super().__init__("", id="strength", markup=False)
+        self._atlas = app
+        self._timer: Timer | None = None
+
+    def measure(self, passphrase: str) -> None:
+        """Shows the strength soon; nothing for an empty passphrase."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(DEBOUNCE_S, partial(self._measure, passphrase))
+
+    def _measure(self, passphrase: str) -> None:
+        self._atlas.attempt(partial(self._estimate, passphrase), group="strength", exclusive=True)
+
+    async def _estimate(self, passphrase: str) -> None:
+        if not passphrase:
+            self.update("")
+            return
+        found = await self._atlas.desk.vault.strength(passphrase)
+        style = _STYLES[found.score]
+        bar = "━" * (found.score + 1) * 3
+        self.update(
+            Content.assemble(
+                (bar, style),
+                ("━" * (15 - len(bar)), "$border-blurred"),
+                (f"  {_SCORES[found.score]}", f"bold {style}"),
+                (
+                    f" · {clean_line(found.warning or _('guessed in {time}', time=found.crack_time_text))}",
+                    "$quiet",
+                ),
+            )
+        )
+
+
+class WelcomeScreen(Page[None]):
     """Asks for the passphrase twice, and offers the system keyring if there is one."""
 
     AUTO_FOCUS = "#passphrase"
@@ -209,7 +265,6 @@ class WelcomeScreen(Page):
         .sheet { width: 78; padding: 0 2; }
         .words { margin: 0 0 1 0; }
         #where { margin-bottom: 1; }
-        #strength { height: auto; min-height: 1; max-height: 2; padding: 0 2; color: $quiet; }
         #keyring { display: none; padding: 0 1; }
         #keyring.-offered { display: block; }
         #go-line { height: 1; margin-top: 1; align-vertical: middle; }
@@ -221,7 +276,6 @@ class WelcomeScreen(Page):
 
     def __init__(self, app: "BaseApp") -> None:
         super().__init__(app)
-        self._timer: Timer | None = None
         self._creating = False
 
     def sheet(self) -> ComposeResult:
@@ -238,7 +292,7 @@ class WelcomeScreen(Page):
         first = CleanInput(password=True, id="passphrase", placeholder=_("Four or five unrelated words"))
         first.border_title = _("Passphrase")
         yield first
-        yield Static("", id="strength", markup=False)
+        yield StrengthMeter(self.atlas)
         second = CleanInput(password=True, id="again")
         second.border_title = _("Repeat")
         yield second
@@ -272,33 +326,7 @@ class WelcomeScreen(Page):
         self.problem("")
         self._remark("")
         if event.input.id == "passphrase":
-            if self._timer is not None:
-                self._timer.stop()
-            self._timer = self.set_timer(DEBOUNCE_S, self._measure)
-
-    def _measure(self) -> None:
-        text = self.query_one("#passphrase", Input).value
-        self.atlas.attempt(self._show_strength(text), group="strength", exclusive=True)
-
-    async def _show_strength(self, text: str) -> None:
-        meter = self.query_one("#strength", Static)
-        if not text:
-            meter.update("")
-            return
-        found = await self.atlas.desk.vault.strength(text)
-        style = _STYLES[found.score]
-        bar = "━" * (found.score + 1) * 3
-        meter.update(
-            Content.assemble(
-                (bar, style),
-                ("━" * (15 - len(bar)), "$border-blurred"),
-                (f"  {_SCORES[found.score]}", f"bold {style}"),
-                (
-                    f" · {clean_line(found.warning or _('guessed in {time}', time=found.crack_time_text))}",
-                    "$quiet",
-                ),
-            )
-        )
+            self.query_one(StrengthMeter).measure(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         if event.input.id == "passphrase":

@@ -52,7 +52,7 @@ async def test_a_new_vault_has_a_room_and_every_way_in(service: VaultService, va
     status = await service.status()
     assert (await service.exists(), status.room_made, status.database_present) == (True, True, True)
     assert await service.unlock(PASSPHRASE) == created.key
-    assert await service.unlock_with_recovery(created.recovery_key) == created.key
+    assert (await service.unlock_both_with_recovery(created.recovery_key)).open == created.key
     assert await service.keyring_on(created.key) == "fake.Keyring"
     assert await service.unlock_with_keyring() == created.key
     assert await service.keyring_off()
@@ -71,7 +71,7 @@ async def test_secrets_change_and_data_stay(service: VaultService, vault: Vault)
         await service.unlock(PASSPHRASE)
     for key in (
         await service.unlock("another passphrase"),
-        await service.unlock_with_recovery(recovery_key),
+        (await service.unlock_both_with_recovery(recovery_key)).open,
     ):
         report = await service.verify(key)
         assert (report.sound, report.room.sessions) == (True, 1)
@@ -100,7 +100,7 @@ async def test_a_creation_without_space_for_the_room_leaves_nothing_and_can_be_r
         await service.unlock(PASSPHRASE)
 
     created = await service.create(PASSPHRASE)
-    assert await service.unlock_with_recovery(created.recovery_key) == created.key
+    assert (await service.unlock_both_with_recovery(created.recovery_key)).open == created.key
 
 
 async def test_a_room_that_was_made_but_could_not_be_used_keeps_its_keys_and_shows_them(
@@ -114,7 +114,7 @@ async def test_a_room_that_was_made_but_could_not_be_used_keeps_its_keys_and_sho
 
     created = await VaultService(vaults, full_afterwards).create(PASSPHRASE)
     assert not vault.status().room_made
-    assert await service.unlock_with_recovery(created.recovery_key) == created.key
+    assert (await service.unlock_both_with_recovery(created.recovery_key)).open == created.key
     assert await service.unlock(PASSPHRASE) == created.key
     assert vault.status().room_made
 
@@ -202,4 +202,4 @@ async def test_a_vault_whose_recovery_key_nobody_saw_says_so_or_is_not_there(ser
     async with service.creating(PASSPHRASE) as created:
         pass
     assert not (await service.status()).recovery_unseen
-    assert await service.unlock_with_recovery(created.recovery_key) == created.key
+    assert (await service.unlock_both_with_recovery(created.recovery_key)).open == created.key
