@@ -21,6 +21,7 @@ from memory.storage.queries import (
     projects,
     session_merge,
     sessions,
+    sync_log,
     tasks,
 )
 from memory.storage.queries.erasure_check import Entry
@@ -442,6 +443,12 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
             """,
             (json.dumps([row[0] for row in found]),),
         )
+    # What another device has changed of them may wait here for something else.
+    for (key,) in conn.execute(
+        f"SELECT DISTINCT key FROM sync_waiting WHERE tbl = 'messages' AND key IN {_LISTED}",
+        (json.dumps(ids),),
+    ).fetchall():
+        sync_log.empty_waiting_message(conn, key)
     recalled_in = context.forget_recalled(conn, [*ids, *known.ids, *known.losing], gone=known.ids)
     used_in = skills.forget_sources(conn, [*ids, *known.ids]) + tasks.forget_sources(conn, [*ids, *known.ids])
     recalled_in = tuple(dict.fromkeys([*recalled_in, *used_in]))

@@ -137,6 +137,9 @@ class _ChangeWriter:
         self._needed = {
             (table, key) for table, key in conn.execute("SELECT needs_tbl, needs_key FROM sync_waiting")
         }
+        self._waiting_messages = {
+            row[0] for row in conn.execute("SELECT key FROM sync_waiting WHERE tbl = 'messages'")
+        }
         self._done = Applied()
         self._many: full_text.Many | None = None
         # For most new rows, the rows before them have shown that the rows they refer to exist.
@@ -146,6 +149,8 @@ class _ChangeWriter:
         self._moved: set[str] = set()
         self._unsourced: set[str] = set()
         self._lost_a_source: set[str] = set()
+        self._taken_sources: list[Change] = []
+        self._orphans: set[str] = set()  # Messages whose parents were forgotten.
         self._again: list[Change] = []
         self._texts: dict[tuple[str, str], tuple[str, str]] = {}
         self._versioned: set[tuple[str, str]] = set()
@@ -175,6 +180,7 @@ class _ChangeWriter:
                 while self._again:
                     self._take(self._again.pop(0))
             self._settle_messages()
+            self._give_back_sources()
             self._set_unsourced_aside()
         self._settle_versions()
         self._forget_unsourced()
@@ -396,6 +402,8 @@ class _ChangeWriter:
             (change.table, change.key, needs, key, sync_log.packed(change)),
         )
         self._needed.add((needs, key))
+        if change.table == "messages":
+            self._waiting_messages.add(change.key)
         if change.table in _SOURCES:
             self._unsourced.add(json.loads(change.key)[0])
 
@@ -408,6 +416,8 @@ class _ChangeWriter:
         if any(name.startswith(_OPTIONAL) for name in change.fields):
             self._arrived(table, change)
             return False
+        if table.name == "messages" and change.key in self._waiting_messages:
+            change = self._joined(change)
         change = self._known_columns(table, change)
         known = self._marks(table.name, change.key)
         there = known.exists and self._exists(table, change.key)
@@ -482,6 +492,8 @@ class _ChangeWriter:
             )
             sync_log.fill_in_held(self._conn, kept)
             waiting |= kept.fields
+            if table.name in _SOURCES:
+                self._taken_sources.append(Change(table.name, key, base=row))
             self._set_aside(table, key)
             self._delete(table, key)
             self._done.changes += 1
@@ -514,6 +526,24 @@ class _ChangeWriter:
                         self._wait(kept, table.name, key)
                     if child.name == "messages":
                         self._delete(child, own)
+
+    def _give_back_sources(self) -> None:
+        """Restores sources of a memory that has none left.
+
+        Two devices have each moved one of its conversations to the private room, and left it the other one.
+        The sources come back with their messages; until then the memory waits with them.
+        """
+        of_memory = {change.key: json.loads(change.key)[0] for change in self._taken_sources}
+        rows = self._conn.execute(
+            f"SELECT m.id FROM memories AS m WHERE {_UNSOURCED}", (json.dumps(sorted(of_memory.values())),)
+        )
+        unsourced = {row[0] for row in rows}
+        (now,) = self._conn.execute("SELECT sync_at()").fetchone()
+        for change in self._taken_sources:
+            gone = self._marks(change.table, change.key).gone
+            if of_memory[change.key] in unsourced and gone is not None:
+                change.born = (max(now, gone.at + 1), self._own)
+                self._take(change)
 
     def _set_unsourced_aside(self) -> None:
         """Makes memories wait that rest only on what waits itself: what was learned from a conversation that
@@ -612,8 +642,8 @@ class _ChangeWriter:
         before = (sync_log.read(self._conn, table, change.key) or {}) if there else {}
         row = {**before, **values}
         mapped = self._map_projects(table, values, row)
-        if table.name == "messages":
-            self._place_message(change.key, values, row)
+        if table.name == "messages" and not self._place_message(change, values, row):
+            return False
         if self._dies(table, change.key, row):
             return False
         later = self._look_up(table, change, values, row, there=there)
@@ -761,8 +791,10 @@ class _ChangeWriter:
 
     # --- messages ----------------------------------------------------------------------------------
 
-    def _place_message(self, key: str, values: dict[str, Any], row: dict[str, Any]) -> None:
-        """Puts a message into the session of its parent; of a forgotten one, only its place is left."""
+    def _place_message(self, change: Change, values: dict[str, Any], row: dict[str, Any]) -> bool:
+        """Puts a message into the session of its parent; of a forgotten one, only its place is left. If it
+        has no place, makes it wait for one and returns False."""
+        key = change.key
         if row.get("parent_id") is not None:
             session_id = self._session_of_message(row["parent_id"])
             if session_id is not None and session_id != row["session_id"]:
@@ -770,10 +802,52 @@ class _ChangeWriter:
             elif session_id is None and self._is_forgotten("messages", row["parent_id"]):
                 # If its session stays, the device that wrote it forgets it too, or gives it another parent.
                 row["parent_id"] = values["parent_id"] = None
+                self._orphans.add(key)
         if ("messages", key) not in self._new and self._is_forgotten(EMPTIED, key):
             for name, empty in (("content", ""), ("meta", "{}")):
                 row[name] = empty
                 values[name] = empty
+        if self._is_homeless(change, row):
+            self._wait(change, "messages", key)
+            return False
+        return True
+
+    def _is_homeless(self, change: Change, row: Mapping[str, Any]) -> bool:
+        """Whether nothing here tells in which session a message is. Its change then no longer names one.
+
+        The session that it names was forgotten, but its parent may have been in another one, before or
+        since: on another device it followed its parent there, and stays. Every device that has it gives it
+        a new place, or else forgets it as well.
+        """
+        if row["session_id"] is None:
+            return True
+        follows = change.base.get("parent_id") is not None or "parent_id" in change.fields
+        if change.born is None or not follows or not self._is_dead(BY_NAME["messages"], row):
+            return False
+        change.base["session_id"] = None
+        change.fields.pop("session_id", None)
+        return True
+
+    def _joined(self, change: Change) -> Change:
+        """Returns a change of a message together with the others that wait until the message has a place.
+
+        Any of them may name a parent that is here.
+        """
+        rows = self._conn.execute(
+            "SELECT number, change FROM sync_waiting WHERE tbl = 'messages' AND key = ? AND needs_tbl <> ?",
+            (change.key, _LATER),
+        ).fetchall()
+        waiting = {number: sync_log.unpacked(text) for number, text in rows}
+        whole = next((one for one in (change, *waiting.values()) if one.born is not None), None)
+        if whole is None or change.gone is not None:
+            return change
+        for other in (change, *waiting.values()):
+            for name, (at, by, value) in other.fields.items():
+                known = whole.fields.get(name)
+                if known is None or (known[0], self._ids[known[1]]) < (at, self._ids[by]):
+                    whole.fields[name] = (at, by, value)
+        self._conn.executemany("DELETE FROM sync_waiting WHERE number = ?", [(one,) for one in waiting])
+        return whole
 
     def _session_of_message(self, message_id: str) -> str | None:
         found = self._session_of.get(message_id)
@@ -985,16 +1059,7 @@ class _ChangeWriter:
         self._joined_projects[loser] = winner
 
     def _stamp_as_own(self, table: str, key: str, column: str) -> None:
-        self._conn.execute(
-            """
-            INSERT INTO sync_stamps (tbl, key, field, at, by, sent)
-            SELECT ?1, ?2, ?3, max(sync_at(), coalesce(
-                (SELECT max(at) + 1 FROM sync_stamps WHERE tbl = ?1 AND key = ?2 AND field IN ('', ?3)), 0
-            )), own, NULL FROM sync_state WHERE 1
-            ON CONFLICT DO UPDATE SET at = excluded.at, by = excluded.by, sent = NULL
-            """,
-            (table, key, column),
-        )
+        sync_log.stamp_as_own(self._conn, table, key, column)
 
     # --- writing -----------------------------------------------------------------------------------
 
@@ -1080,6 +1145,9 @@ class _ChangeWriter:
                 self._many.added(session_id, [(key, str(row["content"]))])
         if there and "content" in changed:
             self._drop_vectors("message", key)
+        if key in self._orphans:
+            # Devices on which it had followed its parent elsewhere do not know that it is here.
+            self._stamp_as_own("messages", key, "session_id")
 
     def _drop_vectors(self, kind: str, key: str) -> None:
         self._conn.execute("DELETE FROM vectors WHERE kind = ? AND owner_id = ?", (kind, key))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from memory.storage import skills as skills
 from memory.storage.connection import Connection
-from memory.storage.queries import context, documents, erasure
+from memory.storage.queries import context, documents, erasure, sync_log
 from memory.sync.tables import EMPTIED
 
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -75,6 +75,9 @@ def _erase_messages(conn: Connection, _table: str, message_ids: Collection[str])
         while parent in ids:
             (parent,) = conn.execute("SELECT parent_id FROM messages WHERE id = ?", (parent,)).fetchone()
         conn.execute("UPDATE messages SET parent_id = ? WHERE id = ?", (parent, child))
+        # A device on which the message had followed its parent into the session that was forgotten does not
+        # know where it is now.
+        sync_log.stamp_as_own(conn, "messages", child, "session_id")
     conn.execute(
         f"""
         UPDATE sessions SET head_id = (

@@ -460,6 +460,20 @@ def _stamp_own(conn: Connection, table: str, key: str, mark: str, least: int = 0
     )
 
 
+def stamp_as_own(conn: Connection, table: str, key: str, column: str) -> None:
+    """Records the present value of a column as the newest change of it, made by this device."""
+    conn.execute(
+        """
+        INSERT INTO sync_stamps (tbl, key, field, at, by, sent)
+        SELECT ?1, ?2, ?3, max(sync_at(), coalesce(
+            (SELECT max(at) + 1 FROM sync_stamps WHERE tbl = ?1 AND key = ?2 AND field IN ('', ?3)), 0
+        )), own, NULL FROM sync_state WHERE 1
+        ON CONFLICT DO UPDATE SET at = excluded.at, by = excluded.by, sent = NULL
+        """,
+        (table, key, column),
+    )
+
+
 def read(conn: Connection, table: SyncedTable, key: str) -> dict[str, Any] | None:
     """Returns the columns of a row that are synced, or None if there is no such row to send."""
     names = (*table.key, *table.columns)

@@ -505,6 +505,125 @@ async def test_what_was_said_after_a_merge_stays_although_the_other_conversation
         assert not (await device.store.verify()).problems
 
 
+async def test_what_was_said_in_a_session_that_was_merged_stays_although_another_device_forgot_it(
+    folder: TestFolder,
+) -> None:
+    one, two, first = await _pair(folder)
+    second = await _talk(one, "Sails")
+    three = await folder.device("three")
+    await settle(one, two, three)
+    said = await two.store.append_message(second, NewMessage(Role.USER, "And jibs?"))
+    await two.store.append_message(second, NewMessage(Role.ASSISTANT, "Jibs as well"))
+    await two.sync()
+    await three.store.organising.merge(first, [second])
+    await three.sync()
+    await two.sync()
+    await one.store.forget(Target(sessions=(second,)))
+    # It hears what was said in the session that it has forgotten, before the others have decided on that.
+    await one.sync()
+    await settle(one, two, three)
+    for device in (one, two, three):
+        assert [message.content for message in await device.store.branch(first)][-2:] == [
+            "And jibs?",
+            "Jibs as well",
+        ]
+        assert {message.session_id for message in await device.store.branch(first, said.id)} == {first}
+        assert not (await device.store.verify()).problems
+
+
+@pytest.mark.parametrize(
+    "syncs",
+    [
+        {"said": "23", "restored": "2", "left": "1", "forgotten": ""},
+        {"said": "3", "restored": "2", "left": "1", "forgotten": "12"},
+        {"said": "3", "restored": "112", "left": "132", "forgotten": "12"},
+    ],
+)
+async def test_what_followed_a_session_away_is_in_the_same_place_everywhere_when_that_is_forgotten(
+    folder: TestFolder, syncs: dict[str, str]
+) -> None:
+    one, two, first = await _pair(folder)
+    second = await _talk(one, "Sails")
+    three = await folder.device("three")
+    await settle(one, two, three)
+    await one.store.organising.merge(first, [second])
+    await settle(one, two, three)
+    devices = {"1": one, "2": two, "3": three}
+
+    async def after(event: str) -> None:
+        for number in syncs[event]:
+            await devices[number].sync()
+
+    # It is said after the last message of the second session, and follows it wherever that is moved.
+    await two.store.append_message(first, NewMessage(Role.USER, "And jibs?"))
+    await two.store.append_message(first, NewMessage(Role.ASSISTANT, "Jibs as well"))
+    await after("said")
+    await one.store.restore_session(second)
+    await after("restored")
+    sealer = await one.store.moves.sealer()
+    await one.store.moves.depart(second, RoomKind.PRIVATE, sealer)
+    await after("left")
+    await one.store.moves.take_back(second, sealer)
+    await one.store.forget(Target(sessions=(second,)))
+    await after("forgotten")
+    await settle(one, two, three)
+    rows = "SELECT content, session_id, parent_id FROM messages ORDER BY id"
+    there = [[tuple(row) for row in device.store._connection.execute(rows)] for device in (one, two, three)]
+    assert there[0] == there[1] == there[2]
+    for device in (one, two, three):
+        assert not (await device.store.verify()).problems
+
+
+async def test_a_memory_whose_conversations_both_left_waits_for_one_of_them(folder: TestFolder) -> None:
+    one, two, first = await _pair(folder)
+    second = await _talk(one, "Sails")
+    said = [(await one.store.branch(talk))[0] for talk in (first, second)]
+    memory = await _learned(one, said[0])
+    await one.store.memories.add_sources(memory.id, [MemorySource(said[1].id, second, said[1].content)])
+    await settle(one, two)
+    sealers = [await device.store.moves.sealer() for device in (one, two)]
+    await one.store.moves.depart(first, RoomKind.PRIVATE, sealers[0])
+    await two.store.moves.depart(second, RoomKind.PRIVATE, sealers[1])
+    await settle(one, two)
+    assert await _memories(one, two) == [[], []]
+    await one.store.moves.take_back(first, sealers[0])
+    await settle(one, two)
+    assert await _memories(one, two) == [["About Ropes"]] * 2
+    for device in (one, two):
+        assert not (await device.store.verify()).problems
+
+
+async def test_a_message_forgotten_here_loses_the_text_that_waits_for_another_place(
+    folder: TestFolder,
+) -> None:
+    one, two, first = await _pair(folder)
+    three = await folder.device("three")
+    await settle(one, two, three)
+    talk = await _talk(one, "Quellisa")
+    await settle(one, two, three)
+    late = await two.store.append_message(first, NewMessage(Role.USER, "And knots?"))
+    before = set(folder.path.rglob("*"))
+    await two.sync()
+    hidden = {file: file.read_bytes() for file in set(folder.path.rglob("*")) - before}
+    await three.sync()
+    await three.store.organising.merge(first, [talk])
+    await three.sync()
+    for file in hidden:
+        file.unlink()
+    await one.sync()
+    said = (await one.store.branch(talk))[0]
+    waiting = one.store._connection.execute("SELECT change FROM sync_waiting").fetchall()
+    assert "Quellisa" in str([row[0] for row in waiting]), late
+    await one.store.forget(Target(messages=(said.id,)))
+    waiting = one.store._connection.execute("SELECT change FROM sync_waiting").fetchall()
+    assert "About Quellisa" not in str([row[0] for row in waiting])
+    for file, data in hidden.items():
+        file.write_bytes(data)
+    await settle(one, two, three)
+    for device in (one, two, three):
+        assert await device.store.search("About Quellisa") == []
+
+
 async def test_a_session_whose_messages_moved_on_another_device_is_counted_again(folder: TestFolder) -> None:
     one, two, first = await _pair(folder)
     second = await _talk(one, "Knots")
