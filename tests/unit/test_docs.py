@@ -30,7 +30,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("pac
 def test_tables_are_as_the_code_says(name: str) -> None:
     file, make = tables.TABLES[name]
     text = (ROOT / file).read_text(encoding="utf-8")
-    assert tables.with_table(text, name, make()) == text, "run: python docs/tables.py"
+    assert tables.with_table(text, name, make()) == text, "run: python -m docs.tables"
 
 
 def test_every_command_has_help() -> None:

@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.sync.entities import Stamp
-from memory.sync.tables import Marks, RowChange, resolve
+from memory.sync.tables import ALL, Marks, RowChange, SyncedTable, resolve
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
 
 _COLUMNS = ("title", "text", "mark")
 _times = st.integers(1, 12)
@@ -101,3 +104,23 @@ def test_a_removed_row_comes_back_only_by_being_written_again() -> None:
     again = RowChange(Stamp(3, "a"), base={"tag": "x"})
     assert not _resolved([gone, born])[0].exists
     assert _resolved([again, gone, born])[0].exists
+
+
+# What each device counts, numbers or finds for itself, and what belongs to its own disk and programs.
+_STAYS = {
+    "sessions": {"message_count"},
+    "messages": {"seq", "tokens", "token_model", "preface"},
+    "summaries": {"seq"},
+    "memories": {"seq", "proposed_by"},
+    "attachments": {"seq"},
+    "documents": {"seq", "folder_id", "location", "modified_ns", "device", "inode"},
+    "chunks": {"seq"},
+    "notes": {"note_folder_id", "disk_path", "disk_sha256"},
+}
+
+
+@pytest.mark.parametrize("table", ALL, ids=lambda table: table.name)
+def test_every_column_of_a_synced_table_is_sent_or_stays_on_purpose(table: SyncedTable) -> None:
+    rows = InMemoryStore(FakeClock())._connection.execute(f"PRAGMA table_info({table.name})")
+    columns = {row[1] for row in rows}
+    assert columns == {*table.key, *table.columns} | _STAYS.get(table.name, set())
