@@ -838,9 +838,10 @@ class _ChangeWriter:
             (change.key, _LATER),
         ).fetchall()
         waiting = {number: sync_log.unpacked(text) for number, text in rows}
-        whole = next((one for one in (change, *waiting.values()) if one.born is not None), None)
-        if whole is None or change.gone is not None:
+        written = [one for one in (change, *waiting.values()) if one.born is not None]
+        if not written or change.gone is not None:
             return change
+        whole = max(written, key=self._written_at)
         for other in (change, *waiting.values()):
             for name, (at, by, value) in other.fields.items():
                 known = whole.fields.get(name)
@@ -848,6 +849,10 @@ class _ChangeWriter:
                     whole.fields[name] = (at, by, value)
         self._conn.executemany("DELETE FROM sync_waiting WHERE number = ?", [(one,) for one in waiting])
         return whole
+
+    def _written_at(self, change: Change) -> tuple[int, str]:
+        at, by = change.born or (0, 0)
+        return at, self._ids.get(by, "")
 
     def _session_of_message(self, message_id: str) -> str | None:
         found = self._session_of.get(message_id)
