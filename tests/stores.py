@@ -31,12 +31,13 @@ class InMemoryStore(Store):
         *,
         freshness: Freshness = Freshness.CURRENT,
         state: Connection | None = None,
+        interrupted: str | None = None,
     ) -> None:
         """`state` is a database to begin with a copy of, instead of an empty room."""
         self._connection = copied(state or _empty_room())
         self._left: Connection | None = None
         database = Database(self._connection, Immediately())
-        super().__init__(database, room, clock or FakeClock(), freshness=freshness)
+        super().__init__(database, room, clock or FakeClock(), freshness=freshness, interrupted=interrupted)
 
     @property
     def closed(self) -> bool:
@@ -50,9 +51,11 @@ class InMemoryStore(Store):
     def reopened(self) -> "InMemoryStore":
         """The same room after a restart of the program. This store must have been closed."""
         assert self._left is not None
-        sessions.settle_interrupted(self._left)
+        interrupted = sessions.settle_interrupted(self._left)
         jobs.recover(self._left)
-        return InMemoryStore(self._clock, self._room, freshness=self._freshness, state=self._left)
+        return InMemoryStore(
+            self._clock, self._room, freshness=self._freshness, state=self._left, interrupted=interrupted
+        )
 
 
 class InMemorySnapshots(SnapshotStore):

@@ -45,6 +45,11 @@ _UNCONFINED_TEXTS = {
 }
 
 LOW_DISK = 1_000_000_000
+_WAYS = {
+    "passphrase": N_("the passphrase"),
+    "recovery": N_("the recovery key"),
+    "keyring": N_("the system keyring"),
+}
 _OTHERS = 0o077
 
 
@@ -281,7 +286,7 @@ class Doctor:
                     _("Unlock once to repair the damaged copy from the other."),
                 )
             ]
-        kinds = ", ".join(slot.kind for slot in rooms[0].slots)
+        kinds = ", ".join(_(_WAYS[slot.kind]) for slot in rooms[0].slots)
         return [
             Finding(
                 "vault",

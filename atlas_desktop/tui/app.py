@@ -294,6 +294,9 @@ class AtlasApp(BaseApp):
         if self._locked:
             self._locked = False
             resume = await self.room.store.drafts.take_left_open()
+        elif resume is None:
+            # The program was killed during a reply: what had come of it is shown, with the draft.
+            resume = self.room.store.interrupted
         private, self._private = self._private, False
         chat = ChatScreen(self, resume=None if private else resume)
         await self.turn_to(chat)

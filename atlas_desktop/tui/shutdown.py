@@ -18,7 +18,7 @@ from atlas_desktop.process import remove_private_temporary_folder
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import BY_ID
 from atlas_desktop.tui.base import noted
-from atlas_desktop.tui.keymap import keys_of
+from atlas_desktop.tui.keymap import how_to, keys_of
 from atlas_desktop.tui.terminal import give_back
 from atlas_desktop.tui.textual_workarounds import Sweeper
 from memory.kinds import RoomKind
@@ -330,14 +330,29 @@ class Shutdown:
         await self._lock_if_wanted(self.demo)
 
     def lock_if_wanted(self) -> None:
-        if self.can_lock:
+        from atlas_desktop.tui.dialogs.questions import LockScreen
+
+        if isinstance(self._app.screen, LockScreen):
+            self._app.screen.agree()
+        elif self.can_lock:
             self._app.attempt(self._lock_if_wanted, group="leave", exclusive=True)
 
     async def _lock_if_wanted(self, then: Relaunch | None = None) -> None:
-        """Locks if the user confirms; `then` starts another program instead of the locked one."""
-        if await self._may_go(_("Lock"), _("Lock and discard")):
-            self.relaunch = then or self.relaunch
-            await self.lock()
+        """Locks; asks first if something would be lost. `then` starts another program instead of the locked
+        one. Nothing can be read behind the question."""
+        from atlas_desktop.tui.dialogs.questions import Curtain, LockScreen
+
+        if lost := await self._off_record():
+            curtain = Curtain()
+            await self._app.push_screen(curtain)
+            question = LockScreen(len(lost), how_to("app.lock", self._app.keys))
+            agreed = await self._app.push_screen_wait(question)
+            if not agreed:
+                if curtain is self._app.screen:
+                    await self._app.pop_screen()
+                return
+        self.relaunch = then or self.relaunch
+        await self.lock()
 
     async def lock(self) -> None:
         """Covers the screen, closes everything, and quits; `relaunch` then starts the locked program.

@@ -259,6 +259,7 @@ async def open_room(path: Path, key: RoomKey, room: RoomKind, clock: Clock, *, c
     """
     count = CommitCount(path, room, key, clock)
     space = connection.IndexSpace(path)
+    interrupted: list[str] = []
     reader = Reader(
         lambda: (connection.open_alone if database.read_only else connection.open_file)(path, key)
     )
@@ -275,7 +276,11 @@ async def open_room(path: Path, key: RoomKey, room: RoomKind, clock: Clock, *, c
         try:
             space.take()
             with translated():
-                _prepare(conn, count, lambda: bring_up_to_date(conn, path, key, clock.now()), clock)
+                found_open = _prepare(
+                    conn, count, lambda: bring_up_to_date(conn, path, key, clock.now()), clock
+                )
+                if found_open is not None:
+                    interrupted.append(found_open)
         except BaseException:
             conn.close()
             space.release()
@@ -291,7 +296,14 @@ async def open_room(path: Path, key: RoomKey, room: RoomKind, clock: Clock, *, c
 
     database = await Database.open(connect, count.mark, to_read=connect_to_read, closed=space.release)
     freshness = Freshness.READ_ONLY if database.read_only else count.freshness
-    return Store(database, room, clock, freshness=freshness, reader=reader)
+    return Store(
+        database,
+        room,
+        clock,
+        freshness=freshness,
+        reader=reader,
+        interrupted=interrupted[0] if interrupted else None,
+    )
 
 
 async def open_off_record(clock: Clock) -> Store:
@@ -308,7 +320,8 @@ async def open_off_record(clock: Clock) -> Store:
 
 def _prepare(
     conn: Connection, count: CommitCount | None, migrate: Callable[[], object], clock: Clock
-) -> None:
+) -> str | None:
+    """Returns the session of the newest reply that a crash cut off."""
     try:
         if count is not None:
             count.look_at_log(conn)
@@ -317,11 +330,12 @@ def _prepare(
             count.look(conn)
         # Later changes have to be recorded, if the room is synced.
         changes.install(conn, clock)
-        sessions.settle_interrupted(conn)
+        interrupted = sessions.settle_interrupted(conn)
         jobs.recover(conn)
     except BaseException:
         conn.close()
         raise
+    return interrupted
 
 
 def make_room_file(path: Path, key: RoomKey, now: datetime) -> None:

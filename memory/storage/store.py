@@ -189,6 +189,7 @@ class Store:
         *,
         freshness: Freshness = Freshness.CURRENT,
         reader: Reader | None = None,
+        interrupted: str | None = None,
     ) -> None:
         """Searches use `reader`, a separate connection, if there is one."""
         reads = reader or database
@@ -217,6 +218,7 @@ class Store:
         self.sync = SyncStore(database, clock)
         self.receipts = ReceiptStore(database, clock)
         self._freshness = freshness
+        self._interrupted = interrupted
         self._database = database
         self._room = room
         self._clock = clock
@@ -235,6 +237,11 @@ class Store:
     def freshness(self) -> Freshness:
         """Whether the room was found as new as it had been when it was last used."""
         return self._freshness
+
+    @property
+    def interrupted(self) -> str | None:
+        """The session of the newest reply that was being written when the program was last killed."""
+        return self._interrupted
 
     async def create_session(self, new: NewSession, first: NewMessage) -> tuple[Session, Message]:
         """Stores a session together with its first message, in one transaction."""

@@ -16,7 +16,7 @@ from atlas_desktop.tui import shutdown
 from atlas_desktop.tui.app import CLEARED, AtlasApp
 from atlas_desktop.tui.chat import conversation
 from atlas_desktop.tui.chat.screen import ChatScreen
-from atlas_desktop.tui.dialogs.questions import ConfirmScreen, Curtain
+from atlas_desktop.tui.dialogs.questions import Curtain, LockScreen
 from atlas_desktop.tui.setup.unlock import UnlockScreen
 from atlas_desktop.tui.shutdown import IdleMonitor
 from memory.entities import UNBEGUN, RoomKind
@@ -175,7 +175,8 @@ async def test_a_locked_door_does_not_open_by_itself(make: Make) -> None:
         assert on(app, ChatScreen)
 
 
-async def test_off_the_record_it_is_asked_and_nothing_is_kept(make: Make) -> None:
+@pytest.mark.parametrize("again", [("tab", "enter"), ("ctrl+l",)])
+async def test_off_the_record_it_is_asked_and_nothing_is_kept(make: Make, again: tuple[str, ...]) -> None:
     store = InMemoryStore(FakeClock(NOW), RoomKind.OFF_RECORD)
     place = make(store=store)
     app = lockable(place, off_record=True)
@@ -192,14 +193,16 @@ async def test_off_the_record_it_is_asked_and_nothing_is_kept(make: Make) -> Non
         await settle(pilot)
         await type_text(pilot, "more")
         await pilot.press("ctrl+l")
-        await assert_until(pilot, lambda: on(app, ConfirmScreen))
+        await assert_until(pilot, lambda: on(app, LockScreen))
+        # Whoever presses the key and walks away leaves nothing to read.
+        assert isinstance(app.screen_stack[-2], Curtain)
         await pilot.press("escape")
         await settle(pilot)
         assert on(app, ChatScreen)
         assert chat(app).prompt.text == "more"
         await pilot.press("ctrl+l")
-        await assert_until(pilot, lambda: on(app, ConfirmScreen))
-        await pilot.press("tab", "enter")
+        await assert_until(pilot, lambda: on(app, LockScreen))
+        await pilot.press(*again)
         await assert_until(pilot, lambda: not app.is_running)
 
     await run_until_locked(app, drive)

@@ -2,7 +2,7 @@
 
 import asyncio
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -242,20 +242,24 @@ class AttachmentsController:
                 return
         self._app.warn(_("The file is no longer attached there."))
 
-    def offer_to_attach(self, path: Path) -> None:
-        """Asks what to do with the path of a file that was pasted."""
-        self._app.attempt(self._offer_to_attach(path), group=GROUP, exclusive=True)
+    def offer_to_attach(self, path: Path, *, send: Callable[[], None] | None = None) -> None:
+        """Asks what to do with the path of a file that was pasted, or typed as a message: `send` sends it."""
+        self._app.attempt(self._offer_to_attach(path, send), group=GROUP, exclusive=True)
 
-    async def _offer_to_attach(self, path: Path) -> None:
+    async def _offer_to_attach(self, path: Path, send: Callable[[], None] | None) -> None:
         from atlas_desktop.tui.dialogs.questions import Choice, PickScreen
 
         choices = [
             Choice("attach", _("Attach the file"), _("The model reads it in this conversation.")),
-            Choice("paste", _("Paste the path as text")),
+            Choice("paste", _("Paste the path as text") if send is None else _("Send the path as a message")),
         ]
         chosen = await self._app.push_screen_wait(PickScreen(path.name, choices))
         if chosen == "attach":
+            if send is not None:
+                self._view.prompt.put("")
             await self._attach_path(shlex.quote(str(path)))
+        elif chosen == "paste" and send is not None:
+            send()
         elif chosen == "paste":
             self._view.prompt.insert(str(path))
         self._view.prompt.focus()

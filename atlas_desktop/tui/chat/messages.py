@@ -159,8 +159,12 @@ class MessagesController:
     # --- actions ----------------------------------------------------------------------------------
 
     def edit(self) -> None:
-        if (message := self._mounted.meant(Role.USER)) is not None:
-            self._composer.edit(message)
+        if (message := self._mounted.meant(Role.USER)) is None:
+            return
+        selected = self._mounted.meant()
+        self._composer.edit(message)
+        if selected is not None and selected.role is Role.ASSISTANT:
+            self._app.say(_("A reply cannot be edited. This is your message before it."))
 
     def continue_reply(self) -> None:
         if (message := self._mounted.unfinished) is not None:

@@ -1,5 +1,6 @@
 """The chat screen: composes the widgets and the controllers, and passes keys and messages on to them."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,8 +11,9 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from atlas_desktop.errors import Explained
+from atlas_desktop.services.attachments import pasted_file
 from atlas_desktop.services.run_to_completion import run_to_completion
-from atlas_desktop.tui.actions import ACTIONS, Action, Where, bindings
+from atlas_desktop.tui.actions import ACTIONS, Action, Where, bindings, typed
 from atlas_desktop.tui.base import ConversationScreen
 from atlas_desktop.tui.chat.attachments import AttachmentsController, Chips, DocumentsController
 from atlas_desktop.tui.chat.availability import (
@@ -226,7 +228,7 @@ class ChatScreen(Ground, ConversationScreen):
     def on_mount(self) -> None:
         self.screen_layout_refresh_signal.subscribe(self, lambda _screen: self._lift_notices())
         self.prompt.completing = lambda: self.menu.is_open
-        self.prompt.completes, self.prompt.sends = self.completion.take, self.composer.send_typed
+        self.prompt.completes, self.prompt.sends = self.completion.take, self._send_typed
         self.set_interval(1, self._count_seconds)
         self.tell()
         self.refresh_list()
@@ -453,7 +455,24 @@ class ChatScreen(Ground, ConversationScreen):
             self.transcript.selected = None
 
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
-        self.composer.send_typed(event.text)
+        self._send_typed(event.text)
+
+    def _send_typed(self, text: str) -> None:
+        given = text.strip()
+        if given.startswith(("/", "~")) and typed(given) is None and self.composer.editing is None:
+            self.atlas.attempt(partial(self._send_or_attach, text), group="path", exclusive=True)
+        else:
+            self.composer.send_typed(text)
+
+    async def _send_or_attach(self, text: str) -> None:
+        """Sends a text. If it is only the path of a file, offers to attach that."""
+        path = await asyncio.to_thread(pasted_file, text)
+        if self.prompt.text != text:
+            return  # it was edited meanwhile
+        if path is None:
+            self.composer.send_typed(text)
+        else:
+            self.attachments.offer_to_attach(path, send=partial(self.composer.send_typed, text))
 
     def on_prompt_take_back(self) -> None:
         self.composer.recall()

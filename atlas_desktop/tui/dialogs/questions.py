@@ -14,7 +14,7 @@ from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.errors import Explained
-from atlas_desktop.locale import _
+from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.widgets import CleanInput, Window, words_of
 
@@ -151,6 +151,20 @@ class ConfirmScreen(Window[bool]):
 
     def _answer(self, *, agreed: bool) -> None:
         self.dismiss(agreed)
+
+
+class LockScreen(ConfirmScreen):
+    """Asks before a lock that discards something; the key of the lock means yes, too."""
+
+    def __init__(self, lost: int, key: str) -> None:
+        """`lost` conversations are off the record. None is named: someone else may be reading."""
+        text = ngettext(
+            "A conversation is off the record. It is not saved and will be lost.",
+            "{count} conversations are off the record. They are not saved and will be lost.",
+            lost,
+        )
+        again = _("{key} again locks and discards.", key=key)
+        super().__init__(_("Lock"), f"{text} {again}", agree=_("Lock and discard"), refuse=_("Stay"))
 
 
 class Curtain(Screen[None]):

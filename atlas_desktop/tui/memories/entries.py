@@ -593,7 +593,7 @@ def details(entry: Entry, now: datetime, width: int) -> Content:
         sign, colour = KIND_SIGNS[memory.kind]
         parts += ["\n\n", (sign, f"bold {colour}"), f" {_(KIND_TEXTS[memory.kind])}"]
         until = memory.expires_at
-        kept = _("until {time}", time=long(until, now)) if until else _("kept until you delete it")
+        kept = _("until {time}", time=long(until, now)) if until else _("does not expire")
         held = _(TIER_TEXTS[memory.tier]), _(STATE_TEXTS[memory.state]), kept
         about = [" · ".join(held), _half_life(entry, "fades")]
         about += [_subject(memory.subject)] if memory.subject else []

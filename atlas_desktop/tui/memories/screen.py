@@ -373,6 +373,8 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
             for key in (INBOX, SKILLS, FADING):
                 label = f"{TABS[key]} {counts[key]}" if counts[key] else TABS[key]
                 self.query_one(f"#{key}", Tab).label = Content(label)
+        # No tab is marked while the rows are those of all.
+        self.query_one(Tabs).set_class(bool(self._words), "-all")
         self.query_one("#title", Static).update(
             Content(
                 ngettext(

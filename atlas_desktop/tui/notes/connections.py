@@ -39,7 +39,7 @@ _NEIGHBOURS = 12
 class Connection:
     """A row: a heading, or something to open. `at` is a position in the note `to`.
 
-    A `suggestion` or a `mention` can be made a link.
+    A `suggestion` or a `mention` can be made a link. `name` is that of a note which is not written yet.
     """
 
     text: Content
@@ -48,10 +48,11 @@ class Connection:
     at: int | None = None
     suggestion: LinkSuggestion | None = None
     mention: Mention | None = None
+    name: str = ""
 
     @property
     def leads(self) -> bool:
-        return self.to is not None
+        return self.to is not None or bool(self.name)
 
     @property
     def can_link(self) -> bool:
@@ -194,7 +195,8 @@ def _links(note: "Note") -> Iterator[Connection]:
         seen.add((link.to, "" if link.to else link.text))
         name = clean_line(link.title or link.shown or link.text)
         if link.to is None:
-            yield Connection(Content.assemble(("? ", "$error"), name, "  ", (_("leads nowhere"), "$quiet")))
+            text = Content.assemble(("? ", "$error"), name, "  ", (_("not written yet"), "$quiet"))
+            yield Connection(text, name=link.text)
         else:
             kind = "" if link.kind is LinkKind.NOTE else _(KINDS[link.kind])
             yield Connection(

@@ -574,6 +574,8 @@ class NotesScreen(View, SparingScreen[Result | None]):
 
     def _follow(self, row: Connection) -> None:
         """Opens what a row leads to."""
+        if row.name:
+            self._offer_note(row.name)
         if row.to is None or self._room is None or row.kind is None:
             return
         room = self._room

@@ -135,14 +135,18 @@ def _key_rows(keys: Mapping[str, str]) -> Iterator[Row]:
 
 
 def matching(found: list[Row], words: str) -> list[Row]:
-    """Returns the rows that have every word in their name, key, description or value."""
+    """Returns the rows that have every word in their name, key, description or value; first those that have
+    them in their name."""
     wanted = words.casefold().split()
 
     def has(row: Row) -> bool:
         text = f"{row.name} {row.key} {row.about} {row.shown}".casefold()
         return all(word in text for word in wanted)
 
-    return [row for row in found if has(row)]
+    return sorted(
+        (row for row in found if has(row)),
+        key=lambda row: not all(word in row.name.casefold() for word in wanted),
+    )
 
 
 def words_of(value: Any) -> str:

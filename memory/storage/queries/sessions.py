@@ -482,12 +482,21 @@ def variants(conn: Connection, message: Message) -> list[Message]:
     return [message_of(row) for row in rows]
 
 
-def settle_interrupted(conn: Connection) -> int:
-    """Marks replies that a crash cut off as `partial`, or as `failed` if empty. Returns how many."""
-    changed = conn.execute(
+def settle_interrupted(conn: Connection) -> str | None:
+    """Marks replies that a crash cut off as `partial`, or as `failed` if empty.
+
+    Returns the session of the newest of them; None if there were none, or it is in the bin.
+    """
+    newest = conn.execute(
+        """
+        SELECT m.session_id FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
+        WHERE m.status = 'streaming' AND s.deleted_at IS NULL ORDER BY m.seq DESC LIMIT 1
+        """
+    ).fetchone()
+    conn.execute(
         """
         UPDATE messages SET status = CASE WHEN content = '' THEN 'failed' ELSE 'partial' END
         WHERE status = 'streaming'
         """
-    ).rowcount
-    return int(changed)
+    )
+    return None if newest is None else str(newest[0])

@@ -730,9 +730,20 @@ class _ChangeWriter:
         if stamp is None:
             return
         field = {f"{_OPTIONAL}{one.column}": (stamp.at, self._numbers[stamp.by], value)}
-        for wanted in (needs, str(value)) if one.table == "projects" and value != needs else (needs,):
-            if not self._is_forgotten(one.table, wanted):
-                self._wait(Change(table.name, key, fields=field), one.table, wanted)
+        self._wait_for_either(Change(table.name, key, fields=field), one, needs, value)
+
+    def _wait_for_either(self, change: Change, one: Reference, needs: str, value: object) -> None:
+        packed = sync_log.packed(change)
+        for wanted in dict.fromkeys((needs, str(value)) if one.table == "projects" else (needs,)):
+            waits = self._conn.execute(
+                """
+                SELECT 1 FROM sync_waiting
+                WHERE tbl = ? AND key = ? AND needs_tbl = ? AND needs_key = ? AND change = ?
+                """,
+                (change.table, change.key, one.table, wanted, packed),
+            ).fetchone()
+            if waits is None and not self._is_forgotten(one.table, wanted):
+                self._wait(change, one.table, wanted)
 
     def _arrived(self, table: SyncedTable, change: Change) -> bool:
         """Fills in columns whose rows have arrived. Returns whether the change was one of these."""
@@ -745,9 +756,7 @@ class _ChangeWriter:
         (one,) = [found for found in table.refers if found.column == column]
         row[column] = self._project_now(value) if one.table == "projects" else value
         if not self._refers(table, one, row):
-            needs = self._named(one, row)
-            if not self._is_forgotten(one.table, needs):
-                self._wait(change, one.table, needs)
+            self._wait_for_either(change, one, self._named(one, row), value)
             return True
         self._update(table, change.key, {column: row[column]})
         if row[column] != value:

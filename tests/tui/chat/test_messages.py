@@ -335,3 +335,45 @@ async def test_of_a_message_of_megabytes_the_beginning_is_shown_and_a_key_shows_
         await pilot.press("escape")
         await settle(pilot)
         assert place.app.screen is screen
+
+
+async def test_the_path_of_a_file_is_attached_or_sent_as_it_is(make: Make, tmp_path: Path) -> None:
+    file = tmp_path / "list.txt"
+    file.write_text("Nails, two boards")
+    place = make(model=NamedModel(["A path.", "A command?"]))
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        prompt = chat(place.app).prompt
+        prompt.put(str(file))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, PickScreen))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert prompt.text == str(file)
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, PickScreen))
+        await pilot.press("down", "enter")
+        await settle(pilot)
+        assert await branch(place) == [str(file), "A path."]
+        prompt.put(str(file))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, PickScreen))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "list.txt" in str(chat(place.app).query_one(Chips).render()))
+        assert prompt.text == ""
+        # A path that leads to no file is a message like any other.
+        prompt.put(f"{file}x is missing")
+        await pilot.press("enter")
+        await settle(pilot)
+        assert (await branch(place))[-2] == f"{file}x is missing"
+
+
+async def test_editing_at_a_reply_says_that_the_message_before_it_is_edited(make: Make) -> None:
+    place = make(model=NamedModel(["First."]))
+    async with place.app.run_test(size=SIZE, notifications=True) as pilot:
+        await settle(pilot)
+        await say(pilot, "one")
+        await settle(pilot)
+        await pilot.press("alt+up", "e")
+        await assert_until(pilot, lambda: "A reply cannot be edited." in shown(place))
+        assert chat(place.app).prompt.text == "one"

@@ -114,7 +114,24 @@ async def test_the_list_shows_notes_with_their_tags_and_what_is_linked(make: Mak
         assert "First [[Ferries|the ferry]], then the islands." in text
         assert "→ Harbours" in text
         assert "? Whales" in text
-        assert "leads nowhere" in text
+        assert "not written yet" in text
+
+
+async def test_a_link_to_a_note_that_is_not_written_yet_begins_it(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Ferries"])
+        await assert_until(pilot, lambda: "? Whales" in shown(place))
+        await pilot.press("enter", "ctrl+g")
+        links = screen.query_one("#connections", OptionList)
+        links.highlighted = next(i for i, row in enumerate(screen._links.rows) if row.name == "Whales")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, TitleScreen))
+        await pilot.press("enter")
+        await settle(pilot)
+        assert (await store.notes.get("Whales")).title == "Whales"
 
 
 async def test_neighbours_two_steps_away_are_a_tree(make: Make) -> None:

@@ -184,6 +184,15 @@ async def test_dates_and_numbers_follow_the_language(make: Make) -> None:
         use("")
 
 
+async def test_settings_with_the_words_in_their_name_come_first(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await find(pilot, "theme")
+        rows = place.app.screen.query_one("#rows", OptionList)
+        assert rows.option_count > 1
+        assert rows.get_option_at_index(0).id == "ui.theme"
+
+
 # --- the doctor -------------------------------------------------------------------------------------
 
 

@@ -9,8 +9,12 @@ from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.questions import ErrorScreen
 from atlas_desktop.tui.settings.dialogs import NewPassphraseScreen
 from atlas_desktop.tui.setup.unlock import UnlockScreen
+from memory.entities import MessageStatus, NewMessage
 from memory.errors import FutureSchema
-from tests.tui.desk import PASSPHRASE, RECOVERY_KEY, FakeVault, Stage, talk
+from models.messages import Role
+from tests.fakes.clock import FakeClock
+from tests.stores import InMemoryStore
+from tests.tui.desk import NOW, PASSPHRASE, RECOVERY_KEY, FakeVault, Stage, talk
 from tests.tui.driving import assert_until, on, settle, shown, type_text
 
 Make = Callable[..., Stage]
@@ -154,3 +158,25 @@ async def test_a_room_that_cannot_be_opened_is_explained(make: Make) -> None:
         await settle(pilot)
         assert isinstance(place.app.screen, UnlockScreen | ErrorScreen)
         assert "This vault is from a newer Atlas" in shown(place)
+
+
+async def test_after_a_crash_during_a_reply_its_conversation_is_shown(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    await talk(store, "Tides", [("When is high water?", "At noon.")])
+    ropes = await talk(store, "Ropes", [("Which knots?", "The bowline.")])
+    await talk(store, "Sails", [("And jibs?", "Small ones.")])
+    await store.append_message(ropes.id, NewMessage(Role.USER, "And hitches?"))
+    await store.append_message(
+        ropes.id, NewMessage(Role.ASSISTANT, "The clove hit", status=MessageStatus.STREAMING)
+    )
+    await store.close()
+    place = make(unlocked=False, store=store.reopened())
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await type_text(pilot, PASSPHRASE)
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "The clove hit" in shown(place))
+        assert "Interrupted here" in shown(place)
+    # It was told once: the next start begins anew.
+    await place.store.close()
+    assert place.store.reopened().interrupted is None
