@@ -33,7 +33,6 @@ def _error(code: str) -> Explained:
 _COMMAND = re.compile(r"`(atlas(?: [a-z][a-z-]*)*)[^`]*`|--[a-z]")
 _COMMANDS_ONLY = {
     "atlas doctor": "no screen checks the whole installation",
-    "atlas vault change-passphrase": "no screen sets another passphrase",
     "atlas vault restore": "a room that cannot be opened has no screen; a restore replaces it from outside",
     "atlas vault salvage": "as for a restore",
     "atlas vault verify": "no screen checks every page of a room",
