@@ -911,14 +911,17 @@ def forgotten_text(status: "SyncStatus") -> str:
     return " ".join(lines)
 
 
-def short_status(*, running: bool, paused: bool, pending: int, problem: bool) -> str:
-    """For the status line."""
+_SYNC_PROBLEMS = {"folder": N_("sync: folder missing"), "failed": N_("sync failed")}
+
+
+def short_status(*, running: bool, paused: bool, pending: int, problem: str) -> str:
+    """For the status line. `problem` is that of the last run: `folder`, `failed`, or empty."""
     if running:
         return _("syncing")
     if paused:
         return _("sync paused")
     if problem:
-        return _("sync: folder missing")
+        return _(_SYNC_PROBLEMS[problem])
     return _("sync: {count} to send", count=number(pending)) if pending else _("synced")
 
 

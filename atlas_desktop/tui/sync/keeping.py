@@ -113,12 +113,17 @@ class SyncKeeper:
     async def _sync(self, *, asked: bool) -> "SyncReport":
         from atlas_desktop.phrases import report_text, short_status
 
-        self._say(short_status(running=True, paused=False, pending=0, problem=False))
-        problem = False
+        self._say(short_status(running=True, paused=False, pending=0, problem=""))
+        problem = ""
         try:
             report = await self._app.desk.sync.now(self._move_on, asked=asked)
         except (SyncFolderMissing, SyncFolderUnusable):
-            problem = True
+            problem = "folder"
+            raise
+        except SyncPaused:
+            raise
+        except (MemoryFault, OSError):
+            problem = "failed"
             raise
         finally:
             self.progress = None
@@ -147,7 +152,7 @@ class SyncKeeper:
         self.progress = (done, of)
         self._told()
 
-    async def _say_state(self, *, problem: bool) -> None:
+    async def _say_state(self, *, problem: str) -> None:
         from atlas_desktop.phrases import short_status
 
         with suppress(NotSynced, RoomClosed):

@@ -203,6 +203,7 @@ async def test_a_full_disk_is_told_once_and_sync_goes_on(
             patched.setattr(place.app, "background_failed", told.append)
             await place.app.sync.start()
             await assert_until(pilot, lambda: tried > 2)
+            await assert_until(pilot, lambda: place.app.sync_text == "sync failed")
         assert [type(one) for one in told] == [StorageFull]
         await assert_until(pilot, lambda: place.app.sync.last is not None)
         await assert_until(pilot, lambda: place.app.sync_text == "synced")
