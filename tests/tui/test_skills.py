@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -158,19 +159,27 @@ async def test_a_skill_is_retired_and_removed(make: Make) -> None:
         await assert_until(pilot, lambda: "answer-in-verse" not in shown(place))
 
 
+def says(place: Stage, text: str) -> bool:
+    return text in shown(place)
+
+
 async def test_a_skill_is_written_and_a_bad_name_is_explained(make: Make) -> None:
     place = make(store=await skilled())
     async with place.app.run_test(size=SIZE) as pilot:
         await opened(pilot, place)
         await pilot.press("c")
-        for name in ("Bad Name", "good-name"):
-            await assert_until(pilot, lambda: on(place.app, FieldsScreen))
-            first, second = place.app.screen.query(Input)
-            first.value, second.value = name, "What it is for"
-            second.focus()
+        await assert_until(pilot, lambda: on(place.app, FieldsScreen))
+        first, second = place.app.screen.query(Input)
+        second.value = "What it is for"
+        second.focus()
+        for name, reason in (("Bad Name", "at most 64 characters"), (SAILING, "There is already a skill")):
+            first.value = name
             await pilot.press("enter")
-            if name == "Bad Name":
-                await assert_until(pilot, lambda: "at most 64 characters" in shown(place))
+            await assert_until(pilot, partial(says, place, reason))
+            # What was typed stays.
+            assert (first.value, second.value) == (name, "What it is for")
+        first.value = "good-name"
+        await pilot.press("enter")
         await assert_until(pilot, lambda: on(place.app, TextEditScreen))
         place.app.screen.query_one(TextArea).text = "1. Do it."
         await pilot.press("ctrl+s")

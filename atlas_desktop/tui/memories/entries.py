@@ -1,6 +1,6 @@
 """The rows of the memory browser: memories and skills, read from the room and formatted."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from atlas_desktop.services.memories import TimelineEvent
 from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
 from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen
+from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.markdown_text import markdown_text
 from atlas_desktop.tui.memories.strength import (
     bar,
@@ -30,7 +31,7 @@ from atlas_desktop.tui.memories.strength import (
 from atlas_desktop.tui.provenance.sources import STATE_TEXTS, Origins, source_text
 from memory.context.entities import Summary
 from memory.entities import Message
-from memory.errors import MemoryNotFound, MessageNotFound, SkillInvalid
+from memory.errors import MemoryNotFound, MessageNotFound, SkillInvalid, SkillNameTaken
 from memory.memories.entities import FINDABLE, Memory, MemoryFilter, MemoryKind, MemoryOrigin, MemoryState
 from memory.memories.lifetime import looks_secret
 from memory.recall.decay import StrengthCurve
@@ -256,18 +257,21 @@ class SkillActions:
 
     async def _new(self) -> None:
         labels = [_("Name (lower-case letters, digits, hyphens)"), _("What it is for, and when to use it")]
-        hint = ""
-        while True:
-            fields = await self._app.push_screen_wait(FieldsScreen(_("New skill"), labels, hint=hint))
-            if fields is None:
-                return
+        taken = {skill.name for skill in await self._skills.list()}
+
+        def wrong(fields: Mapping[str, str]) -> str:
             name, description = (fields[label] for label in labels)
             try:
                 checked_name(name)
                 checked_text(SkillText(description, "-"))
-                break
             except SkillInvalid as error:
-                hint = fault_text(error.fault)
+                return fault_text(error.fault)
+            return self._app.explain(SkillNameTaken(name)).message if name in taken else ""
+
+        fields = await self._app.push_screen_wait(FieldsScreen(_("New skill"), labels, check=wrong))
+        if fields is None:
+            return
+        name, description = (fields[label] for label in labels)
         hint = _("What to do, step by step. Markdown.")
         text = await self._app.push_screen_wait(TextEditScreen(name, "", hint=hint))
         if text:
@@ -388,7 +392,7 @@ _NOTHING = {
     "preferences": _("No preferences yet. Say what you like and Atlas will remember it."),
     "decisions": _("No decisions yet."),
     "how_to": _("Nothing yet. A how-to is used once you accept it in the inbox."),
-    SKILLS: _("No skills yet. A skill tells Atlas how you want something done. Press N to write one."),
+    SKILLS: _("No skills yet. A skill tells Atlas how you want something done. {key} writes one."),
     FADING: _("Nothing is fading."),
     SUMMARIES: _("No conversation has been summarised yet."),
     PROFILE: _(
@@ -470,8 +474,11 @@ def wanted(tab: str, containing: str) -> MemoryFilter:
     return replace(everything, states=FINDABLE, kinds=frozenset(KINDS[tab]))
 
 
-def nothing(containing: str, tab: str) -> str:
-    return _("No matches.") if containing else _NOTHING[tab]
+def nothing(containing: str, tab: str, keys: Mapping[str, str]) -> str:
+    """Returns the text in place of the rows of a tab that has none; `keys` are the user's own."""
+    if containing:
+        return _("No matches.")
+    return _NOTHING[tab].replace("{key}", how_to("memories.new_skill", keys))
 
 
 def age(since: datetime, now: datetime) -> str:

@@ -367,7 +367,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
                     listing.focus()
             empty = self.query_one("#none", Static)
             empty.display = not found
-            empty.update(Content(nothing(self._words, self._tab)))
+            empty.update(Content(nothing(self._words, self._tab, self.atlas.keys)))
             # The box keeps its space, so that the rows have their width when there are some again.
             self.query_one("#details-box").set_class(not found, "-empty")
             for key in (INBOX, SKILLS, FADING):
