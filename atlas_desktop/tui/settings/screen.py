@@ -59,7 +59,7 @@ _SETTINGS_TEXTS = {
 
 _WINDOWS = {
     "vault": (
-        N_("Passphrase, backup"),
+        N_("Passphrase"),
         N_("Enter opens the passphrase, the recovery key, the system keyring and backups."),
         "app.show_vault",
     ),

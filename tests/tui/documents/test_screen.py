@@ -59,6 +59,7 @@ async def test_it_shows_folders_and_files_with_their_states_in_words(make: Make)
     place = make(store=store)
     async with place.app.run_test(size=(200, 60)) as pilot:
         await look(pilot, place, "Ferries of the north")
+        await assert_until(pilot, lambda: "drafts/old.md" in shown(place))
         text = shown(place)
         assert "3 documents · 1 watched folder" in text
         assert "● Ferries of the north" in text
