@@ -14,7 +14,7 @@ from atlas_desktop.services.cleaning import clean_line
 from memory.clients import AccessEntry, AccessKind, AccessOutcome, Client, Scope
 from memory.clock import LocalZone
 from memory.entities import ChosenBy, MemoryMode, RoomKind, StoredReceipt, counts, places
-from memory.notes.entities import Reason, Why
+from memory.notes.entities import LinkReason, Reason
 from memory.tasks.entities import Asked, EventKind, Team
 from memory.vault.status import VaultStatus
 
@@ -359,11 +359,11 @@ def stage_text(stage: str) -> str:
 def reason_text(reason: Reason, titles: Mapping[str, str]) -> str:
     """Returns the reason of a suggestion as a sentence; `titles` are those of notes, by id."""
     match reason.why:
-        case Why.MENTION:
+        case LinkReason.MENTION:
             return _("This note mentions it.")
-        case Why.MENTIONED:
+        case LinkReason.MENTIONED:
             return _("It mentions this note.")
-        case Why.LINKED if reason.notes:
+        case LinkReason.LINKED if reason.notes:
             names = ", ".join(f"“{clean_line(titles[one])}”" for one in reason.notes if one in titles)
             return ngettext(
                 "Both are linked with {notes}.",
@@ -371,9 +371,9 @@ def reason_text(reason: Reason, titles: Mapping[str, str]) -> str:
                 len(reason.notes),
                 notes=names,
             )
-        case Why.WORDS if reason.words:
+        case LinkReason.WORDS if reason.words:
             return _("Both say: {words}.", words=", ".join(map(clean_line, reason.words)))
-        case Why.PROPERTY:
+        case LinkReason.PROPERTY:
             return _("It is about a property of this note.")
         case _:
             return _("Both are about similar things.")

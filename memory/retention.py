@@ -37,7 +37,7 @@ class Candidate:
     exempt: bool
 
 
-class Why(StrEnum):
+class ExpiryReason(StrEnum):
     """unused: not used for the policy's days; bin: in the bin for the policy's days."""
 
     UNUSED = "unused"
@@ -49,7 +49,7 @@ class Expired:
     """A session that the policy removes, and since when it is due."""
 
     candidate: Candidate
-    why: Why
+    why: ExpiryReason
     since: datetime
 
 
@@ -58,9 +58,13 @@ def expired(candidates: Iterable[Candidate], policy: RetentionPolicy, now: datet
     found = []
     for one in candidates:
         if one.binned_at is not None:
-            why, begun, days = Why.BIN, one.binned_at, policy.bin_days
+            why, begun, days = ExpiryReason.BIN, one.binned_at, policy.bin_days
         else:
-            why, begun, days = Why.UNUSED, one.used_at, 0 if one.exempt else policy.days_for(one.project)
+            why, begun, days = (
+                ExpiryReason.UNUSED,
+                one.used_at,
+                0 if one.exempt else policy.days_for(one.project),
+            )
         since = begun + timedelta(days=days)
         if days and since <= now:
             found.append(Expired(one, why, since))

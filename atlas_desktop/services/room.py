@@ -42,7 +42,7 @@ from atlas_desktop.settings.schema import (
 from memory.clock import Clock
 from memory.context.engine import ContextEngine
 from memory.context.entities import Limits
-from memory.context.library import Documents, LibraryContext
+from memory.context.library import AttachmentContext, LibraryContext
 from memory.context.recalling import ContextRecall
 from memory.context.skills import SkillContext
 from memory.context.stateless import StatelessContext
@@ -294,7 +294,7 @@ class RoomFactory:
             profile=self.profile(store),
             library=LibraryContext(store, model.counter, search),
             skills=SkillContext(store, model.counter, QueryEmbedder(self._embedder)),
-            documents=Documents(store, model.counter, PassageEmbedder(self._embedder)),
+            documents=AttachmentContext(store, model.counter, PassageEmbedder(self._embedder)),
         )
         return TurnService(TurnParts(store, model.chat, context, continuity, background, epochs.bring_back))
 

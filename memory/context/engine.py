@@ -22,7 +22,7 @@ from memory.context.entities import (
     allocate,
 )
 from memory.context.epochs import Compaction, ContextView, EpochBuilder, EpochPlace, EpochSelector, Prepared
-from memory.context.library import NO_PASSAGES, Documents, LibraryContext, TellsPassages, Told
+from memory.context.library import NO_PASSAGES, AttachmentContext, LibraryContext, TellsPassages, Told
 from memory.context.recalling import USES_MEMORY, ContextRecall, RecalledContext
 from memory.context.skills import NO_SKILLS, SkillContext, ToldSkills
 from memory.documents.entities import Material
@@ -207,7 +207,7 @@ class ContextEngine:
         limits: Callable[[], Limits],
         recalling: ContextRecall | None = None,
         profile: ProfileMaker | None = None,
-        documents: Documents | None = None,
+        documents: AttachmentContext | None = None,
         library: LibraryContext | None = None,
         skills: SkillContext | None = None,
     ) -> None:

@@ -350,8 +350,8 @@ class PassageVectors(Protocol):
         ...
 
 
-class Documents:
-    """The documents of one room. Without `embedding`, passages are chosen by their text alone."""
+class AttachmentContext:
+    """The attachments of one room. Without `embedding`, passages are chosen by their text alone."""
 
     def __init__(self, store: Store, counter: TokenCounter, embedding: PassageVectors | None = None) -> None:
         self._store = store

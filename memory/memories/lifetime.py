@@ -244,7 +244,7 @@ Weigh = Callable[[Memory], float]
 """The temporal weight of a memory now, 0 … 1, without a floor."""
 
 
-class Why(StrEnum):
+class FadingReason(StrEnum):
     """expired, faded: is archived at the next garbage collection; fading, expires_soon: will be soon; faint:
     has hardly any weight, but stays; comes_up: given more time; old_archive: in the archive for long enough.
     """
@@ -261,7 +261,7 @@ class Why(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Expiry:
     memory: Memory
-    why: Why
+    why: FadingReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,7 @@ class RetentionPlan:
     erase: tuple[Expiry, ...] = ()
 
 
-def fading(memory: Memory, now: datetime, weight: float, rules: Retention) -> Why | None:
+def fading(memory: Memory, now: datetime, weight: float, rules: Retention) -> FadingReason | None:
     """Returns why a memory is leaving use or has become faint; None if it is not. Pinned ones never are.
 
     A memory with an expiry time follows it. A passing one without (and without a project) follows its weight:
@@ -288,13 +288,13 @@ def fading(memory: Memory, now: datetime, weight: float, rules: Retention) -> Wh
         return None
     if memory.expires_at is not None:
         if memory.expires_at <= now:
-            return Why.EXPIRED
-        return Why.EXPIRES_SOON if life_left(memory, now) <= rules.fading_share else None
+            return FadingReason.EXPIRED
+        return FadingReason.EXPIRES_SOON if life_left(memory, now) <= rules.fading_share else None
     if weight >= rules.forgetting_weight:
         return None
     if memory.tier not in PASSING or memory.project is not None:
-        return Why.FAINT
-    return Why.FADED if weight < rules.forgetting_weight / 2 else Why.FADING
+        return FadingReason.FAINT
+    return FadingReason.FADED if weight < rules.forgetting_weight / 2 else FadingReason.FADING
 
 
 def plan(
@@ -313,15 +313,15 @@ def plan(
     for memory in memories:
         if memory.state is MemoryState.ARCHIVED:
             if old_archive(memory, now, rules):
-                erase.append(Expiry(memory, Why.OLD_ARCHIVE))
+                erase.append(Expiry(memory, FadingReason.OLD_ARCHIVE))
             continue
         why = fading(memory, now, weigh(memory), rules)
-        if why not in (Why.EXPIRED, Why.FADED):
+        if why not in (FadingReason.EXPIRED, FadingReason.FADED):
             continue
         if memory.tier not in PASSING or mentions(memory) < rules.often:
             archive.append(Expiry(memory, why))
-        elif why is Why.EXPIRED:
-            prolong.append(Expiry(memory, Why.COMES_UP))
+        elif why is FadingReason.EXPIRED:
+            prolong.append(Expiry(memory, FadingReason.COMES_UP))
     return RetentionPlan(tuple(archive), tuple(prolong), tuple(erase))
 
 

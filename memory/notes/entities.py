@@ -204,7 +204,7 @@ LEAST_COSINE = 0.2
 """Notes about different things are below this; of the right suggestions of a vault, none was."""
 
 
-class Why(StrEnum):
+class LinkReason(StrEnum):
     """The strongest reason for a link.
 
     mention: this note names the other. mentioned: the other names this one. linked: the same notes are linked
@@ -228,7 +228,7 @@ class Reason:
     up to three words that both have, the rarest first; `notes` are up to three notes linked with both.
     """
 
-    why: Why
+    why: LinkReason
     at: tuple[int, int] | None = None
     words: tuple[str, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
@@ -251,5 +251,5 @@ class LinkSuggestion:
     @property
     def likely(self) -> bool:
         """Whether there is reason enough to suggest the link unasked: a fact, or else a similar passage."""
-        fact = self.reason.why not in {Why.WORDS, Why.MEANING}
+        fact = self.reason.why not in {LinkReason.WORDS, LinkReason.MEANING}
         return fact or self.cosine is None or self.cosine >= LEAST_COSINE

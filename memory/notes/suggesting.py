@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from memory.notes.entities import LinkSuggestion, Reason, Why
+from memory.notes.entities import LinkReason, LinkSuggestion, Reason
 from memory.notes.names import (
     LONGEST_NAME,
     WORD,
@@ -90,16 +90,16 @@ WITH_PROPERTIES = SuggestionWeights(
 PARTS = tuple(one.name for one in fields(SuggestionWeights))
 _WITH_VECTORS = frozenset({"chunk", "meaning"})
 _WHY = {
-    "mention": Why.MENTION,
-    "mentioned": Why.MENTIONED,
-    "linked": Why.LINKED,
-    "title": Why.WORDS,
-    "words": Why.WORDS,
-    "overlap": Why.WORDS,
-    "property": Why.PROPERTY,
-    "schema": Why.PROPERTY,
-    "chunk": Why.MEANING,
-    "meaning": Why.MEANING,
+    "mention": LinkReason.MENTION,
+    "mentioned": LinkReason.MENTIONED,
+    "linked": LinkReason.LINKED,
+    "title": LinkReason.WORDS,
+    "words": LinkReason.WORDS,
+    "overlap": LinkReason.WORDS,
+    "property": LinkReason.PROPERTY,
+    "schema": LinkReason.PROPERTY,
+    "chunk": LinkReason.MEANING,
+    "meaning": LinkReason.MEANING,
 }
 
 
@@ -198,7 +198,7 @@ class LinkSuggester:
         self, note: str, other: str, parts: Mapping[str, float], weights: Mapping[str, float]
     ) -> Reason:
         this, that = self._notes[note], self._notes[other]
-        share = dict.fromkeys(Why, 0.0)
+        share = dict.fromkeys(LinkReason, 0.0)
         for name, why in _WHY.items():
             share[why] += parts[name] * weights.get(name, 0.0)
         # A mention is the plainest reason, however little it counts.
@@ -206,17 +206,17 @@ class LinkSuggester:
             if parts[name] > 0:
                 share[_WHY[name]] += plain
         for why in sorted(share, key=lambda one: -share[one]):
-            if why is Why.MEANING:
+            if why is LinkReason.MEANING:
                 break
-            if why is Why.LINKED and (notes := self._columns.between(note, other)):
+            if why is LinkReason.LINKED and (notes := self._columns.between(note, other)):
                 return Reason(why, notes=notes[:_SHOWN_NOTES])
-            if why is Why.WORDS and (words := self._shared(this, that)):
+            if why is LinkReason.WORDS and (words := self._shared(this, that)):
                 return Reason(why, words=words)
-            if why in {Why.MENTION, Why.MENTIONED}:
-                source, target = (this, that) if why is Why.MENTION else (that, this)
+            if why in {LinkReason.MENTION, LinkReason.MENTIONED}:
+                source, target = (this, that) if why is LinkReason.MENTION else (that, this)
                 if (at := first_place(source, target)) is not None:
                     return Reason(why, at=at)
-        return Reason(Why.MEANING)
+        return Reason(LinkReason.MEANING)
 
     def _shared(self, this: NoteText, that: NoteText) -> tuple[str, ...]:
         """Returns the rarest words that both notes have, as this one writes them."""

@@ -241,7 +241,7 @@ class Outgoing:
     more: bool
 
 
-class Why(StrEnum):
+class FileProblem(StrEnum):
     """Why a file of the folder was not used."""
 
     FOREIGN = "foreign"
@@ -260,7 +260,7 @@ class Problem:
     """A file, by its path below the folder, that was not used, or not as it is. It does no harm."""
 
     file: str
-    why: Why
+    why: FileProblem
 
 
 @dataclass(slots=True)

@@ -21,6 +21,7 @@ from memory.sync.entities import (
     LONG_VALUE,
     Change,
     Device,
+    FileProblem,
     Head,
     KeySet,
     Mark,
@@ -31,7 +32,6 @@ from memory.sync.entities import (
     Segment,
     SyncReport,
     SyncState,
-    Why,
 )
 from memory.sync.folder import Fault, Kind, Listing, Opened, SyncFolder
 
@@ -42,11 +42,11 @@ SLICE = 500
 _TIER = 16
 """The number of files of about one size at which they are written again as one."""
 _WHY = {
-    Fault.FOREIGN: Why.FOREIGN,
-    Fault.INCOMPLETE: Why.INCOMPLETE,
-    Fault.NEWER: Why.NEWER,
-    Fault.KEY_UNKNOWN: Why.KEY_UNKNOWN,
-    Fault.DAMAGED: Why.DAMAGED,
+    Fault.FOREIGN: FileProblem.FOREIGN,
+    Fault.INCOMPLETE: FileProblem.INCOMPLETE,
+    Fault.NEWER: FileProblem.NEWER,
+    Fault.KEY_UNKNOWN: FileProblem.KEY_UNKNOWN,
+    Fault.DAMAGED: FileProblem.DAMAGED,
 }
 
 Progress = Callable[[int, int], None]
@@ -136,12 +136,12 @@ class Exchange:
             raise NotSynced
         return state
 
-    def _problem(self, place: str, name: str, why: Why) -> None:
+    def _problem(self, place: str, name: str, why: FileProblem) -> None:
         self._report.problems.append(Problem(f"{place}/{name}" if place else name, why))
 
     def _tell_foreign(self, listing: Listing) -> None:
         for name in listing.foreign:
-            self._problem("", name, Why.FOREIGN)
+            self._problem("", name, FileProblem.FOREIGN)
 
     # --- this device's own files -------------------------------------------------------------------
 
@@ -285,7 +285,9 @@ class Exchange:
                 raw = await asyncio.to_thread(self._folder.read, place, name)
                 opened = sync_folder.read(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
                 if not isinstance(opened, Opened) or not opened.signed_by(device.signing):
-                    self._problem(place, name, Why.NOT_SIGNED if isinstance(opened, Opened) else _WHY[opened])
+                    self._problem(
+                        place, name, FileProblem.NOT_SIGNED if isinstance(opened, Opened) else _WHY[opened]
+                    )
                     continue
                 state = await self._take_rotation(
                     state, msgspec.msgpack.decode(opened.content, type=Rotation)
@@ -330,10 +332,10 @@ class Exchange:
         if device.removed_at is not None:
             return None
         if head.device != device.id or head.signing != device.signing:
-            self._problem(name, file, Why.NOT_SIGNED)
+            self._problem(name, file, FileProblem.NOT_SIGNED)
             return _Place(name, files, None, device, b"")
         if head.revision < device.revision:
-            self._problem(name, file, Why.ROLLED_BACK)
+            self._problem(name, file, FileProblem.ROLLED_BACK)
             return _Place(name, files, None, device, b"")
         return _Place(name, files, head, device, raw or b"")
 
@@ -373,17 +375,17 @@ class Exchange:
                 if last is not None:
                     wanted = number
                     self._problem(
-                        place.name, segment_name(state.keys.keys[-1], place.name, number), Why.MISSING
+                        place.name, segment_name(state.keys.keys[-1], place.name, number), FileProblem.MISSING
                     )
                 break
             raw = await asyncio.to_thread(self._folder.read, place.name, name)
             segment = await asyncio.to_thread(self._open_segment, state, place, number, digest, raw)
-            if isinstance(segment, Why):
+            if isinstance(segment, FileProblem):
                 self._problem(place.name, name, segment)
-                wanted = 0 if segment in (Why.NEWER, Why.KEY_UNKNOWN) else number
+                wanted = 0 if segment in (FileProblem.NEWER, FileProblem.KEY_UNKNOWN) else number
                 break
             if not await self._fill_in(state, segment):
-                self._problem(place.name, name, Why.INCOMPLETE)
+                self._problem(place.name, name, FileProblem.INCOMPLETE)
                 wanted = number
                 break
             position, digest = number, sync_folder.digest(raw or b"")
@@ -418,23 +420,23 @@ class Exchange:
 
     def _open_segment(
         self, state: SyncState, place: _Place, number: int, previous: bytes, raw: bytes | None
-    ) -> Segment | Why:
+    ) -> Segment | FileProblem:
         if raw is None:
-            return Why.INCOMPLETE
+            return FileProblem.INCOMPLETE
         opened = sync_folder.read(raw, state.keys.keys)
         if not isinstance(opened, Opened):
             return _WHY[opened]
         if opened.kind != Kind.SEGMENT or not opened.signed_by(place.device.signing):
-            return Why.NOT_SIGNED
+            return FileProblem.NOT_SIGNED
         try:
             segment = msgspec.msgpack.decode(opened.content, type=Segment)
         except msgspec.MsgspecError:
-            return Why.DAMAGED
+            return FileProblem.DAMAGED
         if segment.device != place.device.id or segment.number != number:
-            return Why.NOT_SIGNED
+            return FileProblem.NOT_SIGNED
         # After a file that was removed there is nothing to compare with; each file is signed by itself.
         if previous and segment.previous and segment.previous != previous:
-            return Why.ROLLED_BACK
+            return FileProblem.ROLLED_BACK
         return segment
 
     async def _fill_in(self, state: SyncState, segment: Segment) -> bool:

@@ -17,7 +17,7 @@ from memory.memories.entities import (
     NewMemory,
     UseKind,
 )
-from memory.memories.lifetime import Ground, Retention, Why
+from memory.memories.lifetime import FadingReason, Ground, Retention
 from memory.memories.upkeep import Upkeep
 from memory.storage.store import Store
 from memory.vectors.entities import Embedded
@@ -157,9 +157,15 @@ async def test_fading_is_listed_before_it_goes(store: Store) -> None:
     work = upkeep(store, clock)
     assert await work.fading() == []
     clock.advance(timedelta(hours=40))
-    assert [(expiry.memory.id, expiry.why) for expiry in await work.fading()] == [(soon.id, Why.EXPIRES_SOON)]
+    assert [(expiry.memory.id, expiry.why) for expiry in await work.fading()] == [
+        (soon.id, FadingReason.EXPIRES_SOON)
+    ]
     clock.advance(timedelta(days=300))
-    assert [expiry.why for expiry in await work.fading()] == [Why.EXPIRED, Why.EXPIRED, Why.FAINT]
+    assert [expiry.why for expiry in await work.fading()] == [
+        FadingReason.EXPIRED,
+        FadingReason.EXPIRED,
+        FadingReason.FAINT,
+    ]
     assert len((await work.collect()).archive) == 2
     assert (await store.memories.get(lasting.id)).state is MemoryState.INBOX
 

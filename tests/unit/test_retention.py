@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.clock import LONGEST_STEP, Seen
-from memory.retention import Candidate, RetentionPolicy, Why, expired
+from memory.retention import Candidate, ExpiryReason, RetentionPolicy, expired
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 ages = st.integers(0, 4000)
@@ -33,7 +33,7 @@ def candidate(
     )
 
 
-def names(found: list[Candidate], policy: RetentionPolicy) -> list[tuple[str, Why]]:
+def names(found: list[Candidate], policy: RetentionPolicy) -> list[tuple[str, ExpiryReason]]:
     return [(one.candidate.session_id, one.why) for one in expired(found, policy, NOW)]
 
 
@@ -48,8 +48,12 @@ def test_the_project_goes_before_the_room_and_the_bin_before_both() -> None:
         candidate("just binned", 400, binned=29),
     ]
     policy = RetentionPolicy(days=30, projects={"kept": 0, "short": 7})
-    assert set(names(found, policy)) == {("old", Why.UNUSED), ("short", Why.UNUSED), ("binned", Why.BIN)}
-    assert names(found, RetentionPolicy()) == [("binned", Why.BIN)]
+    assert set(names(found, policy)) == {
+        ("old", ExpiryReason.UNUSED),
+        ("short", ExpiryReason.UNUSED),
+        ("binned", ExpiryReason.BIN),
+    }
+    assert names(found, RetentionPolicy()) == [("binned", ExpiryReason.BIN)]
     assert names(found, RetentionPolicy(bin_days=0)) == []
 
 

@@ -14,7 +14,7 @@ from atlas_desktop.phrases import reason_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.notes.adding import link_of_words
 from atlas_desktop.tui.notes.editor import KINDS, NoteEditor
-from memory.notes.entities import LinkKind, LinkSuggestion, Why
+from memory.notes.entities import LinkKind, LinkReason, LinkSuggestion
 from memory.notes.markup import folded, snippet
 from memory.notes.names import Mention
 
@@ -132,7 +132,7 @@ class LinkMaker:
         note = self._note()
         if note is None or self._editor.text != note.text:
             return
-        at = suggestion.reason.at if suggestion.reason.why is Why.MENTION else None
+        at = suggestion.reason.at if suggestion.reason.why is LinkReason.MENTION else None
         if at is not None and folded(note.text[slice(*at)]) in map(folded, (other.title, *other.aliases)):
             begin, end = at
             link = link_of_words(other.title, other.id, note.text[begin:end])

@@ -10,7 +10,7 @@ from memory.attachments import NewAttachment, by_words, candidates, ranked, term
 from memory.context.engine import ContextEngine
 from memory.context.entities import Limits
 from memory.context.epochs import Prepared
-from memory.context.library import DocumentReading, Documents
+from memory.context.library import AttachmentContext, DocumentReading
 from memory.entities import MessagePatch, MessageStatus, NewMessage, NewSession
 from models.messages import Completion, Role, StopReason, Timings
 from tests.fakes.folding import CountingFolder
@@ -47,7 +47,7 @@ class Talk:
             CountingFolder(self.store),
             default_system=lambda: "Be kind.",
             limits=lambda: limits,
-            documents=Documents(self.store, WordCounter(), Embedding()),
+            documents=AttachmentContext(self.store, WordCounter(), Embedding()),
         )
         self.session = ""
 

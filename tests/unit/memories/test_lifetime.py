@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from memory.memories.entities import FINDABLE, Memory, MemoryState, MemoryTier
 from memory.memories.lifetime import (
     PASSING,
+    FadingReason,
     Ground,
     Retention,
     Standing,
-    Why,
     fading,
     ground,
     plan,
@@ -42,10 +42,10 @@ def test_a_plan_takes_each_memory_at_most_once_and_no_pinned_one(
 @given(memories, shares)
 def test_only_what_passes_and_has_no_end_fades_by_its_weight(memory: Memory, weight: float) -> None:
     why = fading(memory, NOW, weight, RULES)
-    if why in (Why.FADING, Why.FADED, Why.FAINT):
+    if why in (FadingReason.FADING, FadingReason.FADED, FadingReason.FAINT):
         assert memory.expires_at is None
         assert weight < RULES.forgetting_weight
-    if why in (Why.FADING, Why.FADED):
+    if why in (FadingReason.FADING, FadingReason.FADED):
         assert memory.tier in PASSING
         assert memory.project is None
     assert not (memory.pinned and why)
@@ -54,28 +54,35 @@ def test_only_what_passes_and_has_no_end_fades_by_its_weight(memory: Memory, wei
 @given(memories, shares, shares)
 def test_what_weighs_less_is_never_safer(memory: Memory, one: float, other: float) -> None:
     less, more = sorted((one, other))
-    order = [None, Why.EXPIRES_SOON, Why.FAINT, Why.FADING, Why.FADED, Why.EXPIRED]
+    order = [
+        None,
+        FadingReason.EXPIRES_SOON,
+        FadingReason.FAINT,
+        FadingReason.FADING,
+        FadingReason.FADED,
+        FadingReason.EXPIRED,
+    ]
     first, second = fading(memory, NOW, less, RULES), fading(memory, NOW, more, RULES)
     assert order.index(first) >= order.index(second)
 
 
 def test_fading_comes_before_archiving() -> None:
     soon = known(created_at=NOW - 40 * HOUR, expires_at=NOW + 8 * HOUR)
-    assert fading(soon, NOW, 1.0, RULES) is Why.EXPIRES_SOON
+    assert fading(soon, NOW, 1.0, RULES) is FadingReason.EXPIRES_SOON
     assert plan([soon], NOW, RULES, lambda _: 1.0).archive == ()
     over = replace(soon, expires_at=NOW)
     (expiry,) = plan([over], NOW, RULES, lambda _: 1.0).archive
-    assert expiry.why is Why.EXPIRED
+    assert expiry.why is FadingReason.EXPIRED
     faint = known(tier=MemoryTier.EPISODIC)
-    assert fading(faint, NOW, 0.009, RULES) is Why.FADING
+    assert fading(faint, NOW, 0.009, RULES) is FadingReason.FADING
     assert plan([faint], NOW, RULES, lambda _: 0.009).archive == ()
-    assert plan([faint], NOW, RULES, lambda _: 0.004).archive[0].why is Why.FADED
+    assert plan([faint], NOW, RULES, lambda _: 0.004).archive[0].why is FadingReason.FADED
 
 
 def test_what_comes_up_often_is_given_time() -> None:
     over = known(expires_at=NOW - HOUR, importance=0.5)
     made = plan([over], NOW, RULES, lambda _: 1.0, lambda _: 3)
-    assert (made.archive, made.prolong[0].why) == ((), Why.COMES_UP)
+    assert (made.archive, made.prolong[0].why) == ((), FadingReason.COMES_UP)
     patch = prolonged(over, NOW, RULES)
     assert patch.expires_at == NOW + 48 * HOUR
     assert patch.importance == 0.6
@@ -100,7 +107,7 @@ def test_a_rescued_memory_is_kept_for_good() -> None:
 
 def test_what_is_meant_to_stay_only_becomes_faint() -> None:
     for kept in (known(tier=MemoryTier.LONG_TERM), known(tier=MemoryTier.EPISODIC, project="Boat")):
-        assert fading(kept, NOW, 0.001, RULES) is Why.FAINT
+        assert fading(kept, NOW, 0.001, RULES) is FadingReason.FAINT
         assert plan([kept], NOW, RULES, lambda _: 0.001).archive == ()
 
 

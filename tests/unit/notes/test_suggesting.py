@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memory.notes.entities import Reason, Why
+from memory.notes.entities import LinkReason, Reason
 from memory.notes.names import Mention, NoteText
 from memory.notes.suggesting import PARTS, LinkSuggester
 
@@ -37,7 +37,7 @@ TRAIN = NoteText("train", "Train", "It leaves at noon.")
 def test_a_note_that_is_mentioned_comes_first_with_the_place_of_the_mention() -> None:
     best = held(BREWING, KETTLE, MUSIC, TRAIN).suggest("brewing")[0]
     assert best.note == "kettle"
-    assert best.reason.why is Why.MENTION
+    assert best.reason.why is LinkReason.MENTION
     assert best.reason.at is not None
     begin, end = best.reason.at
     assert BREWING.text[begin:end] == "Green Kettles"
@@ -45,7 +45,7 @@ def test_a_note_that_is_mentioned_comes_first_with_the_place_of_the_mention() ->
 
 def test_a_note_that_names_this_one_is_suggested_with_the_place_there() -> None:
     best = held(BREWING, KETTLE, MUSIC, TRAIN).suggest("kettle")[0]
-    assert (best.note, best.reason.why) == ("brewing", Why.MENTIONED)
+    assert (best.note, best.reason.why) == ("brewing", LinkReason.MENTIONED)
     assert best.reason.at is not None
     begin, end = best.reason.at
     assert BREWING.text[begin:end] == "Green Kettles"
@@ -83,7 +83,7 @@ def test_rare_words_that_both_have_are_the_reason_as_they_are_written() -> None:
     )
     best = held(*notes, MUSIC, TRAIN).suggest("a")[0]
     assert best.note == "b"
-    assert best.reason == Reason(Why.WORDS, words=("Thermocouples",))
+    assert best.reason == Reason(LinkReason.WORDS, words=("Thermocouples",))
 
 
 def test_notes_without_common_words_are_near_by_meaning() -> None:
@@ -91,7 +91,7 @@ def test_notes_without_common_words_are_near_by_meaning() -> None:
     for note, vector in (("a", [1, 0, 0]), ("b", [0.9, 0.1, 0]), ("c", [0, 1, 0]), ("d", [0, 0, 1])):
         suggester.put(NoteText(note, note * 3, ""), np.array([vector], np.float32))
     best = suggester.suggest("a")[0]
-    assert (best.note, best.reason) == ("b", Reason(Why.MEANING))
+    assert (best.note, best.reason) == ("b", Reason(LinkReason.MEANING))
 
 
 def test_a_note_about_something_else_is_not_likely_unless_a_fact_speaks_for_it() -> None:
@@ -104,9 +104,9 @@ def test_a_note_about_something_else_is_not_likely_unless_a_fact_speaks_for_it()
     ):
         suggester.put(NoteText(name, name.title(), text), np.array([vector], np.float32))
     found = {one.note: (one.likely, one.reason.why) for one in suggester.suggest("hull")}
-    assert found["bread"] == (True, Why.MENTION)
-    assert found["caulking"] == (True, Why.MEANING)
-    assert found["taxes"] == (False, Why.WORDS)
+    assert found["bread"] == (True, LinkReason.MENTION)
+    assert found["caulking"] == (True, LinkReason.MEANING)
+    assert found["taxes"] == (False, LinkReason.WORDS)
 
 
 def test_notes_linked_with_the_same_notes_are_suggested_for_that() -> None:
@@ -116,7 +116,7 @@ def test_notes_linked_with_the_same_notes_are_suggested_for_that() -> None:
     suggester.put(NoteText("hub", "Hub", ""))
     suggester.put(NoteText("c", "Ccc", ""))
     assert [(one.note, one.reason) for one in suggester.suggest("a")] == [
-        ("b", Reason(Why.LINKED, notes=("hub",)))
+        ("b", Reason(LinkReason.LINKED, notes=("hub",)))
     ]
 
 

@@ -23,7 +23,7 @@ from memory.memories.entities import (
     NewMemory,
     TimesOutOfOrder,
 )
-from memory.memories.lifetime import Retention, Why
+from memory.memories.lifetime import FadingReason, Retention
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.fakes.models import ScriptedChatModel
@@ -135,7 +135,7 @@ async def test_reject_pin_and_rescue() -> None:
     assert not (await place.knowledge.pin([key], pinned=False))[0].pinned
     end = place.clock.now() - timedelta(hours=1)
     going = await learned(place, "Going", tier=MemoryTier.SHORT_TERM, expires_at=end)
-    assert [expiry.why for expiry in await place.upkeep.fading()] == [Why.EXPIRED]
+    assert [expiry.why for expiry in await place.upkeep.fading()] == [FadingReason.EXPIRED]
     await place.upkeep.collect()
     (again,) = await place.knowledge.accept([going])
     assert again.expires_at is not None
@@ -235,7 +235,7 @@ def test_the_settings_are_the_rules() -> None:
         (output.KINDS, MemoryKind),
         (output.STATES, MemoryState),
         (output.TIERS, MemoryTier),
-        (tuple(output.WHY), Why),
+        (tuple(output.WHY), FadingReason),
     ],
 )
 def test_the_command_line_knows_every_name(names: tuple[str, ...], kinds: Callable[[], object]) -> None:

@@ -13,7 +13,7 @@ from memory.errors import SyncFolderUnusable
 from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySource, NewMemory
 from memory.organising import MarksPatch
 from memory.sync import folder as sync_folder
-from memory.sync.entities import Why
+from memory.sync.entities import FileProblem
 from memory.sync.exchange import segment_name
 from memory.sync.folder import Kind
 from models.messages import Role
@@ -158,7 +158,7 @@ async def test_foreign_doubled_and_cut_files_are_told_and_harmless(folder: TestF
     whole = newest.read_bytes()
     newest.write_bytes(whole[:100])
     report = await two.sync()
-    assert {problem.why for problem in report.problems} == {Why.FOREIGN, Why.INCOMPLETE}
+    assert {problem.why for problem in report.problems} == {FileProblem.FOREIGN, FileProblem.INCOMPLETE}
     newest.write_bytes(whole)
     await two.sync()
     assert (await two.store.get_session(talk)).title == "Later"
@@ -174,7 +174,7 @@ async def test_a_file_found_damaged_elsewhere_is_written_again(folder: TestFolde
     data = bytearray(newest.read_bytes())
     data[-1] ^= 1
     newest.write_bytes(data)
-    assert [problem.why for problem in (await two.sync()).problems] == [Why.DAMAGED]
+    assert [problem.why for problem in (await two.sync()).problems] == [FileProblem.DAMAGED]
     await settle(one, two)
     assert (await two.store.get_session(talk)).title == "Later"
 
@@ -198,7 +198,7 @@ async def test_a_newer_log_is_left_alone_and_read_later(folder: TestFolder) -> N
     newest = folder.path / state.own.place / (await one.store.sync.files())[-1].name
     whole = newest.read_bytes()
     newest.write_bytes(whole[:8] + b"\xc8" + whole[9:])
-    assert [problem.why for problem in (await two.sync()).problems] == [Why.NEWER]
+    assert [problem.why for problem in (await two.sync()).problems] == [FileProblem.NEWER]
     newest.write_bytes(whole)
     await two.sync()
     assert (await two.store.get_session(talk)).title == "Later"
@@ -302,7 +302,7 @@ async def test_a_long_value_missing_from_a_file_that_another_device_wants_is_mad
     await one.store.update_message(said.id, MessagePatch(content="Short"))
     (folder.path / state.own.place / name).unlink()
     one.store._connection.execute("DELETE FROM sync_blobs")
-    assert [problem.why for problem in (await two.sync()).problems] == [Why.INCOMPLETE]
+    assert [problem.why for problem in (await two.sync()).problems] == [FileProblem.INCOMPLETE]
     await settle(one, two)
     assert (await two.store.branch(talk))[-1].content == "Short"
 
@@ -401,7 +401,7 @@ async def test_a_long_value_found_damaged_elsewhere_is_written_again(folder: Tes
     data = bytearray(file.read_bytes())
     data[-1] ^= 1
     file.write_bytes(data)
-    assert [problem.why for problem in (await two.sync()).problems] == [Why.INCOMPLETE]
+    assert [problem.why for problem in (await two.sync()).problems] == [FileProblem.INCOMPLETE]
     await settle(one, two)
     assert (await two.store.branch(talk))[-1].content == "long " * 40_000
 
@@ -416,7 +416,7 @@ async def test_a_long_value_exchanged_with_another_file_is_written_again(folder:
     first, second = sorted(await one.store.sync.blob_names())
     place = folder.path / state.own.place
     (place / first).write_bytes((place / second).read_bytes())
-    assert [problem.why for problem in (await two.sync()).problems] == [Why.INCOMPLETE]
+    assert [problem.why for problem in (await two.sync()).problems] == [FileProblem.INCOMPLETE]
     await settle(one, two)
     assert await two.exported() == await one.exported()
 

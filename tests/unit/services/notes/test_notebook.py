@@ -17,7 +17,7 @@ from memory.documents.entities import DocumentKind
 from memory.entities import MemoryMode, Target
 from memory.errors import AmbiguousId, NoteNotFound, NoteTitleTaken, TitleMissing, VersionNotFound
 from memory.memories.entities import MemoryFilter
-from memory.notes.entities import LinkKind, Why
+from memory.notes.entities import LinkKind, LinkReason
 from memory.search.entities import ItemKind, Order
 from memory.search.language import parse
 from tests.fakes.models import HashEmbedder, ScriptedChatModel
@@ -558,7 +558,7 @@ async def test_links_are_suggested_with_their_reasons_and_taken() -> None:
     await scene.room.notes.new("Bread", "Flour, water, salt.")
     await scene.room.background.run()
     best, *_ = await scene.room.notes.suggest(boat.id)
-    assert (best.note, best.reason.why) == (harbour.id, Why.MENTION)
+    assert (best.note, best.reason.why) == (harbour.id, LinkReason.MENTION)
     assert best.reason.at is not None
     assert boat.text[slice(*best.reason.at)] == "Kappeln harbour"
     (mention,) = await scene.room.notes.mentions(harbour.id)
