@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -29,7 +30,7 @@ from atlas_desktop.tui.chat.transcript import PAGE as PAGE_OF_MESSAGES
 from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.widgets import CleanInput, UndoBar
 from memory.entities import RoomKind, Session
-from memory.errors import QueryUnclear, SavedSearchNotFound, SessionNotFound
+from memory.errors import QueryUnclear, RoomClosed, SavedSearchNotFound, SessionNotFound
 from memory.search.entities import All, Is, Mark, Not, Page, Query, SessionHit
 
 if TYPE_CHECKING:
@@ -612,10 +613,13 @@ class SessionsController:
                 return
             if session.deleted_at is not None:
                 await self.show_new()
-            elif content and not shown.busy:
-                await self.open(session.id)
             else:
-                shown.session = await room.store.get_session(session.id)
+                # Its room may close meanwhile; then something else is shown in its place.
+                with suppress(SessionNotFound, RoomClosed):
+                    if content and not shown.busy:
+                        await self.open(session.id)
+                    else:
+                        shown.session = await room.store.get_session(session.id)
         self._view.refresh()
         self._view.refresh_list()
 

@@ -10,6 +10,7 @@ from atlas_desktop.tui.chat.sessions import Sidebar
 from atlas_desktop.tui.dialogs.questions import RenameScreen
 from atlas_desktop.tui.widgets import UndoBar
 from memory.entities import TitleSource
+from memory.errors import SessionNotFound
 from memory.organising import MarksPatch
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
@@ -303,3 +304,24 @@ async def test_a_demonstration_without_a_model_shows_its_conversations(make: Mak
     async with place.app.run_test(size=WIDE) as pilot:
         await settle(pilot)
         await assert_until(pilot, lambda: "A weekend" in shown(place).splitlines()[0])
+
+
+async def test_a_conversation_that_leaves_while_it_is_read_again_is_no_error(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, ids = await with_history()
+    place = make(store=store, resume=ids[-1])
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        screen = chat(place.app)
+        told: list[object] = []
+        monkeypatch.setattr(place.app, "say_error", told.append)
+
+        async def closed(session_id: str) -> None:
+            raise SessionNotFound(session_id)
+
+        monkeypatch.setattr(screen.sessions, "open", closed)
+        await screen.sessions_changed([ids[-1]], content=True)
+        await settle(pilot)
+        assert screen.current.id == ids[-1]
+        assert told == []
