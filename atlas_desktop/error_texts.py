@@ -225,10 +225,10 @@ ERRORS = {
         next_step=N_("Compare it with your copy, group by group."),
     ),
     "wrong_recovery_key": ErrorText(
-        N_("This recovery key belongs to another vault"),
+        N_("This recovery key does not open this vault"),
         what=N_(
-            "It is valid but does not open this vault. A newer key may have replaced "
-            "it. No changes were made."
+            "It has no typing mistake, but belongs to another vault, or a newer key has replaced it. "
+            "No changes were made."
         ),
         next_step=N_("Find the latest recovery key of this vault, or use the passphrase."),
     ),

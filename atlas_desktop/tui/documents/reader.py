@@ -714,6 +714,8 @@ class ReaderScreen(Covering, SparingScreen[AskAbout | None]):
         self._show_written()
         self._field.add_class("-shown")
         self._field.focus()
+        # The next word replaces the earlier one.
+        self._field.action_select_all()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -462,7 +462,8 @@ class SettingsScreen(Covering, SparingScreen[None]):
         self._names.focus()
 
     def action_setting_rows(self) -> None:
-        self._list.focus()
+        if self._shown:
+            self._list.focus()
 
     def action_setting_back(self) -> None:
         if self._editing:

@@ -137,10 +137,23 @@ class UnlockScreen(Page[None]):
             await asyncio.to_thread(self._attempts.wrong)
             self._busy("")
             words = self.atlas.explain(error)
-            self.problem(words.title, words.message, _("Try again, or use your recovery key (Ctrl+R)."))
+            other = (
+                _("Try again, or use your passphrase (Ctrl+R).")
+                if self._by_recovery_key
+                else _("Try again, or use your recovery key (Ctrl+R).")
+            )
+            self._give_back(secret)
+            self.problem(words.title, words.message, other)
         except (MemoryFault, OSError) as error:
             self._busy("")
+            self._give_back(secret)
             self.explain(self.atlas.explain(error))
+
+    def _give_back(self, secret: str) -> None:
+        """Puts a refused recovery key back, to be compared with the copy; not if something else was typed."""
+        if self._by_recovery_key and not self._secret.value:
+            with self.prevent(Input.Changed):
+                self._secret.value = secret
 
     def action_keyring(self) -> None:
         self.atlas.attempt(self._by_keyring, group="unlock", exclusive=True)

@@ -106,9 +106,9 @@ async def test_what_was_wrong_with_one_key_is_not_said_of_the_other(make: Make) 
         await settle(pilot)
         await type_text(pilot, "NOT-IT")
         await pilot.press("enter")
-        await assert_until(pilot, lambda: "belongs to another vault" in shown(place))
+        await assert_until(pilot, lambda: "does not open this vault" in shown(place))
         await pilot.press("ctrl+r")
-        await assert_until(pilot, lambda: "belongs to another vault" not in shown(place))
+        await assert_until(pilot, lambda: "does not open this vault" not in shown(place))
 
 
 async def test_the_keyring_opens_by_itself(make: Make) -> None:
@@ -180,3 +180,19 @@ async def test_after_a_crash_during_a_reply_its_conversation_is_shown(make: Make
     # It was told once: the next start begins anew.
     await place.store.close()
     assert place.store.reopened().interrupted is None
+
+
+async def test_a_refused_recovery_key_stays_to_be_compared_with_the_copy(make: Make) -> None:
+    place = make(unlocked=False)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+r")
+        await type_text(pilot, RECOVERY_KEY[:-1] + "B")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "use your passphrase (Ctrl+R)" in shown(place))
+        field = place.app.screen.query_one("#secret", Input)
+        assert field.value == RECOVERY_KEY[:-1] + "B"
+        await pilot.press("backspace")
+        await type_text(pilot, "A")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, NewPassphraseScreen))
