@@ -154,6 +154,7 @@ class UnlockScreen(Page[None]):
         if self._by_recovery_key and not self._secret.value:
             with self.prevent(Input.Changed):
                 self._secret.value = secret
+            self._secret.action_end()
 
     def action_keyring(self) -> None:
         self.atlas.attempt(self._by_keyring, group="unlock", exclusive=True)
