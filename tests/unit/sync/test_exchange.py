@@ -14,7 +14,7 @@ from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySou
 from memory.organising import MarksPatch
 from memory.sync import folder as sync_folder
 from memory.sync.entities import FileProblem
-from memory.sync.exchange import head_name, segment_name
+from memory.sync.exchange import segment_name
 from memory.sync.folder import Kind
 from models.messages import Role
 from tests.fakes.clock import FakeClock
@@ -98,35 +98,6 @@ async def test_old_files_do_not_bring_back_what_was_forgotten(folder: TestFolder
     three = await folder.device("three")
     await settle(three, one, two)
     assert await one.exported() == await two.exported() == await three.exported() == []
-
-
-async def test_the_number_of_a_file_that_a_crash_interrupted_is_not_used_again(
-    folder: TestFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, two, talk = await _pair(folder)
-    before = set(folder.path.rglob("*"))
-    await one.store.append_message(talk, NewMessage(Role.USER, "Before the crash"))
-
-    async def killed(*_given: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(one.store.sync, "end_file", killed)
-        with pytest.raises(KeyboardInterrupt):
-            await one.sync()
-    (file,) = set(folder.path.rglob("*")) - before
-    state = await one.store.sync.state()
-    assert state is not None
-    # Without the list of its files, the other device reads every file that is there.
-    (folder.path / state.own.place / head_name(folder.keys.keys[-1], state.own.place)).unlink()
-    await two.sync()
-    file.unlink()
-    await one.store.append_message(talk, NewMessage(Role.ASSISTANT, "After the crash"))
-    await settle(one, two)
-    assert [message.content for message in await two.store.branch(talk)][-2:] == [
-        "Before the crash",
-        "After the crash",
-    ]
 
 
 async def test_the_files_that_contained_a_forgotten_thing_are_removed(folder: TestFolder) -> None:
