@@ -234,7 +234,7 @@ class Shutdown:
             self._app.attempt(self._quit, group="leave", exclusive=True)
 
     async def _quit(self) -> None:
-        if not await self._may_go(_("Quit"), _("Quit and discard")):
+        if not await self._may_quit():
             return
         self._app.leaving = True
         self.gather()
@@ -264,7 +264,7 @@ class Shutdown:
             self._app.drafts.changed(conversation)
         self._app.notes.gather()
 
-    async def _may_go(self, title: str, agree: str) -> bool:
+    async def _may_quit(self) -> bool:
         """Returns whether to continue; asks for confirmation if something is not kept in any room."""
         from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 
@@ -277,7 +277,7 @@ class Shutdown:
             text = f"{text}\n{names}"
         else:
             text = _("“{title}” is off the record. It is not saved and will be lost.", title=lost[0])
-        question = ConfirmScreen(title, text, agree=agree, refuse=_("Stay"))
+        question = ConfirmScreen(_("Quit"), text, agree=_("Quit and discard"), refuse=_("Stay"))
         agreed: bool = await self._app.push_screen_wait(question)
         return agreed
 
