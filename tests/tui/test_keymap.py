@@ -160,6 +160,7 @@ FIXED = {
     "Space ticks · Ctrl+S confirms · Esc cancels",
     "Enter saves · Shift+Enter or Ctrl+J: new line · Esc cancels",
     "Linked to “{title}”. Ctrl+Z in the text takes it back.",
+    "Try again, or use your passphrase (Ctrl+R).",
     "Try again, or use your recovery key (Ctrl+R).",
     "{stop} stops the reply, {quit} quits. Ctrl+C copies the selection.",
     "{quit} quits. Ctrl+C copies the selection.",
