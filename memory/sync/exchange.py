@@ -169,6 +169,11 @@ class Exchange:
             )
             self._report.new_identity = True
             return await self._state()
+        if state.writing is not None:
+            # The file that a crash interrupted is not there, or damaged, but another device may have read it
+            # already: its number is not used for other contents.
+            await self._store.set_state(last=state.last + 1, digest=b"", writing=None)
+            state = await self._state()
         await self._look_at_own(state, mine)
         return state
 

@@ -53,6 +53,8 @@ _OF_MESSAGES = (
 )
 """Tables whose rows belong to a message and name its session, and the column that names the message."""
 
+_JOINED = ("memories", "messages")
+"""Tables whose rows wait for other rows with all that is known about them."""
 _SOURCES = ("memory_sources", "memory_note_sources")
 """Tables of what memories rest on. Their keys begin with the memory."""
 _UNSOURCED = """
@@ -137,8 +139,12 @@ class _ChangeWriter:
         self._needed = {
             (table, key) for table, key in conn.execute("SELECT needs_tbl, needs_key FROM sync_waiting")
         }
-        self._waiting_messages = {
-            row[0] for row in conn.execute("SELECT key FROM sync_waiting WHERE tbl = 'messages'")
+        self._waiting = {
+            (table, key)
+            for table, key in conn.execute(
+                "SELECT tbl, key FROM sync_waiting WHERE needs_tbl <> ?", (_LATER,)
+            )
+            if table in _JOINED
         }
         self._done = Applied()
         self._many: full_text.Many | None = None
@@ -340,10 +346,7 @@ class _ChangeWriter:
         erasure.take_memories(self._conn, [row[0] for row in rows])
 
     def _is_forgotten(self, table: str, key: str) -> bool:
-        row = self._conn.execute(
-            "SELECT 1 FROM sync_stamps WHERE tbl = ? AND key = ? AND field = '!'", (table, key)
-        ).fetchone()
-        return row is not None
+        return sync_log.is_forgotten(self._conn, table, key)
 
     def _dies(self, table: SyncedTable, key: str, row: Mapping[str, Any]) -> bool:
         """Whether a row belongs to one that was forgotten; what waits for it is dropped with it."""
@@ -402,8 +405,8 @@ class _ChangeWriter:
             (change.table, change.key, needs, key, sync_log.packed(change)),
         )
         self._needed.add((needs, key))
-        if change.table == "messages":
-            self._waiting_messages.add(change.key)
+        if change.table in _JOINED and needs != _LATER:
+            self._waiting.add((change.table, change.key))
         if change.table in _SOURCES:
             self._unsourced.add(json.loads(change.key)[0])
 
@@ -416,7 +419,7 @@ class _ChangeWriter:
         if any(name.startswith(_OPTIONAL) for name in change.fields):
             self._arrived(table, change)
             return False
-        if table.name == "messages" and change.key in self._waiting_messages:
+        if (table.name, change.key) in self._waiting:
             change = self._joined(change)
         change = self._known_columns(table, change)
         known = self._marks(table.name, change.key)
@@ -817,7 +820,7 @@ class _ChangeWriter:
                 row[name] = empty
                 values[name] = empty
         if self._is_homeless(change, row):
-            self._wait(change, "messages", key)
+            self._wait(change, "messages", row["parent_id"] or key)
             return False
         return True
 
@@ -838,13 +841,16 @@ class _ChangeWriter:
         return True
 
     def _joined(self, change: Change) -> Change:
-        """Returns a change of a message together with the others that wait until the message has a place.
+        """Returns a change of a message or memory together with the others that wait for a place or a source.
 
-        Any of them may name a parent that is here.
+        Any of them may name a parent that is here, and each may have the latest value of a column.
         """
         rows = self._conn.execute(
-            "SELECT number, change FROM sync_waiting WHERE tbl = 'messages' AND key = ? AND needs_tbl <> ?",
-            (change.key, _LATER),
+            """
+            SELECT number, change FROM sync_waiting
+            WHERE tbl = ? AND key = ? AND needs_tbl <> ? AND NOT instr(change, '"?')
+            """,
+            (change.table, change.key, _LATER),
         ).fetchall()
         waiting = {number: sync_log.unpacked(text) for number, text in rows}
         written = [one for one in (change, *waiting.values()) if one.born is not None]
@@ -857,6 +863,8 @@ class _ChangeWriter:
                 if known is None or (known[0], self._ids[known[1]]) < (at, self._ids[by]):
                     whole.fields[name] = (at, by, value)
         self._conn.executemany("DELETE FROM sync_waiting WHERE number = ?", [(one,) for one in waiting])
+        if change.table == "memories":
+            self._unsourced.add(change.key)
         return whole
 
     def _written_at(self, change: Change) -> tuple[int, str]:

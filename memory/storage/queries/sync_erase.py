@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from memory.storage import skills as skills
 from memory.storage.connection import Connection
-from memory.storage.queries import context, documents, erasure, sync_log
+from memory.storage.queries import context, documents, erasure, session_merge, sessions, sync_log
 from memory.sync.tables import EMPTIED
 
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -29,6 +29,14 @@ def erase_forgotten(conn: Connection, keys: Mapping[str, Collection[str]]) -> No
 
 
 def _erase_sessions(conn: Connection, _table: str, ids: Collection[str]) -> None:
+    """Sessions that were merged into these, and that nobody has forgotten, come back: for the device that
+    forgot these, they were sessions of their own.
+    """
+    for one in session_merge.merged_into(conn, ids):
+        note = session_merge.look_at_note(conn, one)
+        if note is not None and note.into in ids and not sync_log.is_forgotten(conn, "sessions", one):
+            sessions.set_columns(conn, one, {"deleted_at": None})
+            session_merge.unmerge(conn, one)
     erasure.erase_sessions(conn, ids)
 
 

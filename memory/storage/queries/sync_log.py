@@ -231,6 +231,13 @@ def pending(conn: Connection) -> int:
     return int(count)
 
 
+def is_forgotten(conn: Connection, table: str, key: str) -> bool:
+    row = conn.execute(
+        "SELECT 1 FROM sync_stamps WHERE tbl = ? AND key = ? AND field = '!'", (table, key)
+    ).fetchone()
+    return row is not None
+
+
 def outgoing(conn: Connection, limit: int) -> Outgoing:
     """Returns changes that no file carries yet, oldest first, of about `limit` bytes."""
     changes: list[Change] = []

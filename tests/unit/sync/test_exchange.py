@@ -2,7 +2,7 @@
 
 import errno
 import shutil
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -10,11 +10,18 @@ import pytest
 
 from memory.entities import Message, MessagePatch, NewMessage, NewSession, RoomKind, SessionPatch, Target
 from memory.errors import SyncFolderUnusable
-from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemorySource, NewMemory
+from memory.memories.entities import (
+    Memory,
+    MemoryKind,
+    MemoryOrigin,
+    MemoryPatch,
+    MemorySource,
+    NewMemory,
+)
 from memory.organising import MarksPatch
 from memory.sync import folder as sync_folder
-from memory.sync.entities import FileProblem
-from memory.sync.exchange import segment_name
+from memory.sync.entities import Change, FileProblem
+from memory.sync.exchange import head_name, segment_name
 from memory.sync.folder import Kind
 from models.messages import Role
 from tests.fakes.clock import FakeClock
@@ -98,6 +105,35 @@ async def test_old_files_do_not_bring_back_what_was_forgotten(folder: TestFolder
     three = await folder.device("three")
     await settle(three, one, two)
     assert await one.exported() == await two.exported() == await three.exported() == []
+
+
+async def test_the_number_of_a_file_that_a_crash_interrupted_is_not_used_again(
+    folder: TestFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, talk = await _pair(folder)
+    before = set(folder.path.rglob("*"))
+    await one.store.append_message(talk, NewMessage(Role.USER, "Before the crash"))
+
+    async def killed(*_given: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(one.store.sync, "end_file", killed)
+        with pytest.raises(KeyboardInterrupt):
+            await one.sync()
+    (file,) = set(folder.path.rglob("*")) - before
+    state = await one.store.sync.state()
+    assert state is not None
+    # Without the list of its files, the other device reads every file that is there.
+    (folder.path / state.own.place / head_name(folder.keys.keys[-1], state.own.place)).unlink()
+    await two.sync()
+    file.unlink()
+    await one.store.append_message(talk, NewMessage(Role.ASSISTANT, "After the crash"))
+    await settle(one, two)
+    assert [message.content for message in await two.store.branch(talk)][-2:] == [
+        "Before the crash",
+        "After the crash",
+    ]
 
 
 async def test_the_files_that_contained_a_forgotten_thing_are_removed(folder: TestFolder) -> None:
@@ -336,10 +372,6 @@ async def test_many_small_files_become_few(folder: TestFolder) -> None:
 
 
 async def test_a_clock_years_ahead_does_not_decide_for_ever(folder: TestFolder) -> None:
-    from datetime import UTC, datetime
-
-    from tests.fakes.clock import FakeClock
-
     one, two, talk = await _pair(folder)
     ahead = await folder.device("ahead", clock=FakeClock(datetime(2040, 1, 1, tzinfo=UTC)))
     await settle(ahead, one, two)
@@ -574,6 +606,62 @@ async def test_what_followed_a_session_away_is_in_the_same_place_everywhere_when
         assert not (await device.store.verify()).problems
 
 
+@pytest.mark.parametrize("merged_by", ["the device that forgets", "another device"])
+async def test_a_merged_session_stays_if_a_device_that_knew_it_apart_forgets_the_other_one(
+    folder: TestFolder, merged_by: str
+) -> None:
+    one, two, first = await _pair(folder)
+    second = await _talk(one, "Sails")
+    await settle(one, two)
+    if merged_by == "another device":
+        await two.store.organising.merge(first, [second])
+    else:
+        await one.store.organising.merge(first, [second])
+        await settle(one, two)
+        await one.store.restore_session(second)
+    await one.store.forget(Target(sessions=(first,)))
+    await settle(one, two)
+    for device in (one, two):
+        (left,) = await device.exported()
+        assert [message.content for message in left.messages] == ["About Sails", "Yes, Sails"]
+        assert (await device.store.get_session(second)).deleted_at is None
+        assert not (await device.store.verify()).problems
+
+
+async def test_what_follows_a_message_without_a_place_comes_back_with_it(folder: TestFolder) -> None:
+    one, two, first = await _pair(folder)
+    second = await _talk(one, "Sails")
+    await settle(one, two)
+    said = [
+        await two.store.append_message(first, NewMessage(Role.USER, "And jibs?")),
+        await two.store.append_message(first, NewMessage(Role.ASSISTANT, "Jibs as well")),
+    ]
+    (last,) = (await one.store.outline(second))[-1:]
+    await one.store.forget(Target(sessions=(first,)))
+    changes = [
+        one
+        for one in (await two.store.sync.outgoing(1 << 20)).changes
+        if one.key in {each.id for each in said}
+    ]
+    number = 2
+    assert (await one.store.sync.devices())[-1].number == number
+    await one.store.sync.apply(changes, [number])
+    assert (await one.store.sync.status()).waiting == 2
+    place = Change(
+        "messages",
+        said[0].id,
+        fields={"parent_id": (1 << 60, 0, last.id), "session_id": (1 << 60, 0, second)},
+    )
+    await one.store.sync.apply([place], [number])
+    assert (await one.store.sync.status()).waiting == 0
+    assert [message.content for message in await one.store.branch(second, said[1].id)] == [
+        "About Sails",
+        "Yes, Sails",
+        "And jibs?",
+        "Jibs as well",
+    ]
+
+
 async def test_a_memory_whose_conversations_both_left_waits_for_one_of_them(folder: TestFolder) -> None:
     one, two, first = await _pair(folder)
     second = await _talk(one, "Sails")
@@ -591,6 +679,35 @@ async def test_a_memory_whose_conversations_both_left_waits_for_one_of_them(fold
     assert await _memories(one, two) == [["About Ropes"]] * 2
     for device in (one, two):
         assert not (await device.store.verify()).problems
+
+
+async def test_a_memory_that_comes_back_by_another_way_keeps_the_text_that_waits_with_it(
+    folder: TestFolder,
+) -> None:
+    one, two, first = await _pair(folder)
+    second, third = await _talk(one, "Sails"), await _talk(one, "Knots")
+    said = [(await one.store.branch(talk))[0] for talk in (first, second, third)]
+    sources = [MemorySource(each.id, each.session_id, each.content) for each in said]
+    new = NewMemory(MemoryKind.FACT, "Of wool", MemoryOrigin.PATTERN, sources=tuple(sources[:2]))
+    memory = await one.store.memories.add(new)
+    three = await folder.device("three")
+    await settle(one, two, three)
+    await one.store.memories.change(memory.id, MemoryPatch(text="Of hemp"))
+    two.clock.advance(timedelta(minutes=1))
+    await two.store.memories.change(memory.id, MemoryPatch(text="Of flax"))
+    for device, talk in ((three, first), (two, second)):
+        await device.store.moves.depart(talk, RoomKind.PRIVATE, await device.store.moves.sealer())
+        await device.sync()
+    await two.sync()
+    assert await _memories(two) == [[]]
+    # It is written anew as a whole, with a source that nobody has moved away.
+    state = await one.store.sync.state()
+    assert state is not None
+    for file in (folder.path / state.own.place).iterdir():
+        file.unlink()
+    await one.store.memories.add_sources(memory.id, sources[2:])
+    await settle(one, two, three)
+    assert await _memories(one, two, three) == [["Of flax"]] * 3
 
 
 async def test_a_message_forgotten_here_loses_the_text_that_waits_for_another_place(
