@@ -147,6 +147,14 @@ class Drafts:
         if self._soon is None:
             self._soon = asyncio.get_running_loop().call_later(KEEP_AFTER_S, self._due)
 
+    def sent(self, conversation: Conversation) -> None:
+        """Stores the draft of `conversation` at once, so that a message that was sent is not in the prompt as
+        well after a crash."""
+        self._changed[id(conversation)] = conversation
+        if self._soon is not None:
+            self._soon.cancel()
+        self._due()
+
     def _due(self) -> None:
         self._soon = None
         if self._is_open():

@@ -88,6 +88,7 @@ class ReplyController:
     async def accepted(self, event: TurnAccepted) -> None:
         if self._app.leaving:
             return
+        self._app.drafts.sent(event.conversation)
         async with self._view.switching:
             if event.left is self._view.current:
                 await self._sessions.move_on(event.conversation)

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.tui.desk import Stage
 from tests.tui.driving import assert_until, chat, say, settle, shown, turn_to
 from tests.tui.scripted import gated, let_go, stored
@@ -108,3 +110,24 @@ async def test_what_waited_and_was_sent_while_something_else_was_shown_is_not_ty
         await place.app.drafts.keep_all()
         assert await place.store.drafts.draft(first.id) == ""
         assert [one.content for one in await place.store.branch(first.id)][::2] == ["First", "Second"]
+
+
+async def test_a_message_that_is_stored_is_no_draft_any_more_when_the_reply_begins(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atlas_desktop.tui.chat.conversation.KEEP_AFTER_S", 1e6)
+    model = gated("One answer.", "Two answers.")
+    place = make(model=model)
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "First")
+        await assert_until(pilot, lambda: "Writing" in shown(place))
+        first = chat(place.app).current
+        assert first.id is not None
+        await say(pilot, "Second")
+        await assert_until(pilot, lambda: first.waiting == ["Second"])
+        await place.app.drafts.keep_all()
+        let_go(model)
+        await assert_until(pilot, lambda: "Two answers." in shown(place) and not first.busy)
+        await settle(pilot)
+        assert await place.store.drafts.draft(first.id) == ""
