@@ -120,6 +120,7 @@ class FindingController:
     def close(self) -> None:
         """Closes the line and returns to the prompt; the match stays in view."""
         self._bar.close()
+        self._view.transcript.forget_found()
         self._view.prompt.focus()
 
     def look(self, words: str) -> None:
@@ -147,6 +148,8 @@ class FindingController:
         return [one.id for one in said if one.role is not Role.SYSTEM and wanted in one.content.casefold()]
 
     async def _show(self, words: str) -> None:
+        if not self._found:
+            self._view.transcript.forget_found()
         if not words.strip():
             self._bar.tell(_("↓ next · ↑ previous · Esc closes"))
         elif not self._found:
@@ -154,7 +157,7 @@ class FindingController:
         else:
             place = _("{at} of {all}", at=number(self._at + 1), all=number(len(self._found)))
             self._bar.tell(place)
-            await self._view.transcript.go_to(self._found[self._at])
+            await self._view.transcript.show_found(self._found[self._at], words.strip())
 
     def step(self, by: int) -> None:
         """Shows the next match or the previous one; after the last comes the first."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ from models.messages import Role, StopReason
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
+
+_FOUND = "bold underline $accent"
+"""How words that were searched for look."""
 
 
 def distinct(citations: Sequence[StoredCitation]) -> tuple[StoredCitation, ...]:
@@ -400,6 +404,8 @@ class MessageBlock(Vertical):
         self._skills = skills
         self._stream: PacedStream | None = None
         self._activity = ""
+        self._highlighted: dict[Static, Content] = {}
+        """Parts in which words are highlighted, with what they show without that."""
         self._early = ""
         """Text that arrived before the widget could show it."""
         self._place = f"{place[0]}/{place[1]}" if place is not None else ""
@@ -529,6 +535,25 @@ class MessageBlock(Vertical):
         if selected is not self.has_class("-selected"):
             self.set_class(selected, "-selected")
             self._tell_head()
+
+    def highlight(self, words: str) -> Widget | None:
+        """Highlights words in the text instead of earlier ones; no words remove them.
+
+        Returns the first part of the text with the words. Code keeps its own colours.
+        """
+        for part, content in self._highlighted.items():
+            if part.is_attached:
+                part.update(content, layout=False)
+        self._highlighted.clear()
+        if not words:
+            return None
+        wanted = re.compile(re.escape(words), re.IGNORECASE)
+        for part in self.query(Static).results(Static):
+            content = part.content
+            if isinstance(content, Content) and not part.has_class("head") and wanted.search(content.plain):
+                self._highlighted[part] = content
+                part.update(content.highlight_regex(wanted, style=_FOUND), layout=False)
+        return next(iter(self._highlighted), None)
 
     def marked(self, message: Message) -> None:
         """Updates the shown facts about the message; its text is unchanged."""

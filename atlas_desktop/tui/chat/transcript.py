@@ -600,6 +600,22 @@ class Transcript(Ground, VirtualTranscript):
         self._fill()
         return True
 
+    async def show_found(self, message_id: str, words: str) -> None:
+        """Shows a message with the words, and marks both until `forget_found`."""
+        self.forget_found()
+        await self.go_to(message_id)
+        block = self.find(message_id)
+        if block is not None:
+            self._select(message_id, marked=True)
+            if (part := block.highlight(words)) is not None:
+                part.scroll_visible(animate=False)
+
+    def forget_found(self) -> None:
+        """Removes the marks of `show_found`; the message stays selected."""
+        self._select(self.selected)
+        for block in self.blocks:
+            block.highlight("")
+
     async def drop_from(self, message_id: str) -> None:
         """Removes a message and everything below it, because an edited message replaces it."""
         place = self._window.at(message_id)

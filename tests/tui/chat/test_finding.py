@@ -5,7 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from textual.content import Content
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from atlas_desktop.tui.chat.composer import EarlierPromptsScreen
 from atlas_desktop.tui.chat.finding import FindBar
@@ -62,6 +64,41 @@ async def test_the_newest_match_is_shown_first_and_keys_go_around(make: Make) ->
             await pilot.press(*([key] if key else []))
             await settle(pilot)
             await assert_until(pilot, lambda n=number, a=answer: n in shown(place) and a in shown(place))  # type: ignore[misc]
+
+
+def _marked(place: Stage) -> list[tuple[str, list[str]]]:
+    """The marked messages, each with its highlighted words."""
+    return [
+        (
+            block.message.content.split(":")[0],
+            [
+                part.content.plain[span.start : span.end]
+                for part in block.query(Static).results(Static)
+                if isinstance(part.content, Content) and not part.has_class("head")
+                for span in part.content.spans
+                if "underline" in str(span.style)
+            ],
+        )
+        for block in chat(place.app).transcript.blocks
+        if block.has_class("-selected")
+    ]
+
+
+async def test_the_message_and_its_words_are_marked_until_the_line_is_closed(make: Make) -> None:
+    place = await long_talk(make)
+    async with place.app.run_test(size=SIZE) as pilot:
+        await open_bar(pilot, place, "heron")
+        await assert_until(pilot, lambda: _marked(place) == [("Answer 79", ["Heron"])])
+        await pilot.press("up")
+        await assert_until(pilot, lambda: _marked(place) == [("Answer 40", ["Heron"])])
+        await type_text(pilot, "s")
+        await assert_until(pilot, lambda: "No matches." in shown(place))
+        assert _marked(place) == []
+        await pilot.press("backspace")
+        await assert_until(pilot, lambda: _marked(place) == [("Answer 79", ["Heron"])])
+        await pilot.press("escape")
+        await settle(pilot)
+        assert _marked(place) == []
 
 
 async def test_nothing_found_is_said_and_escape_returns_to_the_prompt(make: Make) -> None:
