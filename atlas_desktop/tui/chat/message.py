@@ -541,9 +541,9 @@ class MessageBlock(Vertical):
 
         Returns the first part of the text with the words. Code keeps its own colours.
         """
-        for part, content in self._highlighted.items():
+        for part, plain in self._highlighted.items():
             if part.is_attached:
-                part.update(content, layout=False)
+                part.update(plain, layout=False)
         self._highlighted.clear()
         if not words:
             return None

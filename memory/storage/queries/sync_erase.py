@@ -32,7 +32,11 @@ def _erase_sessions(conn: Connection, _table: str, ids: Collection[str]) -> None
     """Sessions that were merged into these, and that nobody has forgotten, come back: for the device that
     forgot these, they were sessions of their own.
     """
-    for one in session_merge.merged_into(conn, ids):
+    merged = conn.execute(
+        f"SELECT id FROM sessions WHERE id IN {_LISTED} ORDER BY id",
+        (json.dumps(session_merge.merged_into(conn, ids)),),
+    ).fetchall()
+    for (one,) in merged:
         note = session_merge.look_at_note(conn, one)
         if note is not None and note.into in ids and not sync_log.is_forgotten(conn, "sessions", one):
             sessions.set_columns(conn, one, {"deleted_at": None})
