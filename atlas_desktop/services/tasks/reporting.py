@@ -17,8 +17,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from memory.documents.chunking import chunks
 from memory.documents.citations import Passage, SourceKind, cite
 from memory.documents.entities import FileFacts, NewDocument, ParsedText
-from memory.documents.statements import sentences
-from memory.summaries.evidence import Evidence as Source
+from memory.documents.statements import Statement, sentences
 from memory.tasks.analysis import Findings, Row, Total, Verdict
 from memory.tasks.briefs import Brief, Goal
 from memory.tasks.contexts import Count, estimated
@@ -54,7 +53,6 @@ class ReportWriter:
         self._markers: dict[int, int] = {}
         self._sources: dict[int, Evidence] = {}
         self._citations: dict[tuple[int, int, int], TaskCitation] = {}
-        self._unsupported: list[tuple[int, int]] = []
         self.by_model = False
 
     @property
@@ -94,14 +92,8 @@ class ReportWriter:
         return f"[{marker}]"
 
     def sentences(self, told: Sequence[tuple[str, str]]) -> None:
-        """Adds a paragraph of a model's sentences, each with its markers; a sentence without markers has no
-        support."""
-        for number, (text, markers) in enumerate(told):
-            begin = sum(map(len, self._parts)) + (1 if number else 0)
-            self._parts.append(f"{' ' if number else ''}{text}{f' {markers}' if markers else ''}")
-            if not markers:
-                self._unsupported.append((begin, begin + len(text)))
-        self._parts.append("\n")
+        """Adds a paragraph of a model's sentences, each with its markers."""
+        self._parts.append(" ".join(f"{text} {markers}" for text, markers in told) + "\n")
         self.by_model = True
 
     def report(self, title: str) -> Report:
@@ -115,7 +107,6 @@ class ReportWriter:
         return Report(
             text=self.text,
             citations=tuple(self._citations.values()),
-            unsupported=tuple(self._unsupported),
             title=title,
             by_model=self.by_model,
         )
@@ -384,8 +375,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Sentences of a model, each with the source sentences that support it; `left_out` stated figures or
-    names that no source has."""
+    """Sentences of a model, each with the source sentences that support it; `left_out` claimed something that
+    no source says."""
 
     told: tuple[tuple[str, tuple[Sentence, ...]], ...] = ()
     left_out: int = 0
@@ -476,8 +467,9 @@ def opening_prompt(brief: str, facts: Sequence[str]) -> str:
 async def checked(text: str, given: Sequence[Sentence], *, complete: bool) -> Opening:
     """Checks a model's text, sentence by sentence, against the sentences that it was given.
 
-    A supported sentence gets its sources. An unsupported one is kept only if all its figures and names are in
-    the sources, and is marked in the report. An unfinished last sentence is left out.
+    A sentence is kept, with its sources, if they support it and each of its clauses is in the words of one of
+    them: a small model joins the words of several to what none of them says. An unfinished last sentence is
+    left out.
     """
     return await asyncio.to_thread(_checked, text, given, complete=complete)
 
@@ -497,7 +489,6 @@ def _checked(text: str, given: Sequence[Sentence], *, complete: bool) -> Opening
         )
         for number, one in enumerate(given, 1)
     ]
-    source = Source("\n".join([*(one.text for one in given), *(one.evidence.title for one in given)]))
     plain = " ".join(text.replace("[", "(").replace("]", ")").replace("|", " ").split())
     ranges = sentences(plain)
     if ranges and not complete and not plain.rstrip().endswith((".", "!", "?")):
@@ -513,21 +504,21 @@ def _checked(text: str, given: Sequence[Sentence], *, complete: bool) -> Opening
             continue
         seen.add(sentence)
         support = [one.marker for one in found.citations if one.sentence == (begin, end) and one.verified]
-        if (begin, end) not in unsupported and support:
+        supported = (begin, end) not in unsupported
+        if supported and support and _in_words_of(sentence, given):
             told.append((sentence, tuple(given[marker - 1] for marker in dict.fromkeys(support))))
-        elif (begin, end) not in unsupported:
-            # A greeting or a hedge makes no claim.
-            continue
-        elif source.unknown_numbers(sentence) or source.unknown_names(sentence) or _figures(sentence):
+        elif support or not supported:
             left_out += 1
-        else:
-            told.append((sentence, ()))
+        # Anything else is a greeting or a hedge, and makes no claim.
     return Opening(tuple(told), left_out)
 
 
-def _figures(sentence: str) -> bool:
-    """Whether a sentence without support states a figure: about the wrong thing, it would be false."""
-    return any(char.isdigit() for char in sentence)
+def _in_words_of(sentence: str, given: Sequence[Sentence]) -> bool:
+    """Whether each clause has only words of one of the source sentences, or of its document's title."""
+    sources = [Statement(f"{one.text} {one.evidence.title}").words for one in given]
+    return all(
+        any(clause.coverage(words) == 1 for words in sources) for clause in Statement(sentence).clauses
+    )
 
 
 def judging_prompt(context: str, report: str) -> str:
