@@ -268,9 +268,14 @@ class SparingScreen(Screen[ScreenResultType]):
     def _compositor_refresh(self) -> None:
         if self._placing:
             # Runs before callbacks that wait for a refresh, which are queued the same way.
-            self.call_next(self._compositor_refresh)
+            self.call_next(self._paint)
         else:
             super()._compositor_refresh()
+
+    def _paint(self) -> None:
+        # Textual forgets here what has to be painted; some of it may have come up since the layout.
+        self._compositor.update_widgets(self._dirty_widgets)
+        super()._compositor_refresh()
 
 
 class Ground(_Mixed):

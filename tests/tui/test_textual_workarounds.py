@@ -11,7 +11,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widgets import Input, Static, TextArea
 
-from atlas_desktop.tui.textual_workarounds import Ground, SparingCompositor
+from atlas_desktop.tui.textual_workarounds import Ground, SparingCompositor, SparingScreen
 
 
 class Page(Screen[None]):
@@ -170,3 +170,37 @@ async def test_what_differs_after_a_layout_is_painted_and_what_is_scrolled_along
             if above:
                 assert painted == differs == set(), step
             await pilot.pause()
+
+
+class Told(Static):
+    """Notes what was painted of it."""
+
+    def __init__(self) -> None:
+        super().__init__("old")
+        self.painted: list[str] = []
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        lines = super().render_lines(crop)
+        self.painted += [line.text.strip() for line in lines]
+        return lines
+
+
+class Sparing(SparingScreen[None]):
+    def compose(self) -> ComposeResult:
+        yield Told()
+
+
+async def test_what_changes_between_a_layout_and_its_painting_is_painted() -> None:
+    app = Paper()
+    async with app.run_test(size=(90, 30)) as pilot:
+        screen = Sparing()
+        await app.push_screen(screen)
+        await pilot.pause()
+        told = screen.query_one(Told)
+        assert told.painted[-1] == "old"
+        told.update("new", layout=False)
+        # The screen hears of the change after the layout, and before it paints.
+        told._check_refresh()
+        screen._refresh_layout()
+        await pilot.pause()
+        assert told.painted[-1] == "new"
