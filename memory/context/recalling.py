@@ -211,7 +211,12 @@ class ContextRecall:
                 recent_first=True,
             )
         )
-        return [hit for hit in found if hit.text not in texts]
+        told: dict[str, Hit] = {}
+        for hit in found:
+            # What a reply claimed without support would come back as if it were known.
+            if hit.text not in texts and hit.source.supported:
+                told.setdefault(hit.text, hit)
+        return list(told.values())
 
     async def _fitting(self, hits: Sequence[Hit], tokens: int) -> list[tuple[Hit, str]]:
         """Returns the best hits whose lines fit, each counted with its bullet and line end."""

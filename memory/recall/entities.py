@@ -8,7 +8,9 @@ from typing import NamedTuple, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the text of a hit comes from."""
+    """Where the text of a hit comes from. A reply is not `supported` if one of its sentences is not in the
+    documents that it was about.
+    """
 
     session: str | None
     message: str | None
@@ -16,6 +18,7 @@ class Source:
     document: str | None
     created_at: datetime
     speaker: str
+    supported: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,3 +183,19 @@ async def test_only_what_is_worth_it_stands_in_the_prompt() -> None:
         (close.id, Outcome.TOLD),
     ]
     assert "shed" not in brought.text
+
+
+async def test_what_a_reply_claimed_without_support_does_not_come_back() -> None:
+    claimed = hit("Clara sees the doctor on 11 June.", 0.8)
+    claimed = replace(claimed, source=replace(claimed.source, supported=False))
+    brought = await preface_for(ASKED, Asked(claimed, hit("Clara sees the doctor on 9 May.", 0.7)))
+    assert "9 May" in brought.text
+    assert "June" not in brought.text
+
+
+async def test_a_message_and_its_copy_in_a_fork_come_back_once() -> None:
+    close = hit("Clara sees the doctor on 9 May.", 0.7)
+    copy = replace(close, id="copy", source=replace(close.source, session="fork"))
+    brought = await preface_for(ASKED, Asked(close, copy))
+    assert brought.hits == (close,)
+    assert [one.id for one in brought.considered] == [close.id]
