@@ -139,7 +139,7 @@ _DOCUMENT_TEXTS = {
     "damaged": N_("It is damaged."),
     "changed": N_("It was changed while it was read."),
     "outdated": N_("It has changed since it was read as a document."),
-    "unknown_format": N_("Its format is unknown."),
+    "unknown_format": N_("Atlas does not read this format."),
     "no_text": N_("It contains no text."),
     "too_many_rows": N_("It has more than {limit} rows."),
     "too_deep": N_("Its parts are nested too deeply."),

@@ -16,6 +16,7 @@ from memory.jobs.queue import Job, Priority
 from memory.jobs.runner import Duty
 from memory.storage.store import Store
 from memory.summaries.compaction import IMPROVE, Compactor
+from memory.summaries.evidence import Evidence
 from models.errors import ModelsError
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, Role
 from models.ports import ChatModel
@@ -164,6 +165,9 @@ class Titler:
         if known is not None:
             return known
         title = tidy(await _answer(model, ask)) or ""
+        if Evidence(first.content).unknown_numbers(title):
+            # A title that answers the question would be read as the answer.
+            title = ""
         await self._store.jobs.keep_result(KIND, digest, title, first.session_id)
         return title
 

@@ -99,10 +99,13 @@ class CitationLinks(Widget, can_focus=True):
             for at, one in enumerate(self.citations)
         ]
         if self._unsupported:
+            keys = getattr(self.app, "keys", {})
             words = ngettext(
-                "{count} sentence without support (u shows it)",
-                "{count} sentences without support (u shows them)",
+                "{count} sentence without support ({select}, then {show} shows it)",
+                "{count} sentences without support ({select}, then {show} shows them)",
                 self._unsupported,
+                select=how_to("messages.select", keys),
+                show=how_to("message.support", keys),
             )
             lines.append(Content.styled(words, "italic"))
         return Content("\n").join(lines)

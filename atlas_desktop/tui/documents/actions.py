@@ -552,7 +552,8 @@ _NAMED = 5
 class DocumentActions:
     """Acts on the row that is `marked` or on the `chosen` documents.
 
-    `reload` reads the list again after a change; `tell_progress` shows what is being read, empty at the end.
+    `reload` reads the list again after a change, and selects a document unless it is given none;
+    `tell_progress` shows what is being read, empty at the end.
     """
 
     def __init__(
@@ -562,7 +563,7 @@ class DocumentActions:
         *,
         marked: Callable[[], Row | None],
         chosen: "Callable[[], Sequence[Document]]",
-        reload: Callable[[], None],
+        reload: Callable[[str], None],
         tell_progress: Callable[[str], None],
     ) -> None:
         self._app = app
@@ -584,7 +585,8 @@ class DocumentActions:
         wanted = await self._app.push_screen_wait(AddScreen(self._app))
         if wanted is not None:
             await self._reading(
-                self._room.documents.add([wanted.path], copy=wanted.copy, progress=self._progress)
+                self._room.documents.add([wanted.path], copy=wanted.copy, progress=self._progress),
+                select=True,
             )
 
     def watch(self) -> None:
@@ -622,14 +624,16 @@ class DocumentActions:
             else _("Reading {done} of {total}: {name}", done=number(done), total=number(total), name=name)
         )
 
-    async def _reading(self, work: "Coroutine[Any, Any, AddReport]") -> None:
-        """Waits until the files are read, and reports the result."""
+    async def _reading(self, work: "Coroutine[Any, Any, AddReport]", *, select: bool = False) -> None:
+        """Waits until the files are read, and reports the result. With `select`, selects a new document."""
         self._tell_progress(_("Looking for files …"))
+        new = ""
         try:
             report = await work
+            new = report.documents[0] if select and report.added else ""
         finally:
             self._tell_progress("")
-            self._reload()
+            self._reload(new)
         self._app.say(_told(report), anywhere=True)
 
     # --- folders ------------------------------------------------------------------------------------
@@ -657,7 +661,7 @@ class DocumentActions:
             await self._erase([one.id for one in held])
         else:
             self._app.say(_("No longer watched. Its documents are kept."))
-        self._reload()
+        self._reload("")
 
     # --- documents ----------------------------------------------------------------------------------
 
@@ -687,7 +691,7 @@ class DocumentActions:
         )
         if await self._app.push_screen_wait(asked):
             await self._erase([one.id for one in chosen])
-            self._reload()
+            self._reload("")
 
     async def _erase(self, document_ids: Sequence[str]) -> None:
         erased = await self._room.documents.remove(document_ids)
@@ -722,7 +726,7 @@ class DocumentActions:
             await self._room.attachments.detach(session, attachment)
         if (chat := self._app.chat) is not None:
             chat.tell_attachments()
-        self._reload()
+        self._reload("")
 
     def edit(self) -> None:
         """Edits the text of the marked document, if it was made from a conversation."""
@@ -737,7 +741,7 @@ class DocumentActions:
         new = await self._app.push_screen_wait(TextEditScreen(title_text(document), text))
         if new and new != text:
             await self._room.documents.edit(document.id, new)
-            self._reload()
+            self._reload("")
 
     def summarise(self) -> None:
         """Makes the summaries of the chosen documents, or makes them again."""
@@ -749,16 +753,20 @@ class DocumentActions:
             for one in chosen:
                 self._tell_progress(_("Summarising {title} …", title=title_text(one)))
                 await self._room.documents.summary(one.id, refresh=one.summary is not None)
-                self._reload()
+                self._reload("")
         finally:
             self._tell_progress("")
 
 
 def _told(report: "AddReport") -> str:
+    textless = len(report.documents) - report.added - report.updated - report.unchanged
     parts = [
         _("{count} added", count=number(report.added)) if report.added else "",
         _("{count} updated", count=number(report.updated)) if report.updated else "",
         _("{count} unchanged", count=number(report.unchanged)) if report.unchanged else "",
+        ngettext("{count} listed without its text", "{count} listed without their texts", textless)
+        if textless > 0
+        else "",
     ]
     words = f"{', '.join(filter(None, parts)) or _('Nothing was added')}."
     if report.missing:
@@ -766,5 +774,7 @@ def _told(report: "AddReport") -> str:
     if report.skipped:
         first = report.skipped[0]
         skipped = ngettext("{count} skipped:", "{count} skipped, the first:", len(report.skipped))
-        words += f" {skipped} {clean_line(first.where)}: {clean_line(first.why)}"
+        why = clean_line(first.why)
+        where = "" if why.startswith(f"{Path(first.where).name}: ") else f"{clean_line(first.where)}: "
+        words += f" {skipped} {where}{why}"
     return words

@@ -189,8 +189,11 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
 
     # --- reading ------------------------------------------------------------------------------------
 
-    def reload(self) -> None:
-        """Reads the library again; a newer request replaces one that is running."""
+    def reload(self, select: str = "") -> None:
+        """Reads the library again, and selects a document if one is given. A newer request replaces one that
+        is running."""
+        if select:
+            self._wanted = f"document {select}"
         if self in self.app.screen_stack:
             self.atlas.attempt(self._load, group="documents", exclusive=True)
 

@@ -482,7 +482,7 @@ def nothing(containing: str, tab: str, keys: Mapping[str, str]) -> str:
 
 
 def age(since: datetime, now: datetime) -> str:
-    """Returns the age in the largest whole unit; empty within the hour."""
+    """Returns the age in the largest whole unit."""
     days = max((now - since).days, 0)
     if days >= 365:
         return _("{years} y", years=days // 365)
@@ -491,7 +491,7 @@ def age(since: datetime, now: datetime) -> str:
     if days >= 1:
         return _("{days} d", days=days)
     hours = int((now - since).total_seconds() // 3600)
-    return _("{hours} h", hours=hours) if hours > 0 else ""
+    return _("{hours} h", hours=hours) if hours > 0 else _("under 1 h")
 
 
 def row(entry: Entry, width: int, now: datetime, tab: str = "") -> Content:
@@ -543,12 +543,11 @@ def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
         one = entry.summary
         marks = [
             ngettext("{count} message", "{count} messages", len(one.covers)),
-            age(one.created_at, now) or _("new"),
+            age(one.created_at, now),
         ]
         return " · ".join([*marks, *([OWN_WORDS] if one.edited else [])])
     assert entry.memory is not None
     memory = entry.memory
-    since = age(memory.created_at, now)
     marks = [_("pinned")] if memory.pinned else []
     marks += [_("inbox")] if memory.state is MemoryState.INBOX and tab != INBOX else []
     marks += [_("looks like a secret: not used")] if _is_secret(memory) else []
@@ -557,7 +556,7 @@ def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
     usual = {kind for kind in KINDS.get(tab, ()) if kind in _USUAL}
     marks += [
         *([] if memory.kind in usual else [_(KIND_TEXTS[memory.kind])]),
-        _("{age} old", age=since) if since else _("new"),
+        _("{age} old", age=age(memory.created_at, now)),
         _half_life(entry, "half_life"),
     ]
     used = [ngettext("used once", "used {count} times", memory.uses) if memory.uses else _("not used yet")]

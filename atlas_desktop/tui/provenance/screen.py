@@ -282,7 +282,7 @@ class WhyScreen(Window[Chosen | None]):
         .heading { color: $accent; text-style: bold; margin-top: 1; height: auto; }
         .words { height: auto; }
         .quiet { color: $quiet; height: auto; }
-        #as-sent { height: auto; max-height: 20; color: $quiet; }
+        #as-sent { height: auto; color: $quiet; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,w,q", "close", _("Close"))]

@@ -140,6 +140,29 @@ async def test_files_are_added_with_a_completed_path(make: Make, tmp_path: Path)
         await assert_until(pilot, lambda: any("1 added" in note.message for note in place.app._notifications))
 
 
+async def test_what_was_added_is_selected_and_what_was_not_is_named_once(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "zebra.md").write_text("A zebra has stripes.")
+    (tmp_path / "photo.raw").write_bytes(b"\x00\x01")
+    store, _ids = await stocked()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40), notifications=True) as pilot:
+        await look(pilot, place, "Single files")
+        for name in ("zebra.md", "photo.raw"):
+            await pilot.press("a")
+            await assert_until(pilot, lambda: on(place.app, AddScreen))
+            place.app.screen.query_one("#path", Input).value = f"{tmp_path}/{name}"
+            await settle(pilot, but="documents-change")
+            await pilot.press("enter")
+            await assert_until(pilot, lambda: on(place.app, DocumentsScreen))
+            await settle(pilot)
+        row = browser(place).marked
+        assert row is not None
+        assert row.document is not None
+        assert row.document.path == f"{tmp_path}/zebra.md"
+        (told,) = [note.message for note in place.app._notifications if "skipped" in note.message]
+        assert told == "Nothing was added. 1 skipped: photo.raw: Atlas does not read this format."
+
+
 async def test_a_folder_is_watched_after_a_look_at_what_would_be_read(make: Make, tmp_path: Path) -> None:
     for name in ("a.md", "b.md", "c.bin"):
         (tmp_path / name).write_text("words")

@@ -165,3 +165,18 @@ async def test_what_is_too_much_for_the_screen_is_scrolled_to(make: Make) -> Non
         assert box.region.height <= 16 * 0.92
         await pilot.press("end")
         await assert_until(pilot, lambda: box.children[-1].region.bottom <= box.content_region.bottom)
+
+
+async def test_the_end_of_a_long_prompt_is_reached_with_the_end_key(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await say(pilot, "A long question. " * 200)
+        await settle(pilot)
+        await pilot.press("alt+up", "w")
+        await assert_until(pilot, lambda: on(place.app, WhyScreen))
+        box = place.app.screen.query_one(".box")
+        prompt = place.app.screen.query_one(LongText)
+        await assert_until(pilot, lambda: prompt.size.height > 30 and prompt.max_scroll_y == 0)
+        await pilot.press("end")
+        await assert_until(pilot, lambda: prompt.region.bottom <= box.content_region.bottom)

@@ -85,6 +85,13 @@ async def test_the_model_names_a_session_in_the_task_lane() -> None:
     assert room.model.lanes == [Lane.TASK]
 
 
+async def test_a_title_with_a_figure_that_was_not_asked_about_is_not_used() -> None:
+    room = Room("The lighthouse was built in 1950")
+    session = await room.replied("When was the lighthouse built?")
+    await room.background.run()
+    assert await room.title(session) == ("When was the lighthouse built?", TitleSource.FIRST_WORDS)
+
+
 async def test_titles_are_not_queued_when_they_are_not_wanted() -> None:
     room = Room("Norway", wanted=False)
     await room.replied("Plan a tour")
