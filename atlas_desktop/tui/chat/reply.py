@@ -112,7 +112,11 @@ class ReplyController:
         else:
             if event.edits is not None:
                 await transcript.drop_from(event.edits)
-            await transcript.add(accepted.message)
+            block = await transcript.add(accepted.message)
+            if event.edits is not None:
+                variants = await self._view.room.branches.variants(accepted.message.id)
+                at = [one.id for one in variants].index(accepted.message.id)
+                block.placed(at + 1, len(variants))
         self._live = await transcript.add(accepted.reply)
         self._drawn = 0
         await transcript.follow()

@@ -14,7 +14,7 @@ from memory.errors import CannotMerge, MessageNotFound
 from memory.organising import Merged
 from memory.storage.connection import Connection, new_id, one_line
 from memory.storage.insights import TIMING
-from memory.storage.queries import context, sessions
+from memory.storage.queries import context, sessions, sync_log
 from memory.storage.queries.table_ownership import tables
 
 # ruff: noqa: S608  # the names put into SQL are written in this module or come from the schema
@@ -382,6 +382,7 @@ def _take_out(conn: Connection, session_id: str, source: str, note: MergeNote) -
         """,
         (session_id, roots, source, ids),
     )
+    _stamp_first(conn, ids)
     _settle_apart(conn, session_id, source, own, note.head, before)
     own_tags = conn.execute("SELECT tag FROM session_tags WHERE session_id = ?", (session_id,)).fetchall()
     conn.executemany(
@@ -399,6 +400,18 @@ def _take_out(conn: Connection, session_id: str, source: str, note: MergeNote) -
     conn.execute("DELETE FROM job_results WHERE session_id = ? AND kind <> ?", (source, TIMING))
     for one in (session_id, source):
         context.drop(conn, one)
+
+
+def _stamp_first(conn: Connection, ids: str) -> None:
+    """Has it sent that the first of these messages follow none, although that may be no change here: on a
+    device where one still follows another message, it would stay in that message's session.
+    """
+    if conn.execute("SELECT 1 FROM sync_state").fetchone() is None:
+        return
+    for (first,) in conn.execute(
+        f"SELECT id FROM messages WHERE id IN {_LISTED} AND parent_id IS NULL", (ids,)
+    ).fetchall():
+        sync_log.stamp_as_own(conn, "messages", first, "parent_id")
 
 
 def _made_from_messages(conn: Connection) -> list[tuple[str, str]]:

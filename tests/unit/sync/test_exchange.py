@@ -628,6 +628,23 @@ async def test_a_merged_session_stays_if_a_device_that_knew_it_apart_forgets_the
         assert not (await device.store.verify()).problems
 
 
+async def test_the_first_message_of_a_restored_session_leaves_the_one_it_still_follows_elsewhere(
+    folder: TestFolder,
+) -> None:
+    one, two, first = await _pair(folder)
+    second = await _talk(one, "Sails")
+    await one.store.organising.merge(first, [second])
+    await settle(one, two)
+    (root,) = [each.id for each in await one.store.branch(first) if each.content == "About Sails"]
+    # As if a third device had said so, whose file the second device has not received.
+    one.store._connection.execute("UPDATE messages SET parent_id = NULL WHERE id = ?", (root,))
+    one.store._connection.execute("UPDATE sync_stamps SET sent = 0 WHERE field = 'parent_id'")
+    await one.store.restore_session(second)
+    await settle(one, two)
+    for device in (one, two):
+        assert [each.content for each in await device.store.branch(second)] == ["About Sails", "Yes, Sails"]
+
+
 async def test_what_follows_a_message_without_a_place_comes_back_with_it(folder: TestFolder) -> None:
     one, two, first = await _pair(folder)
     second = await _talk(one, "Sails")
