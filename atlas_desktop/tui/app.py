@@ -379,6 +379,7 @@ class AtlasApp(BaseApp):
             self.attempt(self.doors.apply(), group="doors")
         elif section == "models":
             self.attempt(self.switcher.settings_changed(), group="settings")
+        self.settings_signal.publish(key)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         self.appearance.focused(event.widget)

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from textual.dom import DOMNode
 from textual.notifications import Notification, Notify
 from textual.screen import Screen
+from textual.signal import Signal
 from textual.widgets import Input, TextArea
 from textual.worker import Worker, WorkerState
 
@@ -221,6 +222,8 @@ class BaseApp(SturdyApp):
         self._said_on: dict[str, Screen[Any]] = {}
         self._closings = 0
         self._begun_at: WeakKeyDictionary[Worker[Any], int] = WeakKeyDictionary()
+        self.settings_signal: Signal[str] = Signal(self, "settings")
+        """Published with the name of each setting that the user has changed."""
 
     # --- rooms and their activity ----------------------------------------------------------------
 

@@ -266,6 +266,8 @@ class SettingsScreen(Covering, SparingScreen[None]):
         self._names.highlighted = sections().index(self._section)
         fit(self, self._list, self._show)
         self.read()
+        # Some settings have keys of their own.
+        self.atlas.settings_signal.subscribe(self, lambda _key: self.read())
 
     @property
     def marked(self) -> Row | None:

@@ -91,6 +91,7 @@ async def test_a_message_is_edited_and_both_branches_can_be_gone_to(make: Make) 
         assert await branch(place) == ["one", "First.", "twoX", "Third."]
         assert chat(place.app).prompt.text == "draft"
         assert "Second." not in shown(place)
+        assert "2/2" in shown(place)
 
         await pilot.press("alt+up", "up", "left")
         await assert_until(pilot, lambda: "Second." in shown(place))

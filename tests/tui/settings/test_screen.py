@@ -117,6 +117,17 @@ async def test_switches_and_choices(make: Make) -> None:
         assert on(place.app, ChatScreen)
 
 
+async def test_a_theme_chosen_by_its_own_key_is_shown_at_once(make: Make) -> None:
+    place = make(theme="none")
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await find(pilot, "ui.theme")
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "all defaults" in shown(place)
+        await pilot.press("f12", "down", "enter")
+        await assert_until(pilot, lambda: "1 changed" in shown(place))
+
+
 async def test_what_the_environment_sets_is_shown_and_not_changed(make: Make) -> None:
     place = make()
     async with place.app.run_test(size=(100, 30)) as pilot:
