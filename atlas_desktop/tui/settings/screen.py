@@ -267,7 +267,7 @@ class SettingsScreen(Covering, SparingScreen[None]):
         fit(self, self._list, self._show)
         self.read()
         # Some settings have keys of their own.
-        self.atlas.settings_signal.subscribe(self, lambda _key: self.read())
+        self.atlas.settings_signal.subscribe(self, lambda _key: self.read(), immediate=True)
 
     @property
     def marked(self) -> Row | None:
