@@ -52,7 +52,7 @@ _METER_COUNT_COUNTS = {
     "skill": plural("1 skill", "{count} skills"),
     "pinned": plural("1 message", "{count} messages"),
     "summary": plural("1 summary", "{count} summaries"),
-    "document": plural("1 file", "{count} files"),
+    "document": plural("1 source", "{count} sources"),
     "recent": plural("1 message", "{count} messages"),
     "recall": plural("1 passage", "{count} passages"),
 }

@@ -385,7 +385,8 @@ class Summariser:
         if size * 2 > source.most:
             top, size = "", 0
         candidates = await self._candidates(source.passages, embedder)
-        kept = await asyncio.to_thread(chosen, candidates, source.most - size - 1)
+        # Each candidate is counted with its line end, which the last one does not have.
+        kept = await asyncio.to_thread(chosen, candidates, source.most - size + (0 if top else 1))
         text = await self._fitting(top, kept, source.most)
         if not kept:
             best = max(candidates, key=lambda one: one.score)

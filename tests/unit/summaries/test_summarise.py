@@ -146,6 +146,12 @@ async def test_at_once_no_model_is_asked() -> None:
     assert "shellfish" in draft.text
 
 
+async def test_a_text_of_one_sentence_is_its_own_summary() -> None:
+    text = "The lighthouse of Kilda was built in 1887."
+    draft = await summariser(ScriptedChatModel()).section(text, most=100, ask=False)
+    assert draft.text == text
+
+
 async def test_small_talk_needs_no_model_to_be_told_of() -> None:
     model = ScriptedChatModel()
     draft = await summariser(model).summarise(
