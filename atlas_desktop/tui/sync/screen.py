@@ -201,7 +201,9 @@ class SyncScreen(Window[None]):
 
     def _private_facts(self) -> str:
         if not self._private_is_open:
-            return _("Private room: closed, so it is not synced now. v opens it; then you can add it to sync.")
+            return _(
+                "Private room: closed, so it is not synced now. v opens it; then you can add it to sync."
+            )
         if self._private is None:
             return _("Private room: not synced. v adds it to sync.")
         names = [clean_line(one.name) for one in self._private.devices if one.removed_at is None]
