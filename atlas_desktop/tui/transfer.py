@@ -63,7 +63,7 @@ class ImportDialog(Window[None]):
     ImportDialog {
         .box { width: 76; padding: 1 2 0 2; }
         .line { height: auto; margin-bottom: 1; }
-        .line > Label { width: 10; }
+        .line > Label { width: 12; }
         .line > .next { margin-left: 2; }
         .line > Input, .line > Select { width: 1fr; }
         .line > Input { height: 1; border: none; padding: 0 1; background: $panel; }
