@@ -100,6 +100,7 @@ class ImportDialog(Window[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
             box.border_title = _("Import conversations")
+            box.border_subtitle = _("Esc closes")
             yield from self._choices()
             yield VerticalScroll(Static("", id="found-text", markup=False), id="found", can_focus=False)
             yield Static(
