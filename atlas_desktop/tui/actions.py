@@ -1257,6 +1257,16 @@ _MEMORIES: tuple[Action, ...] = (
         help=_("Show what Atlas remembers: the inbox, memories by kind, fading memories, and summaries."),
     ),
     Action(
+        "skill.show",
+        Where.CHAT,
+        "show_skills",
+        slash="/skills",
+        name=_("Skills"),
+        help=_(
+            "Show the skills: instructions that replies follow where they fit, once you have approved them."
+        ),
+    ),
+    Action(
         "memory.remember",
         Where.CHAT,
         "remember",

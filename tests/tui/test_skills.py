@@ -229,3 +229,11 @@ async def test_a_reply_without_a_skill_has_none_to_judge(make: Make) -> None:
             pilot,
             lambda: any("this reply used no skill" in one.message for one in place.app._notifications),
         )
+
+
+async def test_a_command_shows_the_skills(make: Make) -> None:
+    place = make(store=await skilled())
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await say(pilot, "/skills")
+        await assert_until(pilot, lambda: "pack-for-sailing" in shown(place))

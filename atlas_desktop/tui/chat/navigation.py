@@ -85,6 +85,12 @@ class NavigationController:
 
         self._app.push_screen(MemoryScreen(self._app), self.place_chosen)
 
+    def show_skills(self) -> None:
+        from atlas_desktop.tui.memories.entries import SKILLS
+        from atlas_desktop.tui.memories.screen import MemoryScreen
+
+        self._app.push_screen(MemoryScreen(self._app, tab=SKILLS), self.place_chosen)
+
     async def show_memory(self, memory_id: str) -> None:
         """Opens the memory browser at a memory."""
         from atlas_desktop.tui.memories.entries import tab_of

@@ -664,6 +664,9 @@ class ChatScreen(Ground, ConversationScreen):
     def action_show_history(self, words: str = "") -> None:
         self.navigation.show_history(words)
 
+    def action_show_skills(self) -> None:
+        self.navigation.show_skills()
+
     def action_show_memories(self) -> None:
         self.navigation.show_memories()
 
