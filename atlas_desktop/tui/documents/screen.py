@@ -407,7 +407,8 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
     # --- actions: navigation ------------------------------------------------------------------------
 
     def action_documents_read(self) -> None:
-        """Opens the content of the row: the reader, or a conversation with the attached text."""
+        """Opens the content of the row: the reader, or a conversation with the attached text. In a folder, goes
+        to its first document."""
         row = self.marked
         if row is None:
             return
@@ -416,6 +417,8 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
             self._open_reader(row.document, None if hit is None else (hit.chunk.begin, hit.chunk.end))
         elif row.attached is not None and len(row.attached.places) == 1:
             self.dismiss(Chosen(row.attached.places[0][0], None))
+        elif row.documents:
+            self._list.highlighted = self._first_open(self._rows.index(row) + 1)
         else:
             self.action_documents_details()
 

@@ -78,6 +78,22 @@ async def test_it_shows_folders_and_files_with_their_states_in_words(make: Make)
         assert "Times in winter" in shown(place)
 
 
+async def test_enter_on_a_folder_goes_to_its_first_document(make: Make) -> None:
+    store, _ids = await stocked()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await look(pilot, place, "Ferries of the north")
+        folder = browser(place).marked
+        assert folder is not None
+        assert folder.folder is not None
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: browser(place).marked is not folder)
+        row = browser(place).marked
+        assert row is not None
+        assert row.document == folder.documents[0]
+        assert browser(place).query_one("#documents", OptionList).has_focus
+
+
 async def test_an_empty_library_explains_itself(make: Make) -> None:
     place = make()
     async with place.app.run_test(size=(80, 24)) as pilot:
