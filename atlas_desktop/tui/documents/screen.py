@@ -407,8 +407,10 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
     # --- actions: navigation ------------------------------------------------------------------------
 
     def action_documents_read(self) -> None:
-        """Opens the content of the row: the reader, or a conversation with the attached text. In a folder, goes
-        to its first document."""
+        """Opens the content of the row: the reader, or a conversation with the attached text.
+
+        On a folder, goes to the first document in it.
+        """
         row = self.marked
         if row is None:
             return
