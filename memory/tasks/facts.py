@@ -236,13 +236,26 @@ def _named(stems: Collection[str], keys: dict[str, frozenset[str]]) -> str:
 # --- values -----------------------------------------------------------------------------------------
 
 
-def facts_about(subject: str, attribute: Attribute, items: Sequence[Sentence]) -> list[Fact]:
-    """Returns what these sentences, all about the subject, state about an attribute, best first."""
+def facts_about(
+    subject: str, attribute: Attribute, items: Sequence[Sentence], *, alone: bool = True
+) -> list[Fact]:
+    """Returns what these sentences, all about the subject, state about an attribute, best first.
+
+    If it is not the only attribute of its kind (a price beside other prices), only sentences with its own
+    words count.
+    """
     found = [fact for item in items for fact in _facts(subject, attribute, item)]
     if found and attribute.kind is not None and (special := attribute.special):
-        exact = [one for one in found if special & (one.sentence.stems)]
-        found = exact or found
+        exact = [one for one in found if special & (one.sentence.stems | _column_of(one))]
+        found = exact if exact or not alone else found
     return sorted(found, key=lambda one: -one.score)
+
+
+def _column_of(fact: Fact) -> frozenset[str]:
+    """Returns the stems of the column that a value is in."""
+    at = -1 if fact.value is None else fact.value.begin
+    columns = (one.column for one in fact.sentence.cells if one.begin <= at < one.end)
+    return frozenset(map(root, words(next(columns, ""))))
 
 
 def _facts(subject: str, attribute: Attribute, item: Sentence) -> Iterator[Fact]:

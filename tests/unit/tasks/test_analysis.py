@@ -52,6 +52,29 @@ def test_rows_of_a_table_are_read_by_their_columns() -> None:
     }
 
 
+def test_a_price_is_not_given_for_two_different_things() -> None:
+    findings = found(
+        "Compare the harbours Ballyrue and Harrow by the price of the kitchen and the cost of the survey.",
+        ("Ballyrue", "The harbour of Ballyrue asks 220 euros a month for a berth."),
+        ("Harrow", "In Harrow a survey costs 90 euros."),
+    )
+    assert table(findings) == {"Ballyrue": {}, "Harrow": {"cost survey": "90 euros"}}
+    assert "Ballyrue: price kitchen" in findings.missing
+
+
+def test_prices_of_different_things_are_read_by_their_columns() -> None:
+    rows = (
+        "| harbour | kitchen price | survey cost |",
+        "| --- | --- | --- |",
+        "| Ballyrue | 220 euros | 80 euros |",
+    )
+    findings = found(
+        "Compare the harbours Ballyrue and Harrow by the price of the kitchen and the cost of the survey.",
+        ("Prices", "\n".join([*rows, "| Harrow | 90 euros | 40 euros |"])),
+    )
+    assert table(findings)["Ballyrue"] == {"price kitchen": "220 euros", "cost survey": "80 euros"}
+
+
 def test_several_subjects_of_one_document_are_told_apart() -> None:
     text = "The Alpine stove costs 45 euros. The Brook stove costs 28 euros."
     assert table(found("Compare the price of the two stoves.", ("Stoves", text))) == {
