@@ -2,7 +2,7 @@
 
 Sixty tasks in five kinds (compare, list, add up, find the contradiction, plan within limits), each in a room
 of its own with generated documents, memories, and others that have nothing to do with it. The default models
-work on them; `--tasks N` takes only every so many.
+work on them; `--every N` takes only every N-th task.
 
 For each kind it prints: how many tasks ended with a report; how many of the citations called verified stand
 in their source letter by letter; which share of the known facts is in the report, in a passage that it cites;

@@ -224,7 +224,9 @@ class ContextRecall:
         left = tokens
         for hit in hits:
             when = hit.source.created_at.astimezone(self._zone)
-            line = recall_line(hit.passage, hit.source.speaker, when)
+            # A model must not take for the user's words what it said itself.
+            own = hit.kind == "message" and hit.source.by_model
+            line = recall_line(hit.passage, hit.source.speaker or ("You replied" if own else ""), when)
             cost = (await self._counter.count([f"- {line}\n"]))[0]
             if cost > left:
                 continue

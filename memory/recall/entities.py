@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the text of a hit comes from. A reply is not `supported` if one of its sentences is not in the
-    documents that it was about.
+    """Where the text of a hit comes from. Replies are `by_model`; a reply is not `supported` if one of its
+    sentences is not in the documents that it was about.
     """
 
     session: str | None
@@ -19,6 +19,7 @@ class Source:
     created_at: datetime
     speaker: str
     supported: bool = True
+    by_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,16 +157,18 @@ def texts(conn: Connection, seqs: Sequence[int]) -> list[Text]:
     rows = conn.execute(
         """
         SELECT m.seq, m.content, m.session_id, m.id, m.external_id, m.created_at, m.speaker,
-            NOT EXISTS (SELECT 1 FROM unsupported AS u WHERE u.reply_id = m.id)
+            NOT EXISTS (SELECT 1 FROM unsupported AS u WHERE u.reply_id = m.id), m.role = 'assistant'
         FROM messages AS m WHERE m.seq IN (SELECT value FROM json_each(?))
         """,
         (json.dumps(list(seqs)),),
     )
     found = {
         seq: Text(
-            seq, content, Source(session, message, external, None, moment(created), speaker, bool(held))
+            seq,
+            content,
+            Source(session, message, external, None, moment(created), speaker, bool(held), bool(by_model)),
         )
-        for seq, content, session, message, external, created, speaker, held in rows
+        for seq, content, session, message, external, created, speaker, held, by_model in rows
     }
     return [found[seq] for seq in seqs if seq in found]
 

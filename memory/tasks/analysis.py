@@ -1,6 +1,5 @@
 """Computes findings from passages: tables, choices, totals, contradictions, plans, the best sentences."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -124,14 +123,12 @@ def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]
         name: [item for item, owner in zip(outside, of, strict=True) if owner == name] for name in subjects
     }
     attributes = brief.attributes or _usual(by_subject.values())
-    of_kind = Counter(one.kind.name for one in attributes if one.kind is not None)
     rows = []
     for name, own in by_subject.items():
         facts: dict[str, Fact] = {}
         others: dict[str, Fact] = {}
         for attribute in attributes:
-            alone = attribute.kind is None or of_kind[attribute.kind.name] == 1
-            found = facts_about(name, attribute, own, alone=alone)
+            found = facts_about(name, attribute, own)
             if found:
                 facts[attribute.name] = found[0]
                 if (other := disagreeing(found)) is not None:

@@ -236,18 +236,14 @@ def _named(stems: Collection[str], keys: dict[str, frozenset[str]]) -> str:
 # --- values -----------------------------------------------------------------------------------------
 
 
-def facts_about(
-    subject: str, attribute: Attribute, items: Sequence[Sentence], *, alone: bool = True
-) -> list[Fact]:
+def facts_about(subject: str, attribute: Attribute, items: Sequence[Sentence]) -> list[Fact]:
     """Returns what these sentences, all about the subject, state about an attribute, best first.
 
-    If it is not the only attribute of its kind (a price beside other prices), only sentences with its own
-    words count.
+    Only sentences with the attribute's own words count: the price of something else is none of the kitchen.
     """
     found = [fact for item in items for fact in _facts(subject, attribute, item)]
-    if found and attribute.kind is not None and (special := attribute.special):
-        exact = [one for one in found if special & (one.sentence.stems | _column_of(one))]
-        found = exact if exact or not alone else found
+    if attribute.kind is not None and (special := attribute.special):
+        found = [one for one in found if special & (one.sentence.stems | _column_of(one))]
     return sorted(found, key=lambda one: -one.score)
 
 

@@ -173,6 +173,7 @@ async def test_what_a_reply_cites_is_stored_with_it(store: Store) -> None:
     assert cited.unsupported == ((3, 9),)
     texts = await store.evidence.texts(range(1, 10))
     assert {text.source.message: text.source.supported for text in texts} == {said: True, reply: False}
+    assert {text.source.message: text.source.by_model for text in texts} == {said: False, reply: True}
     await store.documents.put([read("The oak is gone.", document=document)])
     assert [one.current for one in (await store.documents.cited(reply)).citations] == [False]
     assert (await store.documents.get(document)).sessions == (session,)

@@ -154,7 +154,13 @@ class CitationLinks(Widget, can_focus=True):
 def support_text(message: Message, cited: CitedReply) -> Content:
     """Returns the sentences of a reply that no passage supports, as a list."""
     sentences = [clean_line(message.content[begin:end]) for begin, end in cited.unsupported]
-    heading = _("Without support in the documents:") if sentences else _("Every sentence has support.")
+    heading = (
+        _("Without support in the documents:")
+        if sentences
+        else _(
+            "No sentence without support was found. Hedges and remarks about the documents are not checked."
+        )
+    )
     lines = [Content.styled(heading, "bold $warning" if sentences else "bold")]
     lines += [Content(f"? {one}") for one in sentences if one]
     return Content("\n").join(lines)

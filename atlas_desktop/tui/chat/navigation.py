@@ -8,6 +8,7 @@ from atlas_desktop.locale import _
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.chat.messages import MountedMessages
 from atlas_desktop.tui.documents.rows import AskAbout
+from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.notes.adding import Visit
 from atlas_desktop.tui.provenance.sources import Chosen
 from memory.documents.entities import DocumentKind, DocumentMatch
@@ -79,6 +80,13 @@ class NavigationController:
         if found is not None and not await self._view.transcript.go_to(found):
             # It is on a different branch from the one shown.
             await self._sessions.go_to(chosen.session_id, found)
+            self._app.say(
+                _(
+                    "This message is on another branch, which is shown now: what you write continues it. "
+                    "{key} shows all branches.",
+                    key=how_to("message.branches", self._app.keys),
+                )
+            )
 
     def show_memories(self) -> None:
         from atlas_desktop.tui.memories.screen import MemoryScreen

@@ -12,6 +12,7 @@ from atlas_desktop.tui.chat.messages import BranchScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.questions import PickScreen
 from atlas_desktop.tui.provenance.screen import LongText, WholeScreen, WhyScreen
+from atlas_desktop.tui.provenance.sources import Chosen
 from memory.entities import MessagePatch, MessageStatus, TitleSource
 from memory.personas import NewPersona, NewTemplate
 from tests.fakes.clock import FakeClock
@@ -69,6 +70,26 @@ async def test_a_window_hides_the_keys_of_the_screen_below(make: Make) -> None:
         await assert_until(pilot, lambda: on(place.app, WholeScreen) and "Fork" not in shown(place))
         await pilot.press("escape")
         await assert_until(pilot, lambda: "f Fork" in shown(place).splitlines()[-1])
+
+
+async def test_a_found_message_of_another_branch_is_shown_and_that_is_said(make: Make) -> None:
+    place = make(model=NamedModel(["First.", "Second."]))
+    async with place.app.run_test(size=SIZE, notifications=True) as pilot:
+        await settle(pilot)
+        await say(pilot, "one heron")
+        await settle(pilot)
+        await pilot.press("alt+up", "up", "e", "X", "enter")
+        await settle(pilot)
+        assert await branch(place) == ["one heronX", "Second."]
+        session = chat(place.app).current.id
+        assert session is not None
+        first = next(node.id for node in await place.store.outline(session))
+        chat(place.app).navigation.place_chosen(Chosen(session, first))
+        await assert_until(pilot, lambda: "1/2" in shown(place))
+        await settle(pilot)
+        assert await branch(place) == ["one heron", "First."]
+        (told,) = [note.message for note in place.app._notifications if "another branch" in note.message]
+        assert "b shows all branches" in told
 
 
 async def test_a_message_is_edited_and_both_branches_can_be_gone_to(make: Make) -> None:

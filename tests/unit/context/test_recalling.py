@@ -199,3 +199,10 @@ async def test_a_message_and_its_copy_in_a_fork_come_back_once() -> None:
     brought = await preface_for(ASKED, Asked(close, copy))
     assert brought.hits == (close,)
     assert [one.id for one in brought.considered] == [close.id]
+
+
+async def test_a_reply_that_comes_back_says_who_said_it() -> None:
+    said = hit("Clara sees the doctor on 9 May.", 0.7)
+    replied = replace(said, source=replace(said.source, by_model=True))
+    assert "- 3 Jan 2026: Clara" in (await preface_for(ASKED, Asked(said))).text
+    assert "- You replied, 3 Jan 2026: Clara" in (await preface_for(ASKED, Asked(replied))).text
