@@ -120,8 +120,8 @@ class Sidebar(Vertical):
 
     def compose(self) -> ComposeResult:
         yield self.filter
-        yield self.sessions
         yield Static("", id="none", markup=False)
+        yield self.sessions
 
     @property
     def covers(self) -> bool:
@@ -177,7 +177,7 @@ class Sidebar(Vertical):
         self.explain("" if lines else nothing)
 
     def explain(self, text: str) -> None:
-        """Says below the list why it is empty or ignores the filter."""
+        """Says above the list why it is empty or ignores the filter."""
         line = self.query_one("#none", Static)
         line.display = text != ""
         line.update(Content(text))
@@ -213,8 +213,10 @@ class Sidebar(Vertical):
             self.post_message(self.MoreWanted())
 
     def on_key(self, event: events.Key) -> None:
-        """Moves from the filter into the list on Down."""
-        if event.key == "down" and self.filter.has_focus and self._shown:
+        """Moves from the filter into the list on Down; empties it on Escape, which also leaves it."""
+        if event.key == "escape" and self.filter.has_focus:
+            self.filter.value = ""
+        elif event.key == "down" and self.filter.has_focus and self._shown:
             event.stop()
             self.sessions.focus()
             self.sessions.highlighted = self.sessions.get_option_index(self._shown[0])

@@ -258,6 +258,23 @@ async def test_an_emptied_list_says_so(make: Make) -> None:
         await assert_until(pilot, lambda: "No conversations yet." not in shown(place))
 
 
+async def test_escape_leaves_the_filter_and_empties_it(make: Make) -> None:
+    store, _ids = await with_history()
+    place = make(store=store)
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+o")
+        await type_text(pilot, "xqxq")
+        await assert_until(pilot, lambda: "No matches." in shown(place))
+        lines = shown(place).splitlines()
+        at = next(n for n, line in enumerate(lines) if "xqxq" in line)
+        assert any("No matches." in line for line in lines[at : at + 4])
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: "No matches." not in shown(place))
+        assert chat(place.app).query_one("#filter", Input).value == ""
+        assert chat(place.app).prompt.has_focus
+
+
 async def test_the_list_is_whole_again_when_a_conversation_was_opened_from_what_the_filter_left(
     make: Make,
 ) -> None:
