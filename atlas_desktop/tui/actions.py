@@ -2270,12 +2270,20 @@ _SETTINGS: tuple[Action, ...] = (
         "show_vault",
         "",
         slash="/vault",
-        other_slashes=("/backup", "/passphrase"),
+        other_slashes=("/passphrase",),
         name=_("Passphrase, recovery key, backup"),
         help=_(
             "Set a new passphrase, make a new recovery key, let the system keyring unlock Atlas, or make a "
             "backup now."
         ),
+    ),
+    Action(
+        "vault.back_up",
+        Where.EVERYWHERE,
+        "back_up",
+        slash="/backup",
+        name=_("Back up now"),
+        help=_("Make a backup of everything, encrypted; it is verified at once."),
     ),
     Action(
         "sync.show",

@@ -462,7 +462,15 @@ class AtlasApp(BaseApp):
                 if isinstance(self.screen, ModalScreen) and not isinstance(self.screen, CommandPalette):
                     return False
                 return self.desk.room is not None and self.chat is not None and not self.leaving
-            case "show_models" | "use_model" | "show_settings" | "show_clients" | "show_sync" | "show_vault":
+            case (
+                "show_models"
+                | "use_model"
+                | "show_settings"
+                | "show_clients"
+                | "show_sync"
+                | "show_vault"
+                | "back_up"
+            ):
                 # Settings and models reveal something about the content, so they need an open room.
                 return self.desk.room is not None and not self.leaving
         return super().check_action(action, parameters)
@@ -507,11 +515,14 @@ class AtlasApp(BaseApp):
         if not isinstance(self.screen, DoctorScreen):
             self.push_screen(DoctorScreen(self))
 
-    def action_show_vault(self) -> None:
+    def action_show_vault(self, marked: str = "passphrase") -> None:
         from atlas_desktop.tui.settings.dialogs import VaultScreen
 
         if not isinstance(self.screen, VaultScreen):
-            self.push_screen(VaultScreen(self))
+            self.push_screen(VaultScreen(self, marked))
+
+    def action_back_up(self) -> None:
+        self.action_show_vault("backup")
 
     def change_passphrase(self, keys: "Keys | None" = None) -> None:
         from atlas_desktop.tui.settings.dialogs import NewPassphraseScreen

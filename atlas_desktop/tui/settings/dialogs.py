@@ -490,9 +490,11 @@ class VaultScreen(Window[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", _("Close"))]
 
-    def __init__(self, app: "BaseApp") -> None:
+    def __init__(self, app: "BaseApp", marked: str = "passphrase") -> None:
+        """`marked` is the line that is selected first."""
         super().__init__()
         self._atlas = app
+        self._marked = marked
         self._keyring_on = False
 
     def compose(self) -> ComposeResult:
@@ -536,7 +538,7 @@ class VaultScreen(Window[None]):
         if not self.is_running:
             return
         listing = self.query_one("#ways", OptionList)
-        at = listing.highlighted or 0
+        at = list(lines).index(self._marked) if listing.highlighted is None else listing.highlighted
         listing.clear_options()
         widest = max(cell_len(name) for name, _fact in lines.values())
         listing.add_options(

@@ -186,7 +186,10 @@ async def test_without_a_keyring_the_reason_is_shown(place: Stage, home: Home) -
 async def test_a_backup_is_made_and_read_back_and_its_place_told(place: Stage, home: Home) -> None:
     async with place.app.run_test(size=(120, 30)) as pilot:
         await unlock(pilot, place)
-        await open_line(pilot, place, 3)
+        await command(pilot, "/backup")
+        await assert_until(pilot, lambda: "Back up now" in shown(place))
+        await pilot.press("enter")
+        await settle(pilot, but="vault")
         await assert_until(pilot, lambda: "read back and verified" in shown(place))
         assert len(home.backups().kept()) == 1
         await assert_until(pilot, lambda: "last one:" in shown(place))
