@@ -166,9 +166,11 @@ def texts(conn: Connection, seqs: Sequence[int]) -> list[Text]:
         seq: Text(
             seq,
             content,
-            Source(session, message, external, None, moment(created), speaker, bool(held), bool(by_model)),
+            Source(
+                session, message, external, None, moment(created), speaker, bool(supported), bool(by_model)
+            ),
         )
-        for seq, content, session, message, external, created, speaker, held, by_model in rows
+        for seq, content, session, message, external, created, speaker, supported, by_model in rows
     }
     return [found[seq] for seq in seqs if seq in found]
 

@@ -239,7 +239,7 @@ def _named(stems: Collection[str], keys: dict[str, frozenset[str]]) -> str:
 def facts_about(subject: str, attribute: Attribute, items: Sequence[Sentence]) -> list[Fact]:
     """Returns what these sentences, all about the subject, state about an attribute, best first.
 
-    Only sentences with the attribute's own words count: the price of something else is none of the kitchen.
+    Only sentences with the attribute's own words count: what something else costs is not the kitchen's price.
     """
     found = [fact for item in items for fact in _facts(subject, attribute, item)]
     if attribute.kind is not None and (special := attribute.special):

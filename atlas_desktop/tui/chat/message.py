@@ -548,7 +548,7 @@ class MessageBlock(Vertical):
     def highlight(self, words: str) -> Widget | None:
         """Highlights words in the text instead of earlier ones; no words remove them.
 
-        Returns the first part of the text with the words. Code keeps its own colours.
+        Returns the first part of the text with the words.
         """
         for part, plain in self._highlighted.items():
             if part.is_attached:

@@ -820,7 +820,7 @@ class _ChangeWriter:
                 row[name] = empty
                 values[name] = empty
         if self._is_homeless(change, row):
-            self._wait(change, "messages", row["parent_id"] or key)
+            self._wait(change, "messages", row.get("parent_id") or key)
             return False
         return True
 
