@@ -577,6 +577,7 @@ INSIDE = {
     "atlas_desktop.services.attachments:pasted_file": "a path",
     "atlas_desktop.services.summaries:tidy": "tidy",
     "atlas_desktop.tui.history.rows:_wanted": "words that were found",
+    "atlas_desktop.tui.chat.message:MessageBlock.highlight": "words that were searched for, as they are",
     "atlas_desktop.tui.history.actions:_place": "a query",
     "models.library.catalog:clean_id": "the name of a model's file",
 }

@@ -269,6 +269,10 @@ class SettingsScreen(Covering, SparingScreen[None]):
         # Some settings have keys of their own.
         self.atlas.settings_signal.subscribe(self, lambda _key: self.read(), immediate=True)
 
+    def on_unmount(self) -> None:
+        # The signal would hold the screen for good.
+        self.atlas.settings_signal.unsubscribe(self)
+
     @property
     def marked(self) -> Row | None:
         """The setting under the cursor."""
