@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.memories import ProjectLifetime
     from atlas_desktop.services.projects import ProjectDefaults
     from atlas_desktop.services.retention import HeldBack
+    from memory.documents.entities import StoredPassage
     from memory.entities import Affected, Copy, Erased
     from memory.organising import Project, ProjectContents
     from memory.skills.entities import UsedSkill
@@ -786,6 +787,21 @@ def skill_state_text(state: str) -> str:
 
 def author_text(author: str) -> str:
     return _(_AUTHORS[author])
+
+
+def place_text(page: int | None, lines: tuple[int, int]) -> str:
+    """Returns a place in a document: its page, or its lines."""
+    if page is not None:
+        return _("page {page}", page=number(page))
+    first, last = lines
+    if first == last:
+        return _("line {first}", first=number(first))
+    return _("lines {first}–{last}", first=number(first), last=number(last))
+
+
+def passage_place(passage: "StoredPassage") -> str:
+    """Returns where a passage in a prompt is from, after the number under which a reply can cite it."""
+    return f"[{passage.marker}] {clean_line(passage.title)}, {place_text(passage.page, passage.lines)}"
 
 
 def used_skill_text(used: "UsedSkill") -> str:

@@ -23,7 +23,7 @@ from atlas_desktop.cli.ask import (
 from atlas_desktop.cli.context import Context, command_group, counting, dumps, given_text, whole
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import _, ngettext, number
-from atlas_desktop.phrases import import_line
+from atlas_desktop.phrases import import_line, place_text
 
 if TYPE_CHECKING:
     from atlas_desktop.services.documents.library import AddReport
@@ -402,13 +402,8 @@ async def _resolved(room: "RoomServices", query: "DocumentQuery", _line: int) ->
 
 def _described(hit: "DocumentHit") -> str:
     chunk = hit.chunk
-    where = (
-        _("page {page}", page=chunk.page)
-        if chunk.page is not None
-        else _("lines {first}–{last}", first=chunk.lines[0], last=chunk.lines[1])
-    )
     place = " › ".join([hit.title, *chunk.heading])
-    return f"{hit.score:.2f}  {place} ({where})\n{chunk.text}"
+    return f"{hit.score:.2f}  {place} ({place_text(chunk.page, chunk.lines)})\n{chunk.text}"
 
 
 # --- asking -----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import N_, _, ngettext, number
-from atlas_desktop.phrases import hidden_text, outcome_text, used_skill_text
+from atlas_desktop.phrases import hidden_text, outcome_text, passage_place, used_skill_text
 from atlas_desktop.services.cleaning import clean, clean_line
 
 if TYPE_CHECKING:
@@ -651,6 +651,17 @@ def why_as_json(why: "Why") -> dict[str, Any]:
             "considered": [_item(item) for item in why.left_out],
             "profile": [{"id": one.id, "kind": one.kind, "text": one.text} for one in why.profile],
             "skills": [output.used_skill(one) for one in why.skills],
+            "passages": [
+                {
+                    "marker": one.marker,
+                    "kind": one.kind,
+                    "document": one.document,
+                    "title": one.title,
+                    "page": one.page,
+                    "text": one.text,
+                }
+                for one in why.passages
+            ],
             "shown": why.shown,
         }
     return found | {
@@ -691,6 +702,10 @@ def described(why: "Why") -> str:
     if why.kind == "reply":
         lines += _part(_("From your profile"), [f"{_cleaned(one.text)}  {one.id}" for one in why.profile])
         lines += _part(_("Used skill"), [f"{used_skill_text(one)}  {one.skill}" for one in why.skills])
+        lines += _part(
+            _("From documents and notes"),
+            [f"{passage_place(one)}  {one.document}\n        {_cleaned(one.text)}" for one in why.passages],
+        )
         lines += _part(_("Recalled for this reply"), list(map(_profile_told, why.told)))
         lines += _part(_("Considered but left out"), list(map(_profile_told, why.left_out)))
         lines.append(

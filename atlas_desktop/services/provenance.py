@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from atlas_desktop.services.recall import RecallService
 from memory.clock import Clock
 from memory.context.entities import Outcome, RecallDecision
+from memory.documents.entities import StoredPassage
 from memory.entities import Message
 from memory.errors import AmbiguousId, MemoryNotFound, MessageNotFound, SummaryNotFound
 from memory.memories.entities import Memory, MemorySource, MemoryState, MemoryUse
@@ -55,8 +56,9 @@ class Why:
     best passage of each other session about the same subject. `looked` are replies for which it was
     considered, `uses` those in which it was used. `told` are the items from memory in a reply's prompt,
     `left_out` the others that were considered. `profile` are the memories of the profile that the prompt
-    began with, `skills` those that it used, and `shown` is how many messages were in it verbatim. `hidden` is
-    the reason why a memory is no longer found; empty if it is.
+    began with, `skills` those that it used, `passages` those of documents and notes that came with the
+    message, and `shown` is how many messages were in it verbatim. `hidden` is the reason why a memory is no
+    longer found; empty if it is.
     """
 
     id: str
@@ -73,6 +75,7 @@ class Why:
     left_out: tuple[Item, ...] = ()
     profile: tuple[Memory, ...] = ()
     skills: tuple[UsedSkill, ...] = ()
+    passages: tuple[StoredPassage, ...] = ()
     shown: int = 0
     hidden: str = ""
 
@@ -168,8 +171,13 @@ class ProvenanceService:
             left_out=tuple(item for item in found if item.considered.outcome is not Outcome.TOLD),
             profile=tuple(await self._store.memories.get_many(profile)),
             skills=(await self._store.skills.used_in([message.id])).get(message.id, ()),
+            passages=() if record is None else await self._passages(message),
             shown=shown,
         )
+
+    async def _passages(self, reply: Message) -> tuple[StoredPassage, ...]:
+        stored = await self._store.documents.passages(reply.session_id)
+        return tuple(one for one in stored if one.message == reply.parent_id)
 
     async def _mentions(self, text: str, but: Sequence[str]) -> tuple[Hit, ...]:
         """Returns the best message about the same subject from each other session."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum, auto
 
 from textual.binding import Binding
@@ -2580,6 +2581,11 @@ def typed(text: str) -> tuple[Action, tuple[str, ...]] | None:
     return action, ((rest.strip(),) if action.words else ())
 
 
+def similar(slash: str) -> str:
+    """Returns the command that is written most like this one, such as "/task" for "/tasks"; "" for none."""
+    return next(iter(get_close_matches(slash, SLASH, n=1, cutoff=0.75)), "")
+
+
 _WORDS = {
     "escape": "Esc",
     "pageup": "PgUp",
@@ -2592,6 +2598,11 @@ _WORDS = {
     "minus": "-",
     "full_stop": ".",
     "comma": ",",
+    "left": N_("Left"),
+    "right": N_("Right"),
+    "up": N_("Up"),
+    "down": N_("Down"),
+    "space": N_("Space"),
 }
 
 
@@ -2601,7 +2612,7 @@ def key_words(key: str) -> str:
     def one(part: str) -> str:
         if len(part) == 1:
             return f"Shift+{part}" if part.isupper() else part.upper()
-        return _WORDS.get(part, part.upper() if part[1:].isdigit() else part.capitalize())
+        return _(_WORDS.get(part, part.upper() if part[1:].isdigit() else part.capitalize()))
 
     def together(each: str) -> str:
         return each if len(each) == 1 and each.islower() else "+".join(map(one, each.split("+")))

@@ -108,16 +108,23 @@ _NO_CLAIM = re.compile(
     r"(?:sure|of course|certainly|here (?:is|are)|here's|let me|i hope|i (?:do not|don't|can(?:no|')t"
     r"|could not"
     r"|couldn't|am not|was not|would|recommend|suggest)|i'm (?:not|sorry|afraid)|i'd|please|if you|feel free"
-    r"|you (?:may|can|could|should|might)|sorry|unfortunately|perhaps|maybe|possibly|it (?:may|might|could)"
-    r"|it (?:is|'s) (?:possible|unclear|not clear)|hier (?:ist|sind)|gerne|leider|vielleicht|möglicherweise"
-    r"|ich (?:kann|weiß|bin|habe) .{0,30}nicht|in summary:?$|sources?:?$)\b",
+    r"|sorry|hier (?:ist|sind)|gerne|ich (?:kann|weiß|bin|habe) .{0,30}nicht|in summary:?$|sources?:?$)\b",
     re.IGNORECASE,
 )
 _NOT_THERE = re.compile(
-    r"\b(?:passages?|documents?|texts?|sources?|excerpts?|notes?|reports?|dokumente?|quellen?)\b.{0,40}"
-    r"\b(?:not|n't|no|nothing|nicht|kein\w*|nichts)\b|\b(?:no|not any) (?:information|mention|details?)\b",
+    r"\b(?:passages?|documents?|texts?|sources?|excerpts?|notes?|reports?)\b.{0,40}"
+    r"\b(?:do|does|did)(?: not|n't) (?:answer|contain|cover|describe|explain|give|include|indicate|list"
+    r"|mention|name|provide|say|specify|state|tell)\b"
+    r"|\b(?:passages?|documents?|texts?|sources?|excerpts?|notes?|reports?)\b.{0,40}"
+    r"\b(?:contain|give|include|mention|provide|say)s? (?:no|nothing)\b"
+    r"|\b(?:is|are|was|were) (?:not|nothing|no)\b.{0,40}"
+    r"\b(?:passages?|documents?|texts?|sources?|excerpts?|notes?|reports?)\b"
+    r"|\b(?:no|not any) (?:information|mention|details?)\b"
+    r"|\b(?:dokument\w*|quellen?|texte?|notiz\w*)\b.{0,20}\b(?:enth[aä]lt\w*|erwähn\w*|nenn\w*|sag\w*|steh\w*)"
+    r"\b.{0,30}\b(?:nicht|kein\w*|nichts)\b",
     re.IGNORECASE,
 )
+"""Matches a sentence that says of the sources themselves that something is not in them."""
 
 
 def cite(reply: str, passages: Sequence[Passage]) -> Cited:

@@ -22,6 +22,7 @@ from memory.tasks.lexicon import Kind, Limit, Value, content, known, plain, root
 OWN = frozenset({EvidenceKind.MEMORY, EvidenceKind.MESSAGE})
 _MOST_POINTS = 12
 _MOST_PAIRS = 12
+_MOST_UNSPOKEN = 5
 _MOST_COMPARED = 400
 _ALIKE = 0.5
 
@@ -66,7 +67,11 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Everything computed for a brief. `missing` are the parts of the brief for which nothing was found."""
+    """Everything computed for a brief.
+
+    `missing` are the parts of the brief for which nothing was found; `unspoken` are its words that none of
+    the `points` has.
+    """
 
     goal: Goal
     attributes: tuple[str, ...] = ()
@@ -81,6 +86,7 @@ class Findings:
     duties: tuple[Sentence, ...] = ()
     points: tuple[Sentence, ...] = ()
     missing: tuple[str, ...] = ()
+    unspoken: tuple[str, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -462,8 +468,11 @@ def _spoken(attribute: Attribute, items: Sequence[Sentence]) -> bool:
 def _answer(brief: Brief, items: Sequence[Sentence]) -> Findings:
     points = tuple(_best(brief, items))[:_MOST_POINTS]
     covered = {stem for item in points for stem in item.content | item.around}
-    missing = [word for word in dict.fromkeys(words(brief.text)) if root(word) in brief.topic - covered]
-    return Findings(brief.goal, points=points, missing=() if points else tuple(missing[:5]))
+    without = [word for word in dict.fromkeys(words(brief.text)) if root(word) in brief.topic - covered]
+    unspoken = tuple(without[:_MOST_UNSPOKEN])
+    if not points:
+        return Findings(brief.goal, missing=unspoken)
+    return Findings(brief.goal, points=points, unspoken=unspoken)
 
 
 def _best(brief: Brief, items: Sequence[Sentence]) -> Iterator[Sentence]:

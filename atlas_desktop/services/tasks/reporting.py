@@ -223,10 +223,13 @@ def body(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
         _quoted(writer, _("What you said"), [wish.sentence for wish in findings.wishes])
     rows = [item for row in findings.rows for item in row.sentences]
     _quoted(writer, _("In the sources"), [*rows, *findings.points])
-    if findings.missing:
+    if findings.missing or findings.unspoken:
         _heading(writer, _("Not found"))
-        for part in findings.missing:
-            writer.line(f"- {part}")
+    for part in findings.missing:
+        writer.line(f"- {part}")
+    if findings.unspoken:
+        names = ", ".join(f"“{word}”" for word in findings.unspoken)
+        writer.line(_("These words of the task are in none of the sentences above: {words}.", words=names))
 
 
 def _quoted(writer: ReportWriter, heading: str, items: Sequence[Sentence]) -> None:

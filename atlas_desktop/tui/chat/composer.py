@@ -13,7 +13,7 @@ from textual.widgets import Input, OptionList, Static
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.tui.actions import Action, typed
+from atlas_desktop.tui.actions import Action, similar, typed
 from atlas_desktop.tui.calendar import short
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.conversation_view import ConversationView
@@ -126,6 +126,9 @@ class ComposerController:
 
     def text_changed(self) -> None:
         """Keeps the typed text as the draft of the conversation."""
+        if self._sent_as_it_is and self._view.prompt.text.strip() != self._sent_as_it_is:
+            self._sent_as_it_is = ""
+            self._say_what_enter_does()
         if self.editing is None:
             self._view.current.draft = self._view.prompt.text
             self._app.drafts.changed(self._view.current)
@@ -150,10 +153,10 @@ class ComposerController:
         if _COMMAND.fullmatch(text) and text != self._sent_as_it_is:
             # Probably a typo. Sending it again sends it as it is.
             self._sent_as_it_is = text
-            name = text.split(maxsplit=1)[0]
-            self._app.say(_("Unknown command: {name}. Press Enter again to send it as is.", name=name))
+            self._say_what_enter_does()
             return
         self._sent_as_it_is = ""
+        self._say_what_enter_does()
         if self.editing is not None:
             self._send_edited(text)
             return
@@ -273,12 +276,7 @@ class ComposerController:
         if self.editing is None:
             self._view.current.draft = self._view.prompt.text
         self.editing = message
-        self._view.prompt.edits(
-            _(
-                "Editing an earlier message: Enter sends the new version, {key} cancels",
-                key=how_to("chat.back", self._app.keys),
-            )
-        )
+        self._say_what_enter_does()
         self._view.prompt.put(message.content)
         self._view.prompt.focus()
         self._view.refresh()
@@ -286,9 +284,28 @@ class ComposerController:
     def stop_editing(self) -> None:
         """Leaves the message as it was and brings back the draft."""
         self.editing = None
-        self._view.prompt.edits("")
+        self._say_what_enter_does()
         self._view.prompt.put(self._view.current.draft)
         self._view.refresh()
+
+    def _say_what_enter_does(self) -> None:
+        """Shows above the prompt what Enter does if it does not just send the text."""
+        title = ""
+        if self._sent_as_it_is:
+            name = self._sent_as_it_is.split(maxsplit=1)[0]
+            title = _("Unknown command: {name}. Enter sends it as a message.", name=name)
+            if meant := similar(name):
+                title = _(
+                    "Unknown command: {name}. Did you mean {meant}? Enter sends it as a message.",
+                    name=name,
+                    meant=meant,
+                )
+        elif self.editing is not None:
+            title = _(
+                "Editing an earlier message: Enter sends the new version, {key} cancels",
+                key=how_to("chat.back", self._app.keys),
+            )
+        self._view.prompt.entitle(title)
 
     def _send_edited(self, text: str) -> None:
         message = self.editing

@@ -35,7 +35,7 @@ class Prompt(TextArea):
         border-subtitle-color: $quiet;
         border-title-color: $accent;
         &:focus { border: round $border; }
-        &.-editing { border: round $accent; }
+        &.-unusual { border: round $accent; }
     }
     """
 
@@ -130,10 +130,10 @@ class Prompt(TextArea):
         row, column = self.cursor_location
         self.replace(text, (row, column - length), (row, column))
 
-    def edits(self, title: str) -> None:
-        """Shows a title above the prompt while an earlier message is edited; an empty title removes it."""
+    def entitle(self, title: str) -> None:
+        """Shows above the prompt what Enter does, if it does something unusual; an empty title removes it."""
         self.border_title = title
-        self.set_class(bool(title), "-editing")
+        self.set_class(bool(title), "-unusual")
 
     async def on_paste(self, event: events.Paste) -> None:
         """Cleans pasted text, because it comes from outside."""

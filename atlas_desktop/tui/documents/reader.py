@@ -27,10 +27,11 @@ from textual.widgets import Input, Static
 
 from atlas_desktop.locale import _, number
 from atlas_desktop.parsing.protocol import MARKDOWN, PDF, PageView
+from atlas_desktop.phrases import place_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.dialogs.questions import Choice, PickScreen
-from atlas_desktop.tui.documents.rows import AskAbout, place_text, quoted, title_text
+from atlas_desktop.tui.documents.rows import AskAbout, quoted, title_text
 from atlas_desktop.tui.exports import copy_out
 from atlas_desktop.tui.notes.adding import add_to_note, of_document
 from atlas_desktop.tui.notes.editor import NotePreview

@@ -14,6 +14,7 @@ from atlas_desktop.error_table import document_error
 from atlas_desktop.errors import size
 from atlas_desktop.locale import N_, _, ngettext, number
 from atlas_desktop.parsing.protocol import MARKDOWN
+from atlas_desktop.phrases import place_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.markdown_text import markdown_text
@@ -52,16 +53,6 @@ def state_text(state: DocumentState) -> tuple[str, str, str]:
 def on_missing_text(choice: OnMissing) -> str:
     """Returns what happens to the document of a file that is gone."""
     return _(_ON_MISSING[choice])
-
-
-def place_text(page: int | None, lines: tuple[int, int]) -> str:
-    """Returns a place in a document: its page, or its lines."""
-    if page is not None:
-        return _("page {page}", page=number(page))
-    first, last = lines
-    if first == last:
-        return _("line {first}", first=number(first))
-    return _("lines {first}–{last}", first=number(first), last=number(last))
 
 
 def title_text(document: "Document") -> str:

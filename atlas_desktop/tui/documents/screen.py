@@ -14,6 +14,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import _, ngettext
+from atlas_desktop.phrases import place_text
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.base import View
 from atlas_desktop.tui.documents.actions import DocumentActions
@@ -28,7 +29,6 @@ from atlas_desktop.tui.documents.rows import (
     RowLook,
     UseHere,
     details_of,
-    place_text,
     read_library,
     row_text,
     rows_of,

@@ -11,10 +11,11 @@ from textual.content import Content, Span
 
 from atlas_desktop.errors import size
 from atlas_desktop.locale import N_, _, formats, ngettext
+from atlas_desktop.phrases import place_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.sessions import number_of, without_number
 from atlas_desktop.tui.calendar import GROUPS, group_of, long, short
-from atlas_desktop.tui.documents.rows import place_text, short_path
+from atlas_desktop.tui.documents.rows import short_path
 from atlas_desktop.tui.markdown_text import markdown_text, without_marks
 from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.entities import Message, RoomKind, Session

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from atlas_desktop.locale import N_, _
-from atlas_desktop.phrases import used_skill_text
+from atlas_desktop.phrases import passage_place, used_skill_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.sessions import numbers
 from atlas_desktop.tui.calendar import short
@@ -140,6 +140,10 @@ async def reasons_of(room: "RoomServices", ref: str, now: datetime) -> Reasons:
         (
             _("In your profile, included in every conversation"),
             [Lead(excerpt(one.text), "", Known(one.id)) for one in why.profile],
+        ),
+        (
+            _("From documents and notes, with your message"),
+            [Lead(excerpt(one.text), passage_place(one)) for one in why.passages],
         ),
         (_("Learned from"), await _sources(why, origins, now)),
         (_("Usage"), await _uses(why, origins, now)),

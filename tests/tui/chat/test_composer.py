@@ -28,7 +28,7 @@ class FakePrompt:
     def remember(self, text: str) -> None:
         self.sent.append(text)
 
-    def edits(self, title: str) -> None:
+    def entitle(self, title: str) -> None:
         self.title = title
 
     def focus(self) -> None: ...
@@ -143,9 +143,28 @@ async def test_an_unknown_command_is_sent_the_second_time(place: Place) -> None:
     place.type("/nonsense")
     place.enter()
     assert place.app.turned == []
-    assert "/nonsense" in place.app.told[0]
+    assert "/nonsense" in place.prompt.title
     place.enter()
     assert place.app.turned == [("/nonsense",)]
+    assert place.prompt.title == ""
+
+
+async def test_an_unknown_command_names_the_one_that_was_meant(place: Place) -> None:
+    place.type("/tasks the trip")
+    place.enter()
+    assert "/tasks" in place.prompt.title
+    assert "/task?" in place.prompt.title
+
+
+async def test_another_text_must_be_confirmed_again(place: Place) -> None:
+    place.type("/nonsense")
+    place.enter()
+    place.type("/nonsenses")
+    assert place.prompt.title == ""
+    place.type("/nonsense")
+    place.enter()
+    assert place.app.turned == []
+    assert "/nonsense" in place.prompt.title
 
 
 async def test_what_is_sent_while_the_room_changes_waits_for_the_end(place: Place) -> None:

@@ -140,7 +140,9 @@ def test_what_a_passage_does_not_say_is_unsupported(text: str, reply: str) -> No
         "Would you like to know more about the pump?",
         "I could not find that in the documents.",
         "The passages do not mention a price.",
-        "Perhaps the manufacturer knows more.",
+        "The price is not in the documents.",
+        "Your notes say nothing about a price.",
+        "Das Dokument nennt keinen Preis.",
         "Sources:\n[1] Handbook",
         "```\nbuilt = 1999\nprint(built)\n```",
         "",
@@ -149,6 +151,20 @@ def test_what_a_passage_does_not_say_is_unsupported(text: str, reply: str) -> No
 def test_what_claims_nothing_needs_no_support(reply: str) -> None:
     assert cite(reply, [passage(PUMP)]) == Cited((), ()) or reply.startswith("Sources")
     assert cite(reply, [passage(PUMP)]).unsupported == ()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Perhaps the manufacturer knows more.",
+        "You may find that the pump was built in Norway.",
+        "Unfortunately, the pump broke in the harbour.",
+        "Your notes say that Marta does not like the pump.",
+        "The reports show that nothing was wrong with the engine.",
+    ],
+)
+def test_a_hedge_or_a_denial_does_not_excuse_a_claim(reply: str) -> None:
+    assert cite(reply, [passage(PUMP)]).unsupported == ((0, len(reply)),)
 
 
 @pytest.mark.parametrize("marks", ["“”", '""', "„“", "«»", "「」", "»«"])

@@ -1,5 +1,6 @@
 """The written material of the demonstration, and the rooms that are filled with it."""
 
+import asyncio
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -49,16 +50,18 @@ class Filled:
     count: int
 
 
-@pytest.fixture
-async def filled(tmp_path: Path) -> Filled:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    """Filled once: these tests only read."""
+    papers = tmp_path_factory.mktemp("demo") / "papers"
     stores: dict[RoomKind, Store] = {}
 
     async def opened(room: RoomKind, clock: Clock) -> Store:
         stores[room] = LastingStore(clock, room)
         return stores[room]
 
-    count = await fill(opened, tmp_path / "papers", NOW)
-    return Filled(stores[RoomKind.OPEN], stores[RoomKind.PRIVATE], tmp_path / "papers", count)
+    count = asyncio.run(fill(opened, papers, NOW))
+    return Filled(stores[RoomKind.OPEN], stores[RoomKind.PRIVATE], papers, count)
 
 
 @pytest.fixture(scope="module")

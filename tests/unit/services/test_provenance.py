@@ -1,10 +1,13 @@
 """Why something is known, was told, or was not."""
 
+from dataclasses import replace
+
 import pytest
 
 from atlas_desktop.cli.memory_view import described, why_as_json
 from atlas_desktop.services.provenance import ProvenanceService, Why
 from memory.context.entities import Outcome, RecallDecision, TierUse, TurnRecord
+from memory.documents.entities import StoredPassage
 from memory.entities import NewMessage, NewSession
 from memory.errors import MemoryNotFound, MessageNotFound
 from memory.memories.entities import (
@@ -18,6 +21,7 @@ from memory.memories.entities import (
 )
 from memory.recall.engine import RecallEngine
 from models.messages import Role
+from tests.contract.reading import read, shelved
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 
@@ -105,6 +109,26 @@ async def test_a_reply_tells_what_it_was_given_and_what_lost(scene: Scene) -> No
     assert [one["id"] for one in shape["profile"]] == [scene.memory.id]
     assert "From your profile" in described(found)
     assert "not relevant enough" in described(found)
+
+
+async def test_a_reply_names_the_passages_that_came_with_its_message(scene: Scene) -> None:
+    document = await shelved(scene.store, read("/rules.txt", "Fees fall due in May.", "Dogs stay aboard."))
+    fees = StoredPassage(1, document, "", 7, (1, 1), 0, 21, (), "Fees fall due in May.", "", scene.said.id)
+    dogs = replace(fees, marker=2, message=scene.reply.id, text="Dogs stay aboard.")
+    await scene.store.documents.put_passages(scene.session.id, [fees, dogs])
+    found = await scene.service.why(scene.reply.id)
+    assert [one.text for one in found.passages] == ["Fees fall due in May."]
+    assert why_as_json(found)["passages"] == [
+        {
+            "marker": 1,
+            "kind": "document",
+            "document": document,
+            "title": "rules.txt",
+            "page": 7,
+            "text": "Fees fall due in May.",
+        }
+    ]
+    assert "[1] rules.txt, page 7" in described(found)
 
 
 async def test_what_is_not_found_any_more_says_why(scene: Scene) -> None:

@@ -112,6 +112,18 @@ def test_what_is_not_stated_is_missing() -> None:
     assert findings.missing == ("Alpine stove: warranty", "Brook stove: warranty")
 
 
+def test_words_of_a_question_that_no_found_sentence_has_are_named() -> None:
+    texts = (("Boat", "The boat was painted in June. The boat lies in Brest."),)
+    findings = found("What do I know about the boat and the caravan?", *texts)
+    assert [one.text for one in findings.points] == [
+        "The boat was painted in June.",
+        "The boat lies in Brest.",
+    ]
+    assert findings.unspoken == ("caravan",)
+    assert findings.missing == ()
+    assert found("What do I know about the boat?", *texts).unspoken == ()
+
+
 def test_sources_that_differ_on_a_value_are_both_named() -> None:
     findings = found(
         "Compare the weight of the stoves Alpine and Brook.",
