@@ -17,6 +17,7 @@ from atlas_desktop.errors import (
     DoorRefused,
     Exit,
     Explained,
+    FileRefused,
     NothingToExport,
     Refusal,
     TargetExists,
@@ -87,41 +88,7 @@ _ENGINE_ANSWER_TEXTS = {
     "redirect": N_("It points to another address, which is not followed. Nothing was lost."),
     "vectors": N_("Its vectors cannot be used: their number, length or values are wrong. Nothing was lost."),
 }
-_ATTACHMENT_TEXTS = {
-    "title": N_("This file cannot be attached"),
-    "what": N_("{name}: {why} No changes were made."),
-    "missing": N_("The file does not exist."),
-    "unreadable": N_("The file cannot be opened."),
-    "not_a_file": N_("It is not a regular file."),
-    "too_large": N_("It is larger than {limit}."),
-    "too_much_text": N_("It contains more than {limit} characters of text."),
-    "too_many_pages": N_("It has more than {limit} pages."),
-    "too_slow": N_("It could not be read within {limit} seconds."),
-    "too_much_memory": N_("Reading it needs more than {limit} of memory."),
-    "not_text": N_("It is neither UTF-8 text nor a PDF."),
-    "empty": N_("It contains no text."),
-    "pictures": N_("The PDF contains only page images, no text."),
-    "encrypted": N_("The PDF is password-protected."),
-    "damaged": N_("The PDF is damaged and cannot be read."),
-}
-_ATTACHMENT_NEXT_TEXTS = {
-    "missing": N_("Check the path."),
-    "unreadable": N_("Check that you can read it."),
-    "not_a_file": N_("Attach its files one by one."),
-    "too_large": N_("Attach a part of it."),
-    "too_much_text": N_("Attach a part of it."),
-    "too_many_pages": N_("Attach a part of it."),
-    "too_slow": N_("Attach a part of it, or its text."),
-    "too_much_memory": N_("Attach a part of it, or its text."),
-    "not_text": N_("Attach text, Markdown, code or a PDF that contains text."),
-    "empty": N_("Attach text, Markdown, code or a PDF that contains text."),
-    "pictures": N_("Run text recognition in another program first."),
-    "encrypted": N_("Save a copy without a password and attach it."),
-    "damaged": N_("Save it again in the original program."),
-}
-_DOCUMENT_TEXTS = {
-    "title": N_("This file cannot be read"),
-    "partly": N_("Some pages cannot be read"),
+_REFUSAL_TEXTS = {
     "missing": N_("The file does not exist."),
     "unreadable": N_("The file cannot be opened."),
     "not_a_file": N_("It is not a regular file."),
@@ -149,7 +116,7 @@ _DOCUMENT_TEXTS = {
     "xml_entities": N_("It declares XML entities, which documents of this kind do not need."),
     "crashed": N_("Reading it crashed the reader, which has been restarted."),
 }
-_DOCUMENT_NEXT_TEXTS = {
+_REFUSAL_NEXT_TEXTS = {
     "missing": N_("Check the path."),
     "unreadable": N_("Check that you can read it."),
     "not_a_file": N_("Add the file that it points to."),
@@ -175,6 +142,20 @@ _DOCUMENT_NEXT_TEXTS = {
     "xml_entities": N_("Save it again in the original program."),
     "crashed": N_("Save it again in the original program."),
 }
+_ATTACHMENT_NEXT_TEXTS = {
+    "not_a_file": N_("Attach its files one by one."),
+    "too_large": N_("Attach a part of it."),
+    "too_much_text": N_("Attach a part of it."),
+    "too_many_pages": N_("Attach a part of it."),
+    "too_many_rows": N_("Attach a part of it."),
+    "too_slow": N_("Attach a part of it, or its text."),
+    "too_much_memory": N_("Attach a part of it, or its text."),
+    "unpacks_too_large": N_("Attach a part of it, or its text."),
+    "not_text": N_("Attach text, code, a PDF or a document of an office program."),
+    "empty": N_("Attach text, code, a PDF or a document of an office program."),
+    "encrypted": N_("Save a copy without a password and attach it."),
+}
+"""Where the next step differs from that of a document of the library."""
 _MODEL_DAMAGED_TEXTS = {
     "title": N_("The model file is damaged"),
     "chat": N_("{file} is no longer a complete model{detail}. You can still read your conversations."),
@@ -329,27 +310,29 @@ _SYNC: Words = {
 _SIZES = {Refusal.TOO_LARGE, Refusal.TOO_MUCH_MEMORY, Refusal.UNPACKS_TOO_LARGE}
 
 
+def _refusal(e: FileRefused) -> str:
+    limit = size(e.limit) if e.reason in _SIZES else number(e.limit)
+    return _(_REFUSAL_TEXTS[e.reason.value], limit=limit)
+
+
 def _attachment(e: AttachmentRefused) -> Explained:
-    limit = size(e.limit) if e.reason in _SIZES else f"{e.limit:,}"
-    why = _(_ATTACHMENT_TEXTS[e.reason.value], limit=limit)
+    reason = e.reason.value
     return Explained(
-        f"attachment_{e.reason.value}",
+        f"attachment_{reason}",
         _("This file cannot be attached"),
-        _("{name}: {why} No changes were made.", name=e.name, why=why),
-        _(_ATTACHMENT_NEXT_TEXTS[e.reason.value]),
+        _("{name}: {why} No changes were made.", name=e.name, why=_refusal(e)),
+        _(_ATTACHMENT_NEXT_TEXTS.get(reason, _REFUSAL_NEXT_TEXTS[reason])),
         Exit.USAGE,
     )
 
 
 def _document(e: DocumentRefused) -> Explained:
-    limit = size(e.limit) if e.reason in _SIZES else number(e.limit)
-    why = _(_DOCUMENT_TEXTS[e.reason.value], limit=limit)
     partly = e.reason is Refusal.PARTLY_PICTURES
     return Explained(
         f"document_{e.reason.value}",
-        _(_DOCUMENT_TEXTS["partly" if partly else "title"]),
-        f"{e.name}: {why}",
-        _(_DOCUMENT_NEXT_TEXTS[e.reason.value]),
+        _("Some pages cannot be read") if partly else _("This file cannot be read"),
+        f"{e.name}: {_refusal(e)}",
+        _(_REFUSAL_NEXT_TEXTS[e.reason.value]),
         Exit.USAGE,
     )
 

@@ -187,12 +187,13 @@ class DocumentParser:
     """Parses documents, several at a time. Close it after use.
 
     Text formats share a process. A document of a binary format gets one that has read no other document, so a
-    parser taken over by it can affect nothing else. The next such process is started in advance. Processes
-    end after `idle_s` seconds without use.
+    parser taken over by it can affect nothing else. With `ahead` the next such process is started in
+    advance. Processes end after `idle_s` seconds without use.
     """
 
-    def __init__(self, *, idle_s: float = _IDLE_S) -> None:
+    def __init__(self, *, idle_s: float = _IDLE_S, ahead: bool = True) -> None:
         self._idle_s = idle_s
+        self._ahead = ahead
         self._shared: _Process | None = None
         self._one_at_a_time = asyncio.Lock()
         self._slots = asyncio.Semaphore(_AT_ONCE)
@@ -253,7 +254,8 @@ class DocumentParser:
             waiting, self._spare = self._spare, None
             process = await (waiting or _Process.start())
             self._busy.add(process)
-            self._spare = asyncio.create_task(_Process.start())
+            if self._ahead:
+                self._spare = asyncio.create_task(_Process.start())
             try:
                 return await ask(process)
             finally:

@@ -3,23 +3,20 @@
 import asyncio
 import re
 import shlex
-import signal
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import msgspec
-
-from atlas_desktop.errors import AttachmentRefused, Refusal
+from atlas_desktop.errors import AttachmentRefused, DocumentRefused, Refusal
 from atlas_desktop.locale import _, formats, number
+from atlas_desktop.parsing.client import DocumentParser
+from atlas_desktop.parsing.protocol import HEAD, OWN_PROCESS, media_type_of
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.context import EpochService
 from atlas_desktop.services.events import Notice
 from memory.attachments import Attachment, Document, NewAttachment
 from memory.context.library import DocumentReading, DocumentUse
 from memory.storage.store import Store
-from models.confinement import child_environment
 from models.errors import ModelsError
 from models.ports import Embedder
 
@@ -62,11 +59,6 @@ def pasted_file(text: str) -> Path | None:
 
 MOST_BYTES = 50_000_000
 MOST_CHARACTERS = 2_000_000
-MOST_PAGES = 2_000
-PDF_TIME_S = 40.0
-MOST_MEMORY = 1_500_000_000
-PDF = "application/pdf"
-_PDF_CHILD = (sys.executable, "-m", "atlas_desktop.services.pdf_child")
 _MEDIA_TYPES = {
     ".md": "text/markdown",
     ".markdown": "text/markdown",
@@ -79,40 +71,26 @@ _MEDIA_TYPES = {
     ".yaml": "application/yaml",
     ".yml": "application/yaml",
 }
-# How the system ends a process that exceeded its CPU time.
-_OUT_OF_TIME = {-signal.SIGXCPU, -signal.SIGKILL} if sys.platform != "win32" else set[int]()
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-
-
-_LIMITS = {
-    Refusal.TOO_MANY_PAGES: MOST_PAGES,
-    Refusal.TOO_MUCH_TEXT: MOST_CHARACTERS,
-    Refusal.TOO_MUCH_MEMORY: MOST_MEMORY,
-}
-
-
-class PdfText(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the child process read: the text of all pages, or why there is none."""
-
-    text: str = ""
-    refusal: Refusal | None = None
 
 
 async def read_attachment(path: str | Path) -> NewAttachment:
     """Reads a file as an attachment to be stored. Raises `AttachmentRefused`.
 
-    Only the text of a PDF is read, by a separate process that is killed if it takes too long.
+    PDFs and the documents of office programs are parsed by a confined process of their own; any other file
+    is read as plain text.
     """
     given = _path(path)
     name = clean_line(given.name) or "file"
     data = await asyncio.to_thread(_bytes_of, given, name)
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n\0")[:5] == b"%PDF-":
-        media_type, text = PDF, await _pdf_text(data, name)
+    media_type = media_type_of(given.name, data[:HEAD])
+    if media_type in OWN_PROCESS:
+        text = await _parsed(data, name)
     else:
         media_type = _MEDIA_TYPES.get(given.suffix.lower(), "text/plain")
         text = await asyncio.to_thread(_plain_text, data, name)
     if not text:
-        raise AttachmentRefused(name, Refusal.PICTURES if media_type == PDF else Refusal.EMPTY)
+        raise AttachmentRefused(name, Refusal.EMPTY)
     return NewAttachment(name, media_type, len(data), text)
 
 
@@ -165,34 +143,15 @@ def _tidy(text: str, name: str) -> str:
     return tidy if tidy.strip() else ""
 
 
-async def _pdf_text(data: bytes, name: str) -> str:
-    child = await asyncio.create_subprocess_exec(
-        *_PDF_CHILD,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env=child_environment(),
-        # Ctrl-C in the terminal is for the application.
-        start_new_session=True,
-    )
+async def _parsed(data: bytes, name: str) -> str:
+    parser = DocumentParser(ahead=False)
     try:
-        answer, _unused = await asyncio.wait_for(child.communicate(data), PDF_TIME_S)
-    except TimeoutError:
-        raise AttachmentRefused(name, Refusal.TOO_SLOW, int(PDF_TIME_S)) from None
+        parsed = await parser.parse(data, name)
+    except DocumentRefused as error:
+        raise AttachmentRefused(name, error.reason, error.limit) from None
     finally:
-        if child.returncode is None:
-            child.kill()
-            await child.wait()
-    try:
-        read = msgspec.json.decode(answer, type=PdfText)
-    except msgspec.DecodeError:
-        if child.returncode in _OUT_OF_TIME:
-            raise AttachmentRefused(name, Refusal.TOO_SLOW, int(PDF_TIME_S)) from None
-        # The process crashed, so there is no text.
-        raise AttachmentRefused(name, Refusal.DAMAGED) from None
-    if read.refusal is not None:
-        raise AttachmentRefused(name, read.refusal, _LIMITS.get(read.refusal, 0))
-    return await asyncio.to_thread(_tidy, read.text, name)
+        await parser.close()
+    return await asyncio.to_thread(_tidy, parsed.text, name)
 
 
 class AttachmentService:

@@ -16,7 +16,7 @@ from atlas_desktop.errors import DocumentRefused, Refusal
 from atlas_desktop.parsing.client import DocumentParser
 from atlas_desktop.parsing.protocol import MOST_PIXELS, PageView
 from tests.security.figures import Figures
-from tests.security.test_hostile_pdfs import HARMLESS, HOSTILE
+from tests.security.hostile_pdfs import HARMLESS, HOSTILE
 from tests.unit.parsing.samples import FILES, archive, entries
 
 ROOT = Path(__file__).resolve().parents[2]

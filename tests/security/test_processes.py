@@ -110,7 +110,7 @@ def test_one_program_holds_a_home_and_the_others_are_told_which(home: Paths, fig
 CHILDREN = {
     "models": ("models.worker.main",),
     "trying out models": ("models.tuning.worker", "/nowhere/model.gguf"),
-    "PDFs": ("atlas_desktop.services.pdf_child",),
+    "documents": ("atlas_desktop.parsing.child",),
     "keyring": ("memory.vault.system_keyring",),
     "copies": ("memory.storage.file_copier",),
 }

@@ -111,7 +111,6 @@ def could(*_):
 @pytest.mark.parametrize(
     ("run", "lawful"),
     [
-        ("from atlas_desktop.services import pdf_child as c; c.read = could; c.main()", set()),
         ("from atlas_desktop.parsing import child as c; c.settle_in(); could()", set()),
         (
             "from memory.vault import system_keyring as c; c.answer = could; c.main()",
@@ -122,7 +121,7 @@ def could(*_):
             {"read a folder of its own", "write there"},
         ),
     ],
-    ids=["PDFs", "documents", "keyring", "copies"],
+    ids=["documents", "keyring", "copies"],
 )
 def test_every_child_is_confined(run: str, lawful: set[str], tmp_path: Path) -> None:
     (tmp_path / "given").mkdir()

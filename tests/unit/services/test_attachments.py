@@ -7,9 +7,13 @@ import pytest
 
 from atlas_desktop.error_table import explain
 from atlas_desktop.errors import AttachmentRefused, Refusal
+from atlas_desktop.parsing import client
+from atlas_desktop.parsing.client import DocumentParser
+from atlas_desktop.parsing.protocol import media_type_of
 from atlas_desktop.services import attachments
 from atlas_desktop.services.attachments import pasted_file, read_attachment, typed_path
-from atlas_desktop.services.pdf_child import read
+from tests.security.hostile_pdfs import HOSTILE
+from tests.unit.parsing.samples import FILES
 
 
 def pdf(*pages: str, password: str = "") -> bytes:
@@ -78,14 +82,37 @@ async def test_a_pdf_is_read_by_a_process_of_its_own(tmp_path: Path, monkeypatch
         "application/pdf",
         "The ferry leaves at seven.\n\nThe last one at nine.",
     )
-    monkeypatch.setattr(attachments, "PDF_TIME_S", 0.0)
+    monkeypatch.setattr(client, "seconds_for", lambda _size: 0)
     assert await refusal(file) is Refusal.TOO_SLOW
 
 
-def test_pdfs_without_text_for_us_say_why() -> None:
-    assert read(pdf("x", password="secret")).refusal is Refusal.ENCRYPTED
-    assert read(pdf("x")[:300]).refusal is Refusal.DAMAGED
-    assert read(pdf("")).refusal is Refusal.PICTURES
+@pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.odt", "a.epub"])
+async def test_the_text_of_an_office_document_is_attached(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_bytes(FILES[name])
+    parser = DocumentParser(ahead=False)
+    expected = await parser.parse(FILES[name], name)
+    await parser.close()
+    made = await read_attachment(file)
+    assert made.text == expected.text.strip("\n")
+    assert made.media_type == media_type_of(name, FILES[name])
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (pdf("x", password="secret"), Refusal.ENCRYPTED),
+        (pdf("x")[:300], Refusal.DAMAGED),
+        (pdf(""), Refusal.PICTURES),
+        (HOSTILE["a million pages"], Refusal.TOO_MANY_PAGES),
+        (b"PK\x03\x04 not an archive", Refusal.DAMAGED),
+    ],
+    ids=["encrypted", "damaged", "pictures", "too many pages", "no archive"],
+)
+async def test_a_file_without_text_for_us_says_why(content: bytes, reason: Refusal, tmp_path: Path) -> None:
+    file = tmp_path / ("a.docx" if content.startswith(b"PK") else "a.pdf")
+    file.write_bytes(content)
+    assert await refusal(file) is reason
 
 
 def test_paths_as_people_type_them(tmp_path: Path) -> None:
