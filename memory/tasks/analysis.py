@@ -1,7 +1,7 @@
 """Computes findings from passages: tables, choices, totals, contradictions, plans, the best sentences."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from memory.documents.statements import Statement, contradicts
@@ -17,7 +17,7 @@ from memory.tasks.facts import (
     speaks_of,
     subjects_of,
 )
-from memory.tasks.lexicon import Kind, Limit, Value, content, known, plain, root, words
+from memory.tasks.lexicon import Kind, Limit, Value, content, known, plain, root, values, words
 
 OWN = frozenset({EvidenceKind.MEMORY, EvidenceKind.MESSAGE})
 _MOST_POINTS = 12
@@ -69,8 +69,8 @@ class Total:
 class Findings:
     """Everything computed for a brief.
 
-    `missing` are the parts of the brief for which nothing was found; `unspoken` are its words that none of
-    the `points` has.
+    `missing` are the parts of the brief for which nothing was found; `unspoken` are words of it that are in
+    none of the sentences that were found.
     """
 
     goal: Goal
@@ -323,6 +323,7 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
         (name,),
         totals=tuple(_total(group) for group in totals.values()),
         missing=() if facts else (name,),
+        unspoken=_unspoken(brief, [one.sentence for one in facts]) if facts else (),
     )
 
 
@@ -331,6 +332,11 @@ def _has(item: Sentence, dimensions: frozenset[str]) -> bool:
 
 
 def _item_name(item: Sentence) -> str:
+    if item.is_row:
+        # The cells that are not numbers or dates say what the row is about.
+        cells = [item.text[cell.begin : cell.end].strip() for cell in item.cells]
+        if name := ", ".join(cell for cell in cells if words(cell) and not values(cell)):
+            return name
     return item.evidence.heading[-1] if item.evidence.heading else item.evidence.title
 
 
@@ -451,6 +457,7 @@ def _plan(brief: Brief, items: Sequence[Sentence]) -> Findings:
         duties=tuple(duties[:_MOST_POINTS]),
         points=tuple(points),
         missing=tuple(missing),
+        unspoken=_unspoken(brief, relevant) if relevant else (),
     )
 
 
@@ -466,13 +473,28 @@ def _spoken(attribute: Attribute, items: Sequence[Sentence]) -> bool:
 
 
 def _answer(brief: Brief, items: Sequence[Sentence]) -> Findings:
+    # Without subjects for a table, the attributes are words that an answer is about, like all others.
+    asked = {stem for one in brief.attributes for stem in one.stems}
+    brief = replace(brief, topic=brief.topic | asked)
     points = tuple(_best(brief, items))[:_MOST_POINTS]
-    covered = {stem for item in points for stem in item.content | item.around}
-    without = [word for word in dict.fromkeys(words(brief.text)) if root(word) in brief.topic - covered]
-    unspoken = tuple(without[:_MOST_UNSPOKEN])
+    unspoken = _unspoken(brief, points)
     if not points:
         return Findings(brief.goal, missing=unspoken)
     return Findings(brief.goal, points=points, unspoken=unspoken)
+
+
+def _unspoken(brief: Brief, items: Sequence[Sentence]) -> tuple[str, ...]:
+    """Returns the words of the brief's topic that none of the sentences has, nor a value of their kind."""
+    spoken = {stem for item in items for stem in item.stems | item.around}
+    dimensions = {value.dimension for item in items for value in item.values}
+    spoken |= {
+        stem
+        for kind in known().kinds.values()
+        if kind.dimensions & dimensions - {"count"}
+        for stem in kind.stems
+    }
+    found = [word for word in dict.fromkeys(words(brief.text)) if root(word) in brief.topic - spoken]
+    return tuple(found[:_MOST_UNSPOKEN])
 
 
 def _best(brief: Brief, items: Sequence[Sentence]) -> Iterator[Sentence]:
@@ -481,7 +503,7 @@ def _best(brief: Brief, items: Sequence[Sentence]) -> Iterator[Sentence]:
     for at, item in enumerate(items):
         shared = len((item.content | item.around) & brief.topic)
         own = len(item.content & brief.topic)
-        if shared and len(item.content) >= 2:
+        if shared and (len(item.content) >= 2 or item.values):
             scored.append((shared + own + 0.3 * bool(item.values), -at, item))
     scored.sort(key=lambda one: (-one[0], -one[1]))
     seen: set[str] = set()

@@ -84,6 +84,7 @@ _CUT = re.compile(r"[,;]| and (?:say|tell|which|recommend)\b")
 _TOKEN = re.compile(r"\d{1,3}|[^\W\d_]+(?:-[^\W\d_]+)*")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{2,80})[”\"»“]")
+_SUM_UP = re.compile(r"\bsum up (?:(?:all|the|my|our|what) ){0,3}([^\W\d_]+)")
 _MOST_ATTRIBUTES = 8
 _MOST_SUBJECTS = 40
 _TABULAR = frozenset({Goal.COMPARE, Goal.LIST, Goal.SUM, Goal.PLAN})
@@ -130,8 +131,9 @@ def _goal(text: str) -> Goal:
         return Goal.CONTRADICTION
     if "add up" in lowered or "zähle" in lowered or "how much in all" in lowered:
         return Goal.SUM
-    if "sum up" in lowered:
-        return Goal.SUMMARY
+    if (summed := _SUM_UP.search(lowered)) is not None:
+        # "Sum up the costs" asks for a total, "sum up the lease" for a summary.
+        return Goal.SUM if _by_kind([root(summed[1])]) else Goal.SUMMARY
     for stem in stems:
         for name in ("compare", "plan", "sum", "list", "summary"):
             if stem in goals[name] and not (name == "list" and stem in _NO_LIST):

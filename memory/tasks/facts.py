@@ -2,19 +2,31 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from memory.documents.statements import sentences
 from memory.summaries.evidence import fold
 from memory.tasks.briefs import Attribute, Brief
 from memory.tasks.entities import Evidence, EvidenceKind
-from memory.tasks.lexicon import Limit, Value, content, known, limits, means_something, root, values, words
+from memory.tasks.lexicon import (
+    Limit,
+    Value,
+    content,
+    known,
+    limits,
+    means_something,
+    root,
+    value_in,
+    values,
+    words,
+)
 
 _SPLIT = re.compile(r"[,;](?=\s)|\s(?:and|but|while|und|aber|während|y|pero)(?=\s)")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
 _CELL = "|"
+_MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Reply-To): [^\n]*@|Date: \w{3}, \d{1,2} \w{3} \d{4} ")
 _LONGEST_WORDING = 90
 _GENERAL = frozenset({"report", "document", "note", "file", "page"})
 
@@ -54,7 +66,18 @@ class Sentence:
 
     @cached_property
     def values(self) -> list[Value]:
-        return values(self.text)
+        found = values(self.text)
+        if not self.is_row:
+            return found
+        # The unit of a number in a table is often in the head of its column only.
+        for cell in self.cells:
+            text = self.text[cell.begin : cell.end]
+            number = text.strip()
+            if (value := value_in(cell.column, number)) is not None:
+                begin = cell.begin + text.index(number)
+                found = [one for one in found if one.begin != begin]
+                found.append(replace(value, begin=begin, end=begin + len(number)))
+        return sorted(found, key=lambda one: one.begin)
 
     @cached_property
     def limits(self) -> list[Limit]:
@@ -76,8 +99,11 @@ class Sentence:
         return self.text.count(_CELL) >= 2
 
     @property
-    def is_heading(self) -> bool:
-        return _HEADING.match(self.text) is not None
+    def states(self) -> bool:
+        """Whether it can state something."""
+        if self.evidence.kind is EvidenceKind.MESSAGE and self.text.rstrip().endswith("?"):
+            return False
+        return _HEADING.match(self.text) is None and _MAIL_HEADER.match(self.text) is None
 
     @property
     def whole(self) -> tuple[int, int]:
@@ -107,7 +133,8 @@ class Fact:
 
 
 def read_sentences(evidence: Iterable[Evidence]) -> list[Sentence]:
-    """Returns the sentences of passages, without headings; each range of a source once."""
+    """Returns the sentences of passages that state something: no headings, no lines of a message's head, and
+    none of the user's own questions. Each range of a source once."""
     found: dict[tuple[str, int, int], Sentence] = {}
     for one in evidence:
         columns = _columns(one.header)
@@ -121,7 +148,7 @@ def read_sentences(evidence: Iterable[Evidence]) -> list[Sentence]:
                     continue
             else:
                 columns = _columns(one.header)
-            if not sentence.is_heading and sentence.stems:
+            if sentence.stems and sentence.states:
                 found.setdefault((one.source, *sentence.whole), sentence)
     return list(found.values())
 

@@ -111,6 +111,7 @@ def content(text: str) -> list[str]:
 _NUMBER = re.compile(r"(?<![\w.,:/-])\d+(?:[.,'’\u00a0\u202f]\d+)*(?![\d:/]|-\d)")
 _AFTER = re.compile(r"[ \u00a0\u202f-]?([%€£$]|°[CF]|km/h|[^\W\d_]+)")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?")
+_UNIT = re.compile(r"[%€£$]|°[CF]|km/h|[^\W\d_]+")
 _CURRENCY = "€£$"
 _SCALES = {"thousand": 3, "tausend": 3, "mil": 3, "million": 6, "millionen": 6, "millones": 6, "billion": 9}
 _LOOKED = 24
@@ -176,6 +177,15 @@ def values(text: str) -> list[Value]:
             if value is not None and value.unit and value.dimension != "count":
                 found.append(value)
     return sorted(found, key=lambda one: one.begin)
+
+
+def value_in(unit: str, text: str) -> Value | None:
+    """Returns the value of a bare number whose unit is in another text: that of its column, such as "Price
+    (€)". None if the text is more than a number, or no unit is named."""
+    if _NUMBER.fullmatch(text) is None:
+        return None
+    found = [values(f"{text} {word}") for word in _UNIT.findall(unit) if fold(word) in known().units]
+    return found[0][0] if found else None
 
 
 def _amount(text: str, begin: int, end: int, written: str) -> Value | None:

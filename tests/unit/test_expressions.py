@@ -443,17 +443,20 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_PASSIVE": ("by", "b"),
     },
     "memory.tasks.lexicon": {
+        "_UNIT": ("a", "km", "°"),
         "_WORD": ("a-", "a'", "a_"),
         "_NUMBER": ("1", "1.", "1:", "a1", "1-"),
         "_AFTER": ("a", " a", "-a"),
         "_COMPOUND": ("a-", "a", "a_"),
     },
     "memory.tasks.facts": {
+        "_MAIL_HEADER": ("From: ", "From: a", "Date: Mon, 1"),
         "_SPLIT": (",", ", ", " and", " and "),
         "_NAME": ("a", "a'", "1a"),
         "_HEADING": (" ", "#", "# "),
     },
     "memory.tasks.briefs": {
+        "_SUM_UP": ("sum up ", "sum up all ", "the "),
         "_SENTENCE": ("a", "a.", ".", "\n"),
         "_LIST": (",", "and ", "an"),
         "_OF": ("of ", "o"),

@@ -124,6 +124,60 @@ def test_words_of_a_question_that_no_found_sentence_has_are_named() -> None:
     assert found("What do I know about the boat?", *texts).unspoken == ()
 
 
+MOVE = (
+    "Move to Bremen",
+    "From: ines@example.org\nDate: Mon, 02 Mar 2026 10:00:00 +0000\n\n"
+    "The movers come at seven. They ask 1,150 euros. The piano is extra: 220 euros.",
+)
+REPAIRS = (
+    "Repairs",
+    "| date | work | euros |\n| --- | --- | --- |\n"
+    "| 2025-02-03 | chimney sweep | 78 |\n| 2026-01-22 | window seal | 49 |",
+)
+
+
+def test_costs_are_added_up_when_they_are_to_be_summed_up() -> None:
+    (total,) = found("Sum up the costs of the move.", MOVE).totals
+    assert [fact.text for fact in total.facts] == ["1,150 euros", "220 euros"]
+    assert (total.amount, total.unit) == (Decimal(1370), "€")
+    assert found("Sum up the move.", MOVE).totals == ()
+
+
+def test_the_head_of_a_column_is_the_unit_of_its_numbers() -> None:
+    (total,) = found("Sum up the costs of the repairs.", REPAIRS).totals
+    assert [(fact.subject, fact.text) for fact in total.facts] == [
+        ("chimney sweep", "78 euros"),
+        ("window seal", "49 euros"),
+    ]
+    assert (total.amount, total.unit) == (Decimal(127), "€")
+
+
+def test_a_total_names_the_words_of_the_task_that_are_not_in_it() -> None:
+    findings = found("Sum up the costs of the repairs and the insurance.", REPAIRS)
+    assert findings.totals[0].amount == Decimal(127)
+    assert findings.unspoken == ("insurance",)
+
+
+def test_both_sides_of_a_comparison_without_a_table_are_found() -> None:
+    lease = ("Lease", "The rent is 840 euros a month. A dog needs consent.")
+    findings = found("Compare the rent and the costs of the movers.", lease, MOVE)
+    texts = [one.text for one in findings.points]
+    assert "The rent is 840 euros a month." in texts
+    assert "They ask 1,150 euros." in texts
+    assert findings.unspoken == ()
+
+
+def test_questions_of_the_user_and_heads_of_mails_state_nothing() -> None:
+    question = "What is the colour of the door?"
+    asked = Evidence("q", "s", 9, EvidenceKind.MESSAGE, "q", "", 0, len(question), question)
+    texts = [one.text for one in read_sentences([*passages(MOVE), asked])]
+    assert texts == [
+        "The movers come at seven.",
+        "They ask 1,150 euros.",
+        "The piano is extra: 220 euros.",
+    ]
+
+
 def test_sources_that_differ_on_a_value_are_both_named() -> None:
     findings = found(
         "Compare the weight of the stoves Alpine and Brook.",
