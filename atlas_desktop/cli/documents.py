@@ -252,11 +252,14 @@ async def list_documents(ctx: Context, args: argparse.Namespace) -> int:
     await ctx.unlock()
     state = None if args.state is None else DocumentState(args.state)
     below = None if args.folder is None else absolute(args.folder)
-    value, lines = [], []
-    for room in ctx.opened:
-        for one in await room.documents.list(project=args.project, state=state, below=below):
-            value.append(output.library_document(one, room.store.room))
-            lines.append(f"{one.id[:13]}  {one.state:8}  {one.path or one.title}")
+    found = [
+        (room, one)
+        for room in ctx.opened
+        for one in await room.documents.list(project=args.project, state=state, below=below)
+    ]
+    ids = output.short_ids([one.id for _room, one in found])
+    value = [output.library_document(one, room.store.room) for room, one in found]
+    lines = [f"{ids[one.id]}  {one.state:8}  {one.path or one.title}" for _room, one in found]
     ctx.emit(value, "\n".join(lines) or _("No documents. `atlas docs add` adds some."))
     return Exit.DONE
 

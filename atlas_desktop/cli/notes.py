@@ -172,8 +172,9 @@ async def list_notes(ctx: Context, args: argparse.Namespace) -> int:
         if ctx.json:
             notes = await room.store.notes.get_many([one.id for one in entries])
             value += [output.note(one, room.store.room) for one in notes]
+        ids = output.short_ids([one.id for one in entries])
         lines += [
-            "  ".join(filter(None, [one.id[:13], one.title, " ".join(f"#{tag}" for tag in one.tags)]))
+            "  ".join(filter(None, [ids[one.id], one.title, " ".join(f"#{tag}" for tag in one.tags)]))
             for one in entries
         ]
     ctx.emit(value, "\n".join(lines) or _("No notes. `atlas notes new TITLE` writes one."))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import takewhile
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,26 @@ if TYPE_CHECKING:
     from memory.skills.entities import Skill, SkillVersion, UsedSkill
     from memory.sync.entities import SyncReport, SyncStatus
     from models.engines.spec import EngineReport
+
+
+SHORTEST_ID = 13
+"""Characters of an ID in a list: a moment in milliseconds. What was stored together shares them."""
+
+
+def short_ids(ids: Sequence[str]) -> dict[str, str]:
+    """Returns for each ID its beginning, as long as none of the others begins in the same way."""
+    found: dict[str, str] = {}
+    ordered = sorted(ids)
+    for place, one in enumerate(ordered):
+        neighbours = (*ordered[max(0, place - 1) : place], *ordered[place + 1 : place + 2])
+        shared = max((_shared(one, other) for other in neighbours), default=0)
+        found[one] = one[: max(SHORTEST_ID, shared + 1)]
+    return found
+
+
+def _shared(one: str, other: str) -> int:
+    """Returns with how many of the same characters both begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def tiers(value: "Sequence[TierUse]") -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """`atlas skills`: the commands for skills."""
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from atlas_desktop.cli import output
@@ -113,7 +114,7 @@ async def list_skills(ctx: Context, args: argparse.Namespace) -> int:
     found = [(room, one) for room in ctx.opened for one in await room.skills.list(state)]
     ctx.emit(
         [output.skill(one, room.store.room) for room, one in found],
-        "\n".join(_line(one) for _room, one in found)
+        "\n".join(_lines([one for _room, one in found]))
         or _("No skills. `atlas skills new` writes one, `atlas skills import` takes files."),
     )
     return Exit.DONE
@@ -157,7 +158,7 @@ async def drafts(ctx: Context, _args: argparse.Namespace) -> int:
     found = [(room, one) for room in ctx.opened for one in await room.skills.drafts()]
     ctx.emit(
         [output.skill(one, room.store.room) for room, one in found],
-        "\n".join(_line(one) for _room, one in found) or _("Nothing waits for your approval."),
+        "\n".join(_lines([one for _room, one in found])) or _("Nothing waits for your approval."),
     )
     return Exit.DONE
 
@@ -340,9 +341,12 @@ async def export_skills(ctx: Context, args: argparse.Namespace) -> int:
     return Exit.FAILED if report.skipped else Exit.DONE
 
 
-def _line(value: "Skill") -> str:
-    """A skill as a line of a list."""
-    return "  ".join([value.id[:13], skill_state_text(value.state), value.name, value.description])
+def _lines(skills: Sequence["Skill"]) -> list[str]:
+    """Skills as the lines of a list."""
+    ids = output.short_ids([one.id for one in skills])
+    return [
+        "  ".join([ids[one.id], skill_state_text(one.state), one.name, one.description]) for one in skills
+    ]
 
 
 def _described(value: "Skill") -> str:

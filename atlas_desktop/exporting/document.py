@@ -1,7 +1,7 @@
 """Shared parts of the readable export formats (branch, speakers, times), and the plain-text format."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, BinaryIO, Protocol
@@ -22,6 +22,8 @@ ATTACHMENTS = "attachments"
 
 CITATIONS = "citations"
 """Message field that lists the citations of a reply: objects as `citation_fields` returns them."""
+UNSUPPORTED = "unsupported"
+"""Message field that lists the ranges of a reply's sentences that are not in its sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +179,30 @@ def citation_fields(citation: StoredCitation) -> dict[str, Any]:
 
 
 def citations(message: TravellingMessage) -> list[str]:
-    """Returns the citations of a reply, one cleaned line each: number, title, place and quote."""
+    """Returns the citations of a reply, one cleaned line each: number, title, place and quote; then its
+    sentences that are not in the sources."""
     if f'"{CITATIONS}"' not in message.meta:
         return []
-    listed = json.loads(message.meta).get(CITATIONS)
+    meta = json.loads(message.meta)
+    listed = meta.get(CITATIONS)
     found = [_cited(one) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    return [line for line in found if line]
+    for begin, end in unsupported(meta):
+        if said := clean_line(message.content[begin:end]).strip():
+            found.append(f"✗ not in the sources: “{said}”")
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def unsupported(meta: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Returns the ranges of a reply's sentences that are not in its sources. Another program's field of that
+    name has none."""
+    listed = meta.get(UNSUPPORTED)
+    return [
+        (begin, end)
+        for one in (listed if isinstance(listed, list) else ())
+        if isinstance(one, list) and len(one) == 2
+        for begin, end in [one]
+        if isinstance(begin, int) and isinstance(end, int) and 0 <= begin < end
+    ]
 
 
 def _cited(given: dict[str, Any]) -> str:
@@ -190,9 +210,12 @@ def _cited(given: dict[str, Any]) -> str:
     marker, title, page, quote = (given.get(name) for name in ("marker", "title", "page", "quote"))
     if not isinstance(marker, int) or not isinstance(title, str):
         return ""
+    verified = given.get("verified") is not False
     where = f", page {page}" if isinstance(page, int) else ""
     said = clean_line(quote) if isinstance(quote, str) else ""
-    return f"[{marker}] {clean_line(title)}{where}" + (f": “{said}”" if said else "")
+    # What the source does not say must not look like a quotation from it.
+    place = f"[{marker}] {clean_line(title)}{where}" + (", ✗ not found there" if not verified else "")
+    return place + (f": “{said}”" if said else "")
 
 
 def moment(at: datetime) -> str:

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from atlas_desktop.exporting.document import MemoryRecord, citations, named_speaker
+from atlas_desktop.exporting.document import UNSUPPORTED, MemoryRecord, citations, named_speaker, unsupported
 from memory.memories.lifetime import CARD, IBAN, digits, iban_end, luhn
 from memory.transfer import TravellingEvidence, TravellingMessage, TravellingSession
 
@@ -543,14 +543,25 @@ class Redactor:
         )
 
     def _message(self, message: TravellingMessage) -> TravellingMessage:
+        content, meta = self.text(message.content), self._meta(message.meta)
+        if f'"{UNSUPPORTED}"' in meta:
+            meta = json.dumps(self._moved(message.content, content, json.loads(meta)))
         return replace(
             message,
             id=self._id(message.id),
             parent=None if message.parent is None else self._id(message.parent),
             speaker=self.text(message.speaker) if named_speaker(message) else message.speaker,
-            content=self.text(message.content),
-            meta=self._meta(message.meta),
+            content=content,
+            meta=meta,
         )
+
+    def _moved(self, content: str, redacted: str, meta: dict[str, Any]) -> dict[str, Any]:
+        """Returns the fields of a message with the ranges of its redacted text."""
+        if redacted == content:
+            return meta
+        ranges = [[self.text(content[:at]) for at in one] for one in unsupported(meta)]
+        moved = [[len(begin), len(end)] for begin, end in ranges if redacted.startswith(end)]
+        return {**meta, UNSUPPORTED: moved}
 
     def _next(self, kind: str) -> int:
         self._numbers[kind] = self._numbers.get(kind, 0) + 1

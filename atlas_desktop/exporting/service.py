@@ -19,6 +19,7 @@ from atlas_desktop.errors import BadRecipient, NothingToExport, TargetExists, Ta
 from atlas_desktop.exporting.document import (
     ATTACHMENTS,
     CITATIONS,
+    UNSUPPORTED,
     About,
     MemoryRecord,
     Writer,
@@ -379,7 +380,7 @@ def _with_citations(session: TravellingSession, cited: Mapping[str, CitedReply])
 def _citing(message: TravellingMessage, cited: CitedReply) -> TravellingMessage:
     fields: dict[str, Any] = {CITATIONS: [citation_fields(one) for one in cited.citations]}
     if cited.unsupported:
-        fields["unsupported"] = [list(one) for one in cited.unsupported]
+        fields[UNSUPPORTED] = [list(one) for one in cited.unsupported]
     return replace(message, meta=json.dumps({**json.loads(message.meta), **fields}))
 
 

@@ -11,7 +11,7 @@ from pypdf import PdfReader
 from atlas_desktop.exporting.document import citations
 from atlas_desktop.exporting.lines import line_of
 from atlas_desktop.exporting.markdown import parser
-from atlas_desktop.exporting.redaction import Redaction
+from atlas_desktop.exporting.redaction import Redaction, Redactor
 from atlas_desktop.exporting.service import Chosen, ExportService, Order, StreamTarget
 from atlas_desktop.importing.lines import read_line
 from memory.transfer import TravellingMessage
@@ -92,6 +92,34 @@ async def test_titles_and_quotes_are_redacted_and_ids_are_not() -> None:
     assert json.loads(await exported(store, session, "jsonl", "1"))["messages"][1]["citations"][0][
         "document"
     ] == (document)
+
+
+@pytest.mark.parametrize("form", ["md", "html", "txt"])
+async def test_what_the_source_does_not_say_does_not_look_like_a_quotation(form: str) -> None:
+    content = "The door is red. It was painted in May."
+    found = [{"marker": 1, "title": "Lease", "page": None, "quote": "Red", "verified": False}] * 2
+    meta = json.dumps({"citations": found, "unsupported": [[17, 39]]})
+    session = said("a", "b")
+    reply = TravellingMessage("m1", "m0", Role.ASSISTANT, "", content, THEN, meta=meta)
+    session = type(session)("s1", "A door", THEN, THEN, (session.messages[0], reply))
+    text = written(form, session).decode().replace("\\", "")
+    assert text.count("[1] Lease, ✗ not found there: “Red”") == 1
+    assert "✗ not in the sources: “It was painted in May.”" in text
+
+
+def test_the_places_of_redacted_sentences_move_with_them() -> None:
+    content = "Dana Whitfield paid. It was painted in May."
+    meta = json.dumps({"citations": [], "unsupported": [[21, 43], [0, 20]]})
+    session = said("a", "b")
+    reply = TravellingMessage("m1", "m0", Role.ASSISTANT, "", content, THEN, meta=meta)
+    session = type(session)("s1", "A door", THEN, THEN, (session.messages[0], reply))
+    redactor = Redactor(Redaction(frozenset({"words"}), ("Dana Whitfield",)))
+    made = redactor.session(session).messages[1]
+    places = json.loads(made.meta)["unsupported"]
+    shown = [made.content[begin:end] for begin, end in places]
+    assert shown[0] == "It was painted in May."
+    assert shown[1].endswith(" paid.")
+    assert "Dana" not in made.content
 
 
 def replying(meta: object) -> TravellingMessage:

@@ -126,13 +126,17 @@ def test_words_of_a_question_that_no_found_sentence_has_are_named() -> None:
 
 MOVE = (
     "Move to Bremen",
-    "From: ines@example.org\nDate: Mon, 02 Mar 2026 10:00:00 +0000\n\n"
-    "The movers come at seven. They ask 1,150 euros. The piano is extra: 220 euros.",
+    (
+        "From: ines@example.org\nDate: Mon, 02 Mar 2026 10:00:00 +0000\n\n"
+        "The movers come at seven. They ask 1,150 euros. The piano is extra: 220 euros."
+    ),
 )
 REPAIRS = (
     "Repairs",
-    "| date | work | euros |\n| --- | --- | --- |\n"
-    "| 2025-02-03 | chimney sweep | 78 |\n| 2026-01-22 | window seal | 49 |",
+    (
+        "| date | work | euros |\n| --- | --- | --- |\n"
+        "| 2025-02-03 | chimney sweep | 78 |\n| 2026-01-22 | window seal | 49 |"
+    ),
 )
 
 
