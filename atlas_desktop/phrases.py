@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from atlas_desktop.services.memories import ProjectLifetime
     from atlas_desktop.services.projects import ProjectDefaults
     from atlas_desktop.services.retention import HeldBack
-    from memory.documents.entities import StoredPassage
+    from memory.documents.entities import CitedReply, StoredCitation, StoredPassage
     from memory.entities import Affected, Copy, Erased
     from memory.organising import Project, ProjectContents
     from memory.skills.entities import UsedSkill
@@ -797,6 +797,28 @@ def place_text(page: int | None, lines: tuple[int, int]) -> str:
     if first == last:
         return _("line {first}", first=number(first))
     return _("lines {first}–{last}", first=number(first), last=number(last))
+
+
+def citation_text(citation: "StoredCitation") -> str:
+    """Returns the label of a citation: its number, the document, the place, and a warning if there is one."""
+    place = place_text(citation.page, citation.lines)
+    label = f"[{citation.marker}] {clean_line(citation.title) or _('Untitled')}, {place}"
+    if not citation.verified:
+        return f"{label} · {_('quotation not found there')}"
+    return label if citation.current else f"{label} · {_('document has changed since')}"
+
+
+def sources_text(content: str, cited: "CitedReply") -> str:
+    """Returns what a reply rests on, a line each: its citations, and its sentences that are not in them."""
+    lines = [
+        f"{'✓' if one.verified else '✗'} {citation_text(one)}: “{clean_line(one.quote)}”"
+        for one in cited.citations
+    ]
+    lines += [
+        "✗ " + _("Not in the sources: “{sentence}”", sentence=clean_line(content[begin:end]))
+        for begin, end in cited.unsupported
+    ]
+    return "\n".join(dict.fromkeys(lines))
 
 
 def passage_place(passage: "StoredPassage") -> str:

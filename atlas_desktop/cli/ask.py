@@ -39,7 +39,7 @@ def add_turn_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help=_("attach a file: text, Markdown, code or the text of a PDF"),
+        help=_("attach a file: text, Markdown, code, or the text of a PDF or an office document"),
     )
     parser.add_argument("--persona", metavar="NAME", help=_("persona for a new session"))
     parser.add_argument("--max-tokens", metavar="N", type=_at_least(int, 1), help=_("maximum reply length"))
@@ -297,6 +297,10 @@ async def answer(
         if number < len(parts):
             ctx.note(_("Sent part {number} of {count}.", number=number, count=len(parts)))
     ctx.emit(output.reply(done), "\n" if not done.message.content.endswith("\n") else "")
+    if done.cited is not None:
+        from atlas_desktop.phrases import sources_text
+
+        ctx.note(sources_text(done.message.content, done.cited))
     return Exit.INTERRUPTED if done.completion.stop_reason is StopReason.CANCELLED else Exit.DONE
 
 

@@ -130,7 +130,9 @@ class Conversation:
 
     async def run(self, turn: "Turn") -> None:
         """Runs a turn and prints its events. Ctrl-C stops the reply, which is kept."""
-        from atlas_desktop.services.events import Accepted, Delta, Notice
+        from atlas_desktop.services.events import Accepted, Delta, Notice, Replied
+
+        done: Replied | None = None
 
         def stop(number: int) -> None:
             turn.stop()
@@ -145,6 +147,8 @@ class Conversation:
                     if isinstance(event, Accepted):
                         self.session = event.session.id
                         self.attached.clear()
+                    if isinstance(event, Replied):
+                        done = event
                     if self.ctx.json:
                         print(dumps(output.event(event)), flush=True)
                     elif isinstance(event, Delta):
@@ -153,6 +157,8 @@ class Conversation:
                         self.ctx.note(event.text)
         if not self.ctx.json:
             print(flush=True)
+        if done is not None and done.cited is not None:
+            self.ctx.note(phrases.sources_text(done.message.content, done.cited))
 
     def begun(self) -> str:
         """The session's id. Raises `UsageError` before its first message."""

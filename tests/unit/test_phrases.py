@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from atlas_desktop import phrases as phrases
+from memory.documents.entities import CitedReply, StoredCitation
 from memory.entities import MemoryMode, RoomKind
 
 STORED = (MemoryMode.NORMAL, MemoryMode.READS, MemoryMode.BLANK)
@@ -60,3 +61,18 @@ def test_a_move_tells_of_the_documents_that_stay() -> None:
     assert two.asks
     assert "documents in use" not in phrases.of_move(RoomKind.OPEN, RoomKind.PRIVATE).words
     assert "documents in use" not in phrases.of_move(RoomKind.OPEN, RoomKind.OPEN, 2).words
+
+
+def test_what_a_reply_rests_on_is_told_with_what_it_does_not_rest_on() -> None:
+    def of(quote: str, *, verified: bool, current: bool = True) -> StoredCitation:
+        return StoredCitation(1, "d", "Lease", None, (3, 4), 0, 9, quote, verified, "", current)
+
+    content = "The rent is 840 euros. It was painted in May."
+    cited = CitedReply((of("840 euros", verified=True), of("Red", verified=False)), ((23, 45),))
+    assert phrases.sources_text(content, cited).split("\n") == [
+        "✓ [1] Lease, lines 3–4: “840 euros”",
+        "✗ [1] Lease, lines 3–4 · quotation not found there: “Red”",
+        "✗ Not in the sources: “It was painted in May.”",
+    ]
+    changed = CitedReply((of("840 euros", verified=True, current=False),))
+    assert "document has changed since" in phrases.sources_text(content, changed)

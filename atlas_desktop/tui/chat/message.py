@@ -21,10 +21,10 @@ from textual.widgets import Markdown, Static
 
 from atlas_desktop.errors import Explained
 from atlas_desktop.locale import N_, _, formats, ngettext, number
+from atlas_desktop.phrases import citation_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.markdown import UNSCROLLED, Growing, SafeMarkdown, citation_at
-from atlas_desktop.tui.documents.rows import citation_text
 from atlas_desktop.tui.keymap import how_to
 from atlas_desktop.tui.textual_workarounds import forget_painted
 from atlas_desktop.tui.widgets import words_of

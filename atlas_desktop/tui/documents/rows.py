@@ -25,7 +25,6 @@ from memory.entities import RoomKind
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
     from memory.attachments import Document as AttachedText
-    from memory.documents.entities import StoredCitation
     from memory.entities import Session
 
 
@@ -57,15 +56,6 @@ def on_missing_text(choice: OnMissing) -> str:
 
 def title_text(document: "Document") -> str:
     return clean_line(document.title) or clean_line(Path(document.path).name) or _("Untitled")
-
-
-def citation_text(citation: "StoredCitation") -> str:
-    """Returns the label of a citation: its number, the document, the place, and a warning if there is one."""
-    place = place_text(citation.page, citation.lines)
-    label = f"[{citation.marker}] {clean_line(citation.title) or _('Untitled')}, {place}"
-    if not citation.verified:
-        return f"{label} · {_('quotation not found there')}"
-    return label if citation.current else f"{label} · {_('document has changed since')}"
 
 
 def short_path(path: str) -> str:
