@@ -213,8 +213,9 @@ class ContextRecall:
         )
         told: dict[str, Hit] = {}
         for hit in found:
-            # What a reply claimed without support would come back as if it were known.
-            if hit.text not in texts and hit.source.supported:
+            # What a reply claimed without support would come back as if it were known, and so would what the
+            # user has corrected.
+            if hit.text not in texts and hit.source.supported and not _is_corrected(hit):
                 told.setdefault(hit.text, hit)
         return list(told.values())
 
@@ -233,6 +234,15 @@ class ContextRecall:
             kept.append((hit, line))
             left -= cost
         return kept
+
+
+def _is_corrected(hit: Hit) -> bool:
+    """Whether a message says what the user has worded otherwise since or rejected as a memory, or is the
+    reply to it."""
+    said = hit.source
+    return hit.kind == "message" and any(
+        said.by_model or quote in hit.passage or hit.passage in quote for quote in said.corrected
+    )
 
 
 def _told(messages: Sequence[Message], zone: tzinfo | None) -> datetime | None:

@@ -79,8 +79,9 @@ class Cited:
 
 
 LEAST_COVERAGE = 0.6
-"""The share of a sentence's content words that its support must contain; of each clause half as a minimum."""
-_LEAST_OF_CLAUSE = 0.5
+"""The share of a sentence's content words that its support must contain; of each clause more than
+`_LEAST_OF_CLAUSE`."""
+_LEAST_OF_CLAUSE = 0.75
 _LEAST_OWN = 0.5
 """The share of a sentence's words that must be in the quotation itself, not in its title or headings."""
 _MOST_SENTENCES = 3
@@ -445,7 +446,7 @@ def _supports_clause(window: Statement, clause: Statement, whole: Statement, sou
     """Whether the clauses of the window about the same subject say the same: with the same names, the same
     numbers, and both negated or neither.
     """
-    if len(clause.words) > 1 and clause.coverage(window.words | source.named.words) < _LEAST_OF_CLAUSE:
+    if len(clause.words) > 1 and clause.coverage(window.words | source.named.words) <= _LEAST_OF_CLAUSE:
         return False
     topic = clause if clause.words else whole
     # A single word in front of a colon applies to the rest of the sentence.

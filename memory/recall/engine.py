@@ -469,7 +469,7 @@ class Ranked:
             parts=self.reasons(at),
             source=Source(session, None, None, None, item.created, "") if text is None else text.source,
             grounds=self._grounds(at),
-            sources=item.messages,
+            sources=() if item.corrected else item.messages,
         )
 
     def reasons(self, at: int) -> dict[str, float]:

@@ -9,7 +9,8 @@ from typing import NamedTuple, Protocol
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where the text of a hit comes from. Replies are `by_model`; a reply is not `supported` if one of its
-    sentences is not in the documents that it was about.
+    sentences is not in the documents that it was about. `corrected` are the words of a message, or of the one
+    that it replies to, that the user has since worded otherwise in a memory, or rejected as one.
     """
 
     session: str | None
@@ -20,6 +21,7 @@ class Source:
     speaker: str
     supported: bool = True
     by_model: bool = False
+    corrected: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class RawScores:
 class Hit:
     """One result of a query. `score` is between 0 and 1 and compares hits of one query only. `parts` are the
     reasons, each between 0 and 1. `passage` is the part of `text` that answers best. `sources` are the ids of
-    the messages that a memory was learned from."""
+    the messages that a memory was learned from, none if the user has worded it otherwise since."""
 
     id: str
     kind: str
@@ -109,7 +111,8 @@ class RecallItem:
     or last used, and its age counts from then. `rate` (per hour) and the multiplier `importance` are those of
     `memory.recall.decay`. `approved` marks items accepted by the user, `procedure` items found only when
     approved (procedures, secrets, what a client proposed), `prefers` items on what somebody likes or
-    avoids. `messages` and `sessions` are where it was learned.
+    avoids. `messages` and `sessions` are where it was learned; `corrected`: the user has changed its text
+    since.
     """
 
     seq: int
@@ -127,6 +130,7 @@ class RecallItem:
     project: str | None = None
     messages: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
+    corrected: bool = False
 
     @property
     def created(self) -> datetime:

@@ -157,7 +157,13 @@ def texts(conn: Connection, seqs: Sequence[int]) -> list[Text]:
     rows = conn.execute(
         """
         SELECT m.seq, m.content, m.session_id, m.id, m.external_id, m.created_at, m.speaker,
-            NOT EXISTS (SELECT 1 FROM unsupported AS u WHERE u.reply_id = m.id), m.role = 'assistant'
+            NOT EXISTS (SELECT 1 FROM unsupported AS u WHERE u.reply_id = m.id), m.role = 'assistant',
+            (
+                SELECT json_group_array(s.quote) FROM memory_sources AS s
+                JOIN memories AS k ON k.id = s.memory_id
+                WHERE s.session_id = m.session_id AND s.message_id IN (m.id, m.parent_id) AND k.kind <> 'digest'
+                    AND (k.state = 'rejected' OR (k.state = 'kept' AND k.version > 1))
+            )
         FROM messages AS m WHERE m.seq IN (SELECT value FROM json_each(?))
         """,
         (json.dumps(list(seqs)),),
@@ -167,10 +173,29 @@ def texts(conn: Connection, seqs: Sequence[int]) -> list[Text]:
             seq,
             content,
             Source(
-                session, message, external, None, moment(created), speaker, bool(supported), bool(by_model)
+                session,
+                message,
+                external,
+                None,
+                moment(created),
+                speaker,
+                bool(supported),
+                bool(by_model),
+                tuple(json.loads(corrected)),
             ),
         )
-        for seq, content, session, message, external, created, speaker, supported, by_model in rows
+        for (
+            seq,
+            content,
+            session,
+            message,
+            external,
+            created,
+            speaker,
+            supported,
+            by_model,
+            corrected,
+        ) in rows
     }
     return [found[seq] for seq in seqs if seq in found]
 
@@ -211,7 +236,8 @@ _MEMORIES = """
         (
             SELECT json_group_array(json_array(message_id, session_id)) FROM memory_sources
             WHERE memory_id = k.id
-        )
+        ),
+        k.version > 1 AND k.kind <> 'digest'
     FROM memories AS k LEFT JOIN projects AS p ON p.id = k.project_id
     WHERE k.state IN ('inbox', 'kept')
 """
@@ -266,6 +292,7 @@ def _memory(row: tuple[Any, ...]) -> RecallItem:
         project,
         proposed_by,
         places,
+        corrected,
     ) = row
     learned = json.loads(places)
     return RecallItem(
@@ -289,6 +316,7 @@ def _memory(row: tuple[Any, ...]) -> RecallItem:
         project=project,
         messages=tuple(message for message, _ in learned),
         sessions=tuple(dict.fromkeys(session for _, session in learned)),
+        corrected=bool(corrected),
     )
 
 

@@ -7,7 +7,14 @@ import pytest
 from memory.context.entities import NewSummary
 from memory.entities import MemoryMode, MessagePatch, MessageStatus, NewMessage, NewSession, SessionPatch
 from memory.errors import BadQuery
-from memory.memories.entities import MemoryKind, MemoryOrigin, NewMemory
+from memory.memories.entities import (
+    MemoryKind,
+    MemoryOrigin,
+    MemoryPatch,
+    MemorySource,
+    MemoryState,
+    NewMemory,
+)
 from memory.recall.entities import Posting
 from memory.recall.words import only_asks
 from memory.storage.store import Store
@@ -136,6 +143,38 @@ async def test_texts_come_with_their_source(store: Store) -> None:
     assert (text.seq, text.text) == (entry.seq, "hello there")
     assert (text.source.session, text.source.message) == (session.id, message.id)
     assert text.source.created_at == message.created_at
+
+
+async def test_texts_name_what_the_user_has_corrected_or_rejected(store: Store) -> None:
+    session, (said, reply, *_) = await talk(store, 4)
+    quote = said.content[:5]
+    memory = await store.memories.add(
+        NewMemory(
+            MemoryKind.FACT,
+            "The boat is blue.",
+            MemoryOrigin.PATTERN,
+            (MemorySource(said.id, session.id, quote),),
+            state=MemoryState.KEPT,
+        )
+    )
+
+    async def corrected() -> dict[str | None, tuple[str, ...]]:
+        texts = await store.evidence.texts(range(1, 20))
+        return {text.source.message: text.source.corrected for text in texts if text.source.corrected}
+
+    async def among_sources() -> bool:
+        (item,) = await store.evidence.items_of([memory.id])
+        return not item.corrected
+
+    assert await corrected() == {}
+    assert await among_sources()
+    await store.memories.change(memory.id, MemoryPatch(text="The boat is green."))
+    assert await corrected() == {said.id: (quote,), reply.id: (quote,)}
+    assert not await among_sources()
+    await store.memories.change(memory.id, MemoryPatch(state=MemoryState.ARCHIVED))
+    assert await corrected() == {}
+    await store.memories.change(memory.id, MemoryPatch(state=MemoryState.REJECTED))
+    assert await corrected() == {said.id: (quote,), reply.id: (quote,)}
 
 
 async def test_memories_and_summaries_are_found_by_all_their_words(store: Store) -> None:

@@ -193,6 +193,22 @@ async def test_what_a_reply_claimed_without_support_does_not_come_back() -> None
     assert "June" not in brought.text
 
 
+async def test_what_the_user_has_corrected_does_not_come_back() -> None:
+    said = hit("My locker code is 7731. The gym opens at six.", 0.8)
+    said = replace(said, passage="My locker code is 7731.")
+    corrected = replace(said, source=replace(said.source, corrected=("locker code is 7731",)))
+    reply = hit("Noted: the locker code 7731.", 0.8)
+    reply = replace(reply, source=replace(reply.source, by_model=True, corrected=("locker code is 7731",)))
+    memory = replace(hit("The user's locker code is 8842.", 0.7), kind="memory")
+    asked = "What is my locker code?"
+    brought = await preface_for(asked, Asked(corrected, reply, memory))
+    assert brought.hits == (memory,)
+    assert "7731" not in brought.text
+    # The other words of the same message are still known.
+    other = replace(corrected, passage="The gym opens at six.")
+    assert (await preface_for("When does the gym open?", Asked(other))).hits == (other,)
+
+
 async def test_a_message_and_its_copy_in_a_fork_come_back_once() -> None:
     close = hit("Clara sees the doctor on 9 May.", 0.7)
     copy = replace(close, id="copy", source=replace(close.source, session="fork"))

@@ -119,6 +119,7 @@ def test_a_supported_sentence_is_cited_with_the_range_that_supports_it(
         (TABLE, "West had 512 in Q2."),
         (TABLE, "South had 471 in Q2 [1]."),
         (GERMAN, "Der Umsatz stieg im Jahr 2023 auf 2,4 Millionen Euro [1]."),
+        ("The rent is 905 euros a month.\n\nNo dogs.", "The rent is 905 euros, and the door is not a dog."),
         (GERMAN, "Der Umsatz fiel im Jahr 2023 auf 4,2 Millionen Euro [1]."),
         (GERMAN, "Die Leitung übernahm Greta Hansen am 3. Mai 2024."),
         (JAPANESE, "片道の料金は1,300円です[1]。"),
