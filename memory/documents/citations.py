@@ -81,7 +81,7 @@ class Cited:
 LEAST_COVERAGE = 0.6
 """The share of a sentence's content words that its support must contain; of each clause more than
 `_LEAST_OF_CLAUSE`."""
-_LEAST_OF_CLAUSE = 0.75
+_LEAST_OF_CLAUSE = 0.6
 _LEAST_OWN = 0.5
 """The share of a sentence's words that must be in the quotation itself, not in its title or headings."""
 _MOST_SENTENCES = 3
@@ -104,6 +104,12 @@ _QUOTED = re.compile(
 )
 _LEFT_OUT = re.compile(r"\[(?:…|\.\.\.)\]|…|\.\.\.")
 _LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+|#{1,6}\s|\d{1,3}[.)]\s+)+")
+_REFERS = re.compile(
+    r"(?:[^\s]{1,30} ){0,2}(?:it|its|they|their|them|this|that|these|those|he|she|his|her|him|both|such|then"
+    r"|there|er|sie|es|ihr\w*|sein\w*|dies\w*|dort|dann|dabei|él|ella|ellos|ellas|su|sus|este|esta|estos)\b",
+    re.IGNORECASE,
+)
+"""Matches a sentence that begins with a reference to the one in front of it."""
 _FENCE = re.compile(r"^(?:```|~~~)[^\n]*+\n.*?(?:^(?:```|~~~)[^\n]*+$|\Z)", re.DOTALL | re.MULTILINE)
 _NO_CLAIM = re.compile(
     r"(?:sure|of course|certainly|here (?:is|are)|here's|let me|i hope|i (?:do not|don't|can(?:no|')t"
@@ -195,6 +201,7 @@ class _Source:
     def __init__(self, passage: Passage) -> None:
         self.passage = passage
         self._ranges = sentences(passage.text)
+        self._subjects: dict[str, list[frozenset[str]]] = {}
 
     @cached_property
     def named(self) -> Statement:
@@ -222,12 +229,43 @@ class _Source:
         return 1 / max(1, self._clauses_with[word]) ** 2
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """The content words of the passage."""
+        return Statement(self.passage.text).words
+
+    def says_elsewhere(self, clause: Statement, words: frozenset[str]) -> bool:
+        """Whether a word of the clause is in the passage, but neither among `words` nor in what the passage
+        is about. A paraphrase has words that are nowhere in it; small models join what is said of different
+        things.
+        """
+        known = words | self.named.words
+        return any(has(word, self.words) for word in clause.words if not has(word, known))
+
+    def subjects(self, window: Statement) -> list[frozenset[str]]:
+        """Returns the words of each sentence of a window. One that refers to the sentence in front of it, or
+        that stands below it as below a heading, has the words of that one, too."""
+        if window.text not in self._subjects:
+            found: list[frozenset[str]] = []
+            before = ""
+            for begin, end in sentences(window.text):
+                text = window.text[begin:end]
+                own = Statement(text).words
+                follows = found and (_REFERS.match(text) or _stands_above(before))
+                found.append(own | found[-1] if follows else own)
+                before = text
+            self._subjects[window.text] = found
+        return self._subjects[window.text]
+
+    @cached_property
     def windows(self) -> list[tuple[int, int, int, Statement]]:
         """The runs of one to three sentences, the shortest first: how many, and their range."""
         found = []
         for count in range(1, _MOST_SENTENCES + 1):
             for first in range(len(self._ranges) - count + 1):
                 begin, end = self._ranges[first][0], self._ranges[first + count - 1][1]
+                if count == 1 and self.passage.text[begin:end].startswith("#"):
+                    # A heading alone states nothing.
+                    continue
                 found.append((count, begin, end, Statement(self.passage.text[begin:end])))
         return found
 
@@ -290,6 +328,12 @@ class _Source:
             verified=False,
             sentence=sentence,
         )
+
+
+def _stands_above(line: str) -> bool:
+    """Whether the lines below a line are about it: it is a heading, a row of a table, or has no end."""
+    ended = line.rstrip(" \n\"'”’»)]*_")
+    return line.lstrip().startswith("#") or not ended.endswith((".", "!", "?", "。", "！", "？"))
 
 
 def _claims(reply: str, begin: int, end: int) -> Iterator[_Claim]:
@@ -446,7 +490,11 @@ def _supports_clause(window: Statement, clause: Statement, whole: Statement, sou
     """Whether the clauses of the window about the same subject say the same: with the same names, the same
     numbers, and both negated or neither.
     """
-    if len(clause.words) > 1 and clause.coverage(window.words | source.named.words) <= _LEAST_OF_CLAUSE:
+    if len(clause.words) > 1 and not any(
+        clause.coverage(about | source.named.words) > _LEAST_OF_CLAUSE
+        and not source.says_elsewhere(clause, about)
+        for about in source.subjects(window)
+    ):
         return False
     topic = clause if clause.words else whole
     # A single word in front of a colon applies to the rest of the sentence.

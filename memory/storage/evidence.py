@@ -157,11 +157,13 @@ def texts(conn: Connection, seqs: Sequence[int]) -> list[Text]:
     rows = conn.execute(
         """
         SELECT m.seq, m.content, m.session_id, m.id, m.external_id, m.created_at, m.speaker,
-            NOT EXISTS (SELECT 1 FROM unsupported AS u WHERE u.reply_id = m.id), m.role = 'assistant',
+            NOT EXISTS (SELECT 1 FROM unsupported AS u WHERE u.reply_id = m.id),
+            m.role = 'assistant',
             (
                 SELECT json_group_array(s.quote) FROM memory_sources AS s
                 JOIN memories AS k ON k.id = s.memory_id
-                WHERE s.session_id = m.session_id AND s.message_id IN (m.id, m.parent_id) AND k.kind <> 'digest'
+                WHERE s.session_id = m.session_id AND s.message_id IN (m.id, m.parent_id)
+                    AND k.kind <> 'digest'
                     AND (k.state = 'rejected' OR (k.state = 'kept' AND k.version > 1))
             )
         FROM messages AS m WHERE m.seq IN (SELECT value FROM json_each(?))

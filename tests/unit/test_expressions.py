@@ -418,6 +418,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_LEFT_OUT": ("  ", " ...", "[…"),
         "_LIST_MARK": ("- ", "1. ", " "),
         "_FENCE": ("```\n", "```\na", "~~~ a "),
+        "_REFERS": ("a ", "it", "a"),
         "_NO_CLAIM": ("ich kann ", "sure "),
         "_NOT_THERE": ("passage ", "no ", "text ", "is not ", "is no a", "dokument enthält ", "dokument a "),
     },

@@ -38,6 +38,17 @@ LEAVE = (
     "Requests are sent to Ines Berg at least two weeks in advance."
 )
 TABLE = "Region | Q1 | Q2\nNorth | 417 | 512\nSouth | 471 | 498\nWest | 390 | 405"
+LEASE = """# Lease
+
+The rent is 840 euros a month, due on the third.
+
+## Notice
+
+Notice is three months to the end of a quarter. The deposit of 2,520 euros is returned within six weeks.
+
+## Pets
+
+A dog needs the written consent of the landlord, Mr Okafor."""
 GERMAN = (
     "Der Umsatz stieg im Jahr 2023 auf 4,2 Millionen Euro. "
     "Die Leitung übernahm Greta Hansen am 3. März 2024. "
@@ -72,6 +83,8 @@ JAPANESE = "渡し船は毎朝9時に出発します。片道の料金は1,200�
             "Employees get 30 days of paid leave [1].",
             "Employees receive 30 days of paid leave per year.",
         ),
+        (LEASE, "The rent is 840 euros and is due on the third.", LEASE[9:57]),
+        (LEASE, "You need the landlord's written consent to keep a dog [1].", LEASE[-59:]),
         (LEAVE, "Unused days expire on March 31, 2025 [1].", "Unused days expire on 31 March 2025."),
         (LEAVE, "Unused days expire on 2025-03-31 [1].", "Unused days expire on 31 March 2025."),
         (LEAVE, "Contractors aren't entitled to paid leave.", "Contractors are not entitled to paid leave."),
@@ -119,7 +132,11 @@ def test_a_supported_sentence_is_cited_with_the_range_that_supports_it(
         (TABLE, "West had 512 in Q2."),
         (TABLE, "South had 471 in Q2 [1]."),
         (GERMAN, "Der Umsatz stieg im Jahr 2023 auf 2,4 Millionen Euro [1]."),
-        ("The rent is 905 euros a month.\n\nNo dogs.", "The rent is 905 euros, and the door is not a dog."),
+        (LEASE, "The lease ends on the third day of the quarter."),
+        (LEASE, "The notice of deposit is returned within six weeks [1]."),
+        (LEASE, "A dog needs written consent to return the deposit [1]."),
+        (LEASE, "The dog needs the consent of the landlord to return the money for the deposit."),
+        ("The rent is 905 euros.\n\nNo dogs.", "The rent is 905 euros, and the door is not a dog."),
         (GERMAN, "Der Umsatz fiel im Jahr 2023 auf 4,2 Millionen Euro [1]."),
         (GERMAN, "Die Leitung übernahm Greta Hansen am 3. Mai 2024."),
         (JAPANESE, "片道の料金は1,300円です[1]。"),
