@@ -11,7 +11,7 @@ from atlas_desktop.cli.context import Context, command_group
 from atlas_desktop.cli.search import marked
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import N_, _, ngettext, number
-from atlas_desktop.phrases import held, receipt_text
+from atlas_desktop.phrases import held, receipt_text, sources_text
 from atlas_desktop.services.cleaning import clean_line
 
 if TYPE_CHECKING:
@@ -702,10 +702,14 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
     view = await room.sessions.view(args.session)
     summaries = await room.sessions.summaries(view.session.id)
     attached = await room.attachments.attached(view.session.id)
+    cited = {m.id: await room.store.documents.cited(m.id) for m in view.messages}
+
+    def sources(of: "Message") -> str:
+        return "".join(f"\n{line}" for line in sources_text(of.content, cited[of.id]).splitlines())
 
     def text() -> str:
         head = f"{marked(view.session)}\n{view.session.created_at.astimezone():%Y-%m-%d %H:%M}"
-        said = [f"{output.who(m)}{_mark(m)}:\n{m.content}" for m in view.messages]
+        said = [f"{output.who(m)}{_mark(m)}:\n{m.content}{sources(m)}" for m in view.messages]
         return "\n\n".join([head, *said])
 
     ctx.emit(

@@ -59,6 +59,8 @@ _METER_COUNT_COUNTS = {
 
 
 _WIDTH = 24
+_MOST_OF_DATE = 60
+"""More tokens than the line with the date and time has."""
 
 
 def meter(view: ContextView) -> str:
@@ -83,10 +85,15 @@ def meter(view: ContextView) -> str:
 
 def tier_name(tier: TierUse) -> str:
     """Returns a tier's name as shown to the user."""
-    if tier.tier == "recall" and not tier.ids:
+    if tier.tier == "recall" and not tier.ids and not recalled_since_gone(tier):
         # The recall tier also contains the date and time, and nothing else when nothing is recalled.
         return _("date and time")
     return _(_METER_TEXTS[tier.tier]) if tier.tier in _METER_TEXTS else tier.tier
+
+
+def recalled_since_gone(tier: TierUse) -> bool:
+    """Whether something was recalled that has left the room since: the tier is longer than a date alone."""
+    return tier.tier == "recall" and not tier.ids and tier.tokens > _MOST_OF_DATE
 
 
 def tier_line(tier: TierUse, most: int) -> str:

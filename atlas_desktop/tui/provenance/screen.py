@@ -23,7 +23,7 @@ from textual.widgets.option_list import Option
 from atlas_desktop.locale import N_, _, formats, ngettext, number
 from atlas_desktop.phrases import hidden_text, outcome_text, part_text
 from atlas_desktop.services.cleaning import clean, clean_line
-from atlas_desktop.services.context import meter, next_prompt, tier_line
+from atlas_desktop.services.context import meter, next_prompt, recalled_since_gone, tier_line
 from atlas_desktop.tui.provenance.sources import Chosen, Known, Lead, Reasons, excerpt, reasons_of
 from atlas_desktop.tui.widgets import Window
 from models.messages import Role
@@ -321,6 +321,10 @@ class WhyScreen(Window[Chosen | None]):
             yield _heading(heading)
             for lead in leads:
                 yield LinkRow(_words(lead), lead.to)
+        if why.left_out:
+            yield _heading(_("Found but left out"))
+        for item in why.left_out:
+            yield self._item(item)
         yield from self._as_sent()
 
     def _of_reply(self, why: "Why") -> Iterator[Widget]:
@@ -340,14 +344,15 @@ class WhyScreen(Window[Chosen | None]):
         yield Static(Content("\n".join(lines)), classes="words", markup=False)
         yield _heading(_("Recalled from memory"))
         if not why.told:
-            nothing = _("Nothing apart from your profile.") if why.profile else _("Nothing was recalled.")
+            if any(map(recalled_since_gone, self._tiers)):
+                nothing = _("What was recalled is no longer in this room.")
+            elif why.profile:
+                nothing = _("Nothing apart from your profile.")
+            else:
+                nothing = _("Nothing was recalled.")
             yield Static(Content(nothing), classes="quiet", markup=False)
         for item in why.told:
             yield self._item(item)
-        if why.left_out:
-            yield _heading(_("Found but left out"))
-            for item in why.left_out:
-                yield self._item(item)
 
     def _as_sent(self) -> Iterator[Widget]:
         if self._reasons.prompt:
