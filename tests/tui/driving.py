@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from textual import events
-from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -40,11 +38,7 @@ async def assert_until(pilot: Pilot[None], condition: Callable[[], object]) -> N
 
 
 async def type_text(pilot: Pilot[None], text: str) -> None:
-    """Types a text faster than it is painted, as a quick person does; returns when it is painted."""
-    for character in text:
-        key = "space" if character == " " else _character_to_key(character)
-        pilot.app.post_message(events.Key(key, character))
-    await pilot.pause()
+    await pilot.press(*("space" if c == " " else c for c in text))
 
 
 async def say(pilot: Pilot[None], text: str) -> None:

@@ -77,7 +77,7 @@ async def test_each_reason_says_where_it_comes_from_and_enter_goes_there(make: M
         assert "Eats no meat." in text
 
         # What was left out is a message: it is opened where it was said.
-        await pilot.press("tab", "tab", "enter")
+        await pilot.press("tab", "tab", "tab", "enter")
         await assert_until(pilot, lambda: on(place.app, ChatScreen))
         await assert_until(pilot, lambda: chat(place.app).current.id == past.learned.id)
         await assert_until(pilot, lambda: CAT in shown(place))
@@ -171,7 +171,9 @@ async def test_the_end_of_a_long_prompt_is_reached_with_the_end_key(make: Make) 
     place = make()
     async with place.app.run_test(size=(100, 30)) as pilot:
         await settle(pilot)
-        await say(pilot, "A long question. " * 200)
+        # Typed letter by letter it would take a minute.
+        chat(place.app).prompt.put("A long question. " * 200)
+        await pilot.press("enter")
         await settle(pilot)
         await pilot.press("alt+up", "w")
         await assert_until(pilot, lambda: on(place.app, WhyScreen))
