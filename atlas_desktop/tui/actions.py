@@ -565,7 +565,7 @@ _TOOLS: tuple[Action, ...] = (
         slash="/attach",
         words=True,
         name=_("Attach a file"),
-        help=_("Attach a text, Markdown, code or PDF file: type `/attach PATH`, or paste the path."),
+        help=_("Attach a text, code, PDF or office file: type `/attach PATH`, or paste the path."),
     ),
     Action(
         "tools.detach",
