@@ -300,7 +300,8 @@ async def answer(
     if done.cited is not None:
         from atlas_desktop.phrases import sources_text
 
-        ctx.note(sources_text(done.message.content, done.cited))
+        if sources := sources_text(done.message.content, done.cited):
+            ctx.note(sources)
     return Exit.INTERRUPTED if done.completion.stop_reason is StopReason.CANCELLED else Exit.DONE
 
 

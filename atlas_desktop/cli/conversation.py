@@ -158,7 +158,9 @@ class Conversation:
         if not self.ctx.json:
             print(flush=True)
         if done is not None and done.cited is not None:
-            self.ctx.note(phrases.sources_text(done.message.content, done.cited))
+            sources = phrases.sources_text(done.message.content, done.cited)
+            if sources:
+                self.ctx.note(sources)
 
     def begun(self) -> str:
         """The session's id. Raises `UsageError` before its first message."""

@@ -702,7 +702,7 @@ async def show(ctx: Context, args: argparse.Namespace) -> int:
     view = await room.sessions.view(args.session)
     summaries = await room.sessions.summaries(view.session.id)
     attached = await room.attachments.attached(view.session.id)
-    cited = {m.id: await room.store.documents.cited(m.id) for m in view.messages}
+    cited = {} if ctx.json else {m.id: await room.store.documents.cited(m.id) for m in view.messages}
 
     def sources(of: "Message") -> str:
         return "".join(f"\n{line}" for line in sources_text(of.content, cited[of.id]).splitlines())

@@ -484,14 +484,15 @@ def _answer(brief: Brief, items: Sequence[Sentence]) -> Findings:
 
 
 def _unspoken(brief: Brief, items: Sequence[Sentence]) -> tuple[str, ...]:
-    """Returns the words of the brief's topic that none of the sentences has, nor a value of their kind."""
+    """Returns the words of the brief's topic that none of the sentences has. One that only names a kind of
+    value, such as "costs", is not among them if they have a value of that kind."""
     spoken = {stem for item in items for stem in item.stems | item.around}
     dimensions = {value.dimension for item in items for value in item.values}
     spoken |= {
         stem
         for kind in known().kinds.values()
         if kind.dimensions & dimensions - {"count"}
-        for stem in kind.stems
+        for stem in kind.stems - known().particular
     }
     found = [word for word in dict.fromkeys(words(brief.text)) if root(word) in brief.topic - spoken]
     return tuple(found[:_MOST_UNSPOKEN])

@@ -47,6 +47,7 @@ class Words:
     openers: frozenset[str]
     limits: Mapping[str, frozenset[str]]
     duties: frozenset[str]
+    particular: frozenset[str]
     kinds: Mapping[str, Kind]
     best: Mapping[str, tuple[str, str]]
     units: Mapping[str, Unit]
@@ -69,6 +70,7 @@ def known() -> Words:
         openers=frozenset(found["openers"].split()),
         limits={name: frozenset(text.split()) for name, text in found["limits"].items()},
         duties=_stems(found["duties"]["words"]),
+        particular=_stems(found["particular"]),
         kinds={
             name: Kind(name, _stems(one["words"]), frozenset(one["dimensions"].split()))
             for name, one in found["attributes"].items()

@@ -169,6 +169,7 @@ def test_both_sides_of_a_comparison_without_a_table_are_found() -> None:
     assert "The rent is 840 euros a month." in texts
     assert "They ask 1,150 euros." in texts
     assert findings.unspoken == ()
+    assert found("Compare the rent and the costs of the movers.", MOVE).unspoken == ("rent",)
 
 
 def test_questions_of_the_user_and_heads_of_mails_state_nothing() -> None:
