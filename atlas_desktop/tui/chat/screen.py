@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
@@ -76,7 +77,11 @@ class ChatScreen(Ground, ConversationScreen):
     CSS_PATH = "chat.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "#prompt"
-    BINDINGS = list(bindings(Where.CHAT, Where.VIEWS))  # noqa: RUF012
+    BINDINGS = [  # noqa: RUF012
+        *bindings(Where.CHAT, Where.VIEWS),
+        # Before the keys that are typed after it, which belong to the prompt.
+        Binding("slash", "begin_command", show=False, priority=True),
+    ]
 
     def __init__(self, app: "BaseApp", *, resume: str | None = None) -> None:
         super().__init__(app.size.width)
@@ -399,6 +404,8 @@ class ChatScreen(Ground, ConversationScreen):
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "begin_command":
+            return self.transcript.has_focus
         reason = disabled_reason(action, self.state, parameters)
         if reason is None:
             return super().check_action(action, parameters)
@@ -416,12 +423,12 @@ class ChatScreen(Ground, ConversationScreen):
                     event.stop()
                     self.atlas.warn(refused_key(action, reason, self.atlas.keys))
                     return
-        if event.character == "/" and self.transcript.has_focus:
-            # A command is typed in the prompt; the other keys of the messages act on one of them.
-            event.stop()
-            self.prompt.focus()
-            if not self.prompt.text:
-                self.prompt.put("/")
+
+    def action_begin_command(self) -> None:
+        """Begins a command in the prompt; the other keys of the messages act on one of them."""
+        self.prompt.focus()
+        if not self.prompt.text:
+            self.prompt.put("/")
 
     def _can_run(self, action: Action, given: tuple[str, ...]) -> bool:
         target = self.atlas if action.where is Where.EVERYWHERE else self

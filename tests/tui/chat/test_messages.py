@@ -56,7 +56,9 @@ async def test_among_the_messages_a_slash_begins_a_command(make: Make) -> None:
         await pilot.press("alt+up")
         await assert_until(pilot, lambda: "esc Back" in shown(place).splitlines()[-1])
         assert "tab Sources" in shown(place).splitlines()[-1]
-        await type_text(pilot, "/help")
+        # Keys that come at once, as through a slow line: none of them acts on the message.
+        for key, character in (("slash", "/"), ("h", "h"), ("e", "e"), ("l", "l"), ("p", "p")):
+            place.app.post_message(Key(key, character))
         await assert_until(pilot, lambda: chat(place.app).prompt.text == "/help")
 
 
