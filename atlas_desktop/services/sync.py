@@ -105,6 +105,10 @@ class SyncService:
                 await self._begin(room, folder, sync_folder.new_keys(), called, device)
             return Begun(device, await self._invite())
 
+    def check_code(self, code: str) -> None:
+        """Checks the letters of a code. Raises `SyncCodeMistyped`."""
+        sync_folder.secret_of(code)
+
     async def join(self, path: Path, code: str, *, name: str = "", private: bool = False) -> str:
         """Joins the devices of a folder with a code from one of them; returns the id of this device.
 

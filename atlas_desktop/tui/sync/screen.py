@@ -1,7 +1,7 @@
 """The window of sync: set up, join with a code, devices, the last sync, pause."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +19,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.forms import TICKED, FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.widgets import Window
-from memory.errors import NotSynced, RoomClosed
+from memory.errors import NotSynced, RoomClosed, SyncCodeMistyped
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -259,15 +259,31 @@ class SyncScreen(Window[None]):
     async def _join(self) -> None:
         folder, code = _("Folder, as it is on this computer"), _("Code from the other device")
         private = _("Also sync the private room")
-        given = await self._asked(_("Join"), [folder, code], {}, private)
+        given = await self._asked(
+            _("Join"), [folder, code], {}, private, lambda typed: self._wrong(typed[code])
+        )
         if given is None:
             return
         with_private = given[private] == TICKED
         await self.atlas.desk.sync.join(_path(given[folder]), given[code], private=with_private)
         await self._started()
 
+    def _wrong(self, code: str) -> str:
+        """Returns what is wrong with a code, or nothing. The other fields keep what was typed."""
+        try:
+            self.atlas.desk.sync.check_code(code)
+        except SyncCodeMistyped as error:
+            words = self.atlas.explain(error)
+            return f"{words.title}. {words.next_step}"
+        return ""
+
     async def _asked(
-        self, title: str, names: list[str], placeholders: dict[str, str], private: str
+        self,
+        title: str,
+        names: list[str],
+        placeholders: dict[str, str],
+        private: str,
+        check: Callable[[Mapping[str, str]], str] | None = None,
     ) -> dict[str, str] | None:
         """Returns the input; None if it was cancelled or has no folder, or if the private room should have
         been opened for it and was not. Asks again if there is no such folder."""
@@ -277,7 +293,7 @@ class SyncScreen(Window[None]):
                 self.atlas.say(_("There is no such folder. Nothing was set up."), anywhere=True)
             ticks = {private: _(_OF_PRIVATE)}
             given = await self.app.push_screen_wait(
-                FieldsScreen(title, names, ticks=ticks, placeholders=placeholders, values=given)
+                FieldsScreen(title, names, ticks=ticks, placeholders=placeholders, values=given, check=check)
             )
             if given is None or not given[names[0]].strip():
                 return None
@@ -307,7 +323,14 @@ class SyncScreen(Window[None]):
             "another device syncs its private room already, make a code there (i) while it is open, and "
             "enter it here. Otherwise leave the field empty."
         )
-        given = await self.app.push_screen_wait(FieldsScreen(_("Sync the private room"), [code], hint=hint))
+        given = await self.app.push_screen_wait(
+            FieldsScreen(
+                _("Sync the private room"),
+                [code],
+                hint=hint,
+                check=lambda typed: self._wrong(typed[code]) if typed[code].strip() else "",
+            )
+        )
         if given is None:
             return
         folder = Path(self._status.folder)

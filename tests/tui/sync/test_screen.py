@@ -160,6 +160,22 @@ async def test_a_folder_that_is_not_there_is_explained(make: Make, shared: Path)
         assert any(str(shared / "absent") == field.value for field in place.app.screen.query(Input))
 
 
+async def test_a_mistyped_code_is_said_beside_what_was_typed(make: Make, shared: Path) -> None:
+    place = make(theme="none")
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await _sync_window(pilot, place)
+        await pilot.press("j")
+        await assert_until(pilot, lambda: on(place.app, FieldsScreen))
+        folder, written = place.app.screen.query(Input)
+        code = sync_folder.new_code()
+        folder.value, written.value = str(shared), ("A" if code[0] != "A" else "B") + code[1:]
+        await pilot.press("ctrl+s")
+        await assert_until(pilot, lambda: "The code was mistyped." in shown(place))
+        assert on(place.app, FieldsScreen)
+        assert folder.value == str(shared)
+        assert written.value[1:] == code[1:]
+
+
 async def test_what_another_device_wrote_is_in_the_list_after_a_sync(make: Make, shared: Path) -> None:
     folder = shared
     place = make(theme="none")
