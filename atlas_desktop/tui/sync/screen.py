@@ -19,7 +19,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.forms import TICKED, FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.widgets import Window
-from memory.errors import NotSynced, RoomClosed, SyncCodeMistyped
+from memory.errors import NotSynced, RoomClosed, SyncCodeMistyped, SyncDeviceIsOwn
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
@@ -194,10 +194,13 @@ class SyncScreen(Window[None]):
         self.refresh_bindings()
 
     def _device(self, device: "Device", status: "SyncStatus") -> Content:
+        return Content.assemble((self._called(device), "bold"), "  ", (device_state(device, status), "$quiet"))
+
+    def _called(self, device: "Device") -> str:
+        """Returns the name of a device; with its ID if another one has the same name."""
         name = clean_line(device.name)
-        if sum(one.name == device.name for one in self._listed) > 1:
-            name = f"{name} ({device.id[:8]})"
-        return Content.assemble((name, "bold"), "  ", (device_state(device, status), "$quiet"))
+        alike = sum(one.name == device.name for one in self._listed)
+        return f"{name} ({device.id[:8]})" if alike > 1 else name
 
     def _private_facts(self) -> str:
         if not self._private_is_open:
@@ -363,12 +366,15 @@ class SyncScreen(Window[None]):
 
     def action_remove(self) -> None:
         at = self.query_one("#devices", OptionList).highlighted
-        if at is not None and 0 < at < len(self._listed) and self._listed[at].removed_at is None:
+        if at == 0:
+            # The first is this device.
+            self.atlas.say_error(self.atlas.explain(SyncDeviceIsOwn()))
+        elif at is not None and at < len(self._listed) and self._listed[at].removed_at is None:
             self._do(self._remove(self._listed[at]))
 
     async def _remove(self, device: "Device") -> None:
         question = ConfirmScreen(
-            _("Remove {name}?", name=clean_line(device.name)),
+            _("Remove {name}?", name=self._called(device)),
             _(
                 "It keeps what it has, but reads nothing new, and its later changes do not count. The other "
                 "devices get new keys."

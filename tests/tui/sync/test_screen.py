@@ -15,7 +15,7 @@ from memory.clock import SystemClock
 from memory.entities import NewMessage, NewSession
 from memory.errors import StorageFull
 from memory.sync import folder as sync_folder
-from memory.sync.exchange import Exchange
+from memory.sync.exchange import Exchange, this_computer
 from memory.sync.folder import SyncFolder
 from models.messages import Role
 from tests.stores import InMemoryStore
@@ -196,6 +196,31 @@ async def test_what_another_device_wrote_is_in_the_list_after_a_sync(make: Make,
         await assert_until(pilot, lambda: "New devices: b." in shown(place))
         await pilot.press("escape")
         await assert_until(pilot, lambda: "Written elsewhere" in shown(place))
+
+
+async def test_this_device_is_not_removed_and_of_two_names_the_id_is_told(make: Make, shared: Path) -> None:
+    place = make(theme="none")
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await place.desk.sync.init(shared)
+        state = await place.desk.at(place.desk.open_rooms[0].store.room).store.sync.state()
+        assert state is not None
+        own = this_computer()
+        other, away = InMemoryStore(SystemClock()), SyncFolder(shared)
+        pairs = sync_folder.signing_pair(), sync_folder.sealing_pair()
+        await other.sync.begin(
+            str(shared), own, away.make_place(), state.keys, *pairs, device_id="0123456789ab"
+        )
+        await Exchange(other.sync, away, SystemClock()).run()
+        await place.desk.sync.now()
+        place.app.action_show_sync()
+        await assert_until(pilot, lambda: on(place.app, SyncScreen) and "(01234567)" in shown(place))
+        await pilot.press("d")
+        await assert_until(pilot, lambda: "only be removed by another device" in shown(place))
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: on(place.app, SyncScreen))
+        await pilot.press("down", "d")
+        await assert_until(pilot, lambda: f"Remove {own} (01234567)?" in shown(place))
 
 
 async def test_a_full_disk_is_told_once_and_sync_goes_on(
