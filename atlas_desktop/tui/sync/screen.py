@@ -194,7 +194,8 @@ class SyncScreen(Window[None]):
         self.refresh_bindings()
 
     def _device(self, device: "Device", status: "SyncStatus") -> Content:
-        return Content.assemble((self._called(device), "bold"), "  ", (device_state(device, status), "$quiet"))
+        state = device_state(device, status)
+        return Content.assemble((self._called(device), "bold"), "  ", (state, "$quiet"))
 
     def _called(self, device: "Device") -> str:
         """Returns the name of a device; with its ID if another one has the same name."""
