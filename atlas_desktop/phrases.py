@@ -113,7 +113,7 @@ _SCAN_TEXTS = {
     "unknown_format": N_("has an unknown format"),
     "too_large": N_("is too large"),
     "unreadable": N_("cannot be opened"),
-    "vanished": N_("disappeared during the scan"),
+    "vanished": N_("is not there any more"),
     "bad_name": N_("has a name that is not valid text"),
     "too_deep": N_("is nested too deeply"),
     "too_many": N_("has too many entries"),

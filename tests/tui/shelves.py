@@ -90,7 +90,7 @@ async def shelve(
 async def library(store: InMemoryStore) -> dict[str, str]:
     """A watched folder with two documents, one of which cannot be read, and two single files; ids by name."""
     folder = await store.documents.watch(PAPERS, PAPERS, exclude=("drafts/",), on_missing=OnMissing.ARCHIVE)
-    await store.documents.scanned(folder.id, [("drafts/old.md", "excluded by a pattern")])
+    await store.documents.scanned(folder.id, [("drafts/old.md", "ignored")])
     return {
         "ferries": await shelve(
             store,

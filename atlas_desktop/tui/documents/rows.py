@@ -14,7 +14,7 @@ from atlas_desktop.error_table import document_error
 from atlas_desktop.errors import size
 from atlas_desktop.locale import N_, _, ngettext, number
 from atlas_desktop.parsing.protocol import MARKDOWN
-from atlas_desktop.phrases import place_text
+from atlas_desktop.phrases import place_text, scan_reason
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.markdown_text import markdown_text
@@ -403,7 +403,10 @@ def _folder_facts(row: Row, folder: WatchedFolder, now: datetime) -> Content:
     if folder.skipped:
         words = ngettext("{count} file skipped", "{count} files skipped", len(folder.skipped))
         parts += ["\n", (f"{words}\n", "bold $accent")]
-        parts += [f"{clean_line(where)}: {clean_line(why)}\n" for where, why in folder.skipped[:_SKIPPED]]
+        parts += [
+            f"{clean_line(where) or _('The folder itself')}: {scan_reason(why)}\n"
+            for where, why in folder.skipped[:_SKIPPED]
+        ]
         if len(folder.skipped) > _SKIPPED:
             parts.append(f"{_('… and {count} more', count=number(len(folder.skipped) - _SKIPPED))}\n")
     return Content.assemble(*parts)

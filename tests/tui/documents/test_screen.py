@@ -7,6 +7,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, TextArea
 
+from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.documents.scanning import SkipReason
+from atlas_desktop.services.documents.watching import FolderFollower
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.forms import TextEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen, PickScreen
@@ -54,6 +57,14 @@ async def mark(pilot: Pilot[None], place: Stage, row_id: str) -> None:
     await settle(pilot)
 
 
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is scanned or summarised in the background while a test looks at what is stored."""
+    monkeypatch.setattr(BackgroundService, "start", lambda _self, _on_fault: None)
+    monkeypatch.setattr(FolderFollower, "start", lambda _self, _on_fault: None)
+
+
+@pytest.mark.usefixtures("idle")
 async def test_it_shows_folders_and_files_with_their_states_in_words(make: Make) -> None:
     store, _ids = await stocked()
     place = make(store=store)
@@ -71,7 +82,7 @@ async def test_it_shows_folders_and_files_with_their_states_in_words(make: Make)
         # The first row is the folder: its rules and what was skipped are on the right.
         assert "Not: drafts/" in text
         assert "Archive it: kept, but not searched" in text
-        assert "drafts/old.md: excluded by a pattern" in text
+        assert "drafts/old.md: is excluded by a rule" in text
         await pilot.press("down")
         await assert_until(pilot, lambda: "Summary (sentences of the document)" in shown(place))
         assert "When the ferries to the islands go." in shown(place)
@@ -279,6 +290,18 @@ async def test_the_mouse_shows_opens_and_selects(make: Make) -> None:
         assert ids
 
 
+@pytest.mark.usefixtures("idle")
+async def test_a_folder_that_is_gone_is_said_in_words(make: Make) -> None:
+    store, _ids = await stocked()
+    (folder,) = await store.documents.folders()
+    await store.documents.scanned(folder.id, [("", SkipReason.VANISHED.value)])
+    place = make(store=store)
+    async with place.app.run_test(size=(200, 60)) as pilot:
+        await look(pilot, place, "Ferries of the north")
+        await assert_until(pilot, lambda: "The folder itself: is not there any more" in shown(place))
+
+
+@pytest.mark.usefixtures("idle")
 async def test_a_summary_is_made(make: Make) -> None:
     store, ids = await stocked()
     place = make(store=store)
