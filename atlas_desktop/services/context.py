@@ -59,8 +59,8 @@ _METER_COUNT_COUNTS = {
 
 
 _WIDTH = 24
-_MOST_OF_DATE = 60
-"""More tokens than the line with the date and time has."""
+_MOST_OF_DATE = len("[Wednesday, 30 September 2026, 23:59]")
+"""The characters of the longest line with the date and time. It has no more tokens than characters."""
 
 
 def meter(view: ContextView) -> str:

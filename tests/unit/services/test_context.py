@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from atlas_desktop.services.context import recalled_since_gone, tier_name
 from atlas_desktop.services.turns import TurnOptions
-from memory.context.entities import NewSummary
+from memory.context.assembly import time_line
+from memory.context.entities import NewSummary, TierUse
 from memory.entities import MemoryMode
 from models.errors import ModelsError
 from tests.fakes.models import ScriptedChatModel
@@ -172,3 +174,15 @@ async def test_a_model_whose_prompts_cannot_only_grow_is_told_of_once() -> None:
     assert notices == []
     _, notices = await Scene().say(SEA)
     assert notices == []
+
+
+def test_a_recall_that_has_left_the_room_is_told_from_a_date_alone() -> None:
+    for month in range(1, 13):
+        line = time_line(datetime(2026, month, 28, 23, 59, tzinfo=UTC), None)
+        date = TierUse("recall", len(line), ())
+        assert not recalled_since_gone(date)
+        assert tier_name(date) == "date and time"
+    gone = TierUse("recall", 81, ())
+    assert recalled_since_gone(gone)
+    assert tier_name(gone) == "recalled"
+    assert not recalled_since_gone(TierUse("recall", 81, ("m1",)))
