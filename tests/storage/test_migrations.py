@@ -162,3 +162,40 @@ def test_0001_answers_common_questions_from_an_index(first: Connection, sql: str
     assert "USING" in plan
     assert "TEMP B-TREE" not in plan
     first.close()
+
+
+def test_0022_indexes_a_memory_anew_only_when_its_words_or_whether_it_is_found_change() -> None:
+    conn = open_memory()
+    migrate(conn, NOW, [step for step in ALL if step.VERSION < 22])
+    conn.execute(
+        "INSERT INTO memories (id, kind, tier, state, origin, subject, text, confidence, importance, "
+        "created_at, updated_at, worded_at) "
+        "VALUES ('m', 'fact', 'long_term', 'inbox', 'model', 'tides', 'high at noon', 1, 1, 1, 1, 1)"
+    )
+
+    def change(assignment: str) -> int:
+        """Returns how many rows were written, those of the indexes included."""
+        before = conn.total_changes
+        conn.execute(f"UPDATE memories SET {assignment} WHERE id = 'm'")
+        return conn.total_changes - before
+
+    def found(word: str) -> list[bool]:
+        for index in ("memories_fts", "memories_pieces"):
+            conn.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)")
+        return [
+            bool(conn.execute(f"SELECT 1 FROM {index} WHERE {index} MATCH ?", (word,)).fetchall())
+            for index in ("memories_fts", "memories_pieces")
+        ]
+
+    assert change("state = 'kept'") > 1
+    assert migrate(conn, NOW) == [step.VERSION for step in ALL if step.VERSION >= 22]
+    assert change("state = 'inbox', text = text") == 1
+    assert found("noon") == [True, True]
+    assert change("text = 'high at dusk'") > 1
+    assert (found("noon"), found("dusk")) == ([False, False], [True, True])
+    change("state = 'rejected'")
+    assert found("dusk") == [False, False]
+    assert change("text = 'high at dawn'") == 1
+    change("state = 'kept'")
+    assert (found("dusk"), found("dawn")) == ([False, False], [True, True])
+    conn.close()

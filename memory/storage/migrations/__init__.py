@@ -29,6 +29,7 @@ from memory.storage.migrations import (
     m0019_clients,
     m0020_sync,
     m0021_receipts,
+    m0022_settled,
 )
 
 
@@ -63,6 +64,7 @@ ALL: tuple[Migration, ...] = (
     m0019_clients,
     m0020_sync,
     m0021_receipts,
+    m0022_settled,
 )
 LATEST = ALL[-1].VERSION
 
