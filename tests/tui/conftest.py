@@ -1,6 +1,7 @@
 """What every test of the interface shares."""
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,18 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.setattr(screen, "UPDATE_PERIOD", FRAME_S)
     monkeypatch.setattr(_wait, "SLEEP_GRANULARITY", FRAME_S * 1.2)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def apps_go() -> Iterator[None]:
+    """The program leaves what has lasted out of the search for garbage, as it is one program for hours.
+
+    Here each test has its own, and all would stay: 4 MB a test.
+    """
+    yield
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
