@@ -650,12 +650,12 @@ ERRORS = {
         N_("No invitation for this code"),
         what=N_("The folder contains no invitation that this code opens. No changes were made."),
         next_step=N_(
-            "Wait until the folder is copied completely. A code is valid for an hour: `atlas sync invite` on "
-            "the other device makes a new one."
+            "Wait until the folder is copied completely. A code is valid for an hour, and only the newest: "
+            "`atlas sync invite` on the other device makes one."
         ),
         here=N_(
-            "Wait until the folder is copied completely. A code is valid for an hour: {key} on the other "
-            "device makes a new one."
+            "Wait until the folder is copied completely. A code is valid for an hour, and only the newest: "
+            "{key} on the other device makes one."
         ),
         action="sync.show",
     ),

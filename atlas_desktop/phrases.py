@@ -16,6 +16,7 @@ from memory.clock import LocalZone
 from memory.entities import ChosenBy, MemoryMode, RoomKind, StoredReceipt, counts, places
 from memory.notes.entities import LinkReason, Reason
 from memory.tasks.entities import Asked, EventKind, Team
+from memory.transfer import Losses
 from memory.vault.status import VaultStatus
 
 if TYPE_CHECKING:
@@ -541,6 +542,8 @@ def part_text(name: str) -> str:
     return _(_PART_TEXTS[name]) if name in _PART_TEXTS else name
 
 
+NO_LOSSES = Losses()
+
 _NOW_TEXTS = {
     "normal": N_("From here on, Atlas uses memories and may learn from what you say."),
     "reads": N_("From here on, Atlas uses memories but adds none."),
@@ -625,16 +628,30 @@ def of_mode(now: MemoryMode, then: MemoryMode, *, room: RoomKind, begun: bool) -
     return Consequence(_("What Atlas learned here so far stays until you forget it. {now}", now=_now(then)))
 
 
-def of_move(source: RoomKind, destination: RoomKind, documents: int = 0) -> Consequence:
-    """Returns the effect of moving a session from one room to another; it uses so many documents."""
+def of_move(source: RoomKind, destination: RoomKind, losses: Losses = NO_LOSSES) -> Consequence:
+    """Returns the effect of moving a session from one room to another, where it loses something."""
     told = _of_move(source, destination)
-    if source is destination or not documents:
+    if source is destination or losses == NO_LOSSES:
         return told
-    return Consequence(f"{told.words} {losing_documents(documents, source)}", told.asks)
+    return Consequence(f"{told.words} {losing(losses, source)}", told.asks or losses.tasks > 0)
 
 
-def losing_documents(documents: int, source: RoomKind) -> str:
-    """Tells what becomes of the documents that sessions use, when the sessions leave their room."""
+def losing(losses: Losses, source: RoomKind) -> str:
+    """Tells what is lost when sessions leave their room."""
+    found = [_losing_documents(losses.documents, source)] if losses.documents else []
+    if losses.tasks:
+        found.append(
+            ngettext(
+                "A task that has read it is deleted with its report, for good: its text would stay behind.",
+                "{count} tasks that have read it are deleted with their reports, for good: its text would "
+                "stay behind.",
+                losses.tasks,
+            )
+        )
+    return " ".join(found)
+
+
+def _losing_documents(documents: int, source: RoomKind) -> str:
     return ngettext(
         "A document in use stays in {room}: what moves loses the link to it, its passages and its citations.",
         "{count} documents in use stay in {room}: what moves loses the links to them, their passages and "
@@ -653,6 +670,15 @@ def lost_documents(documents: int, source: RoomKind) -> str:
         "their citations.",
         documents,
         room=room_text(source),
+    )
+
+
+def lost_tasks(tasks: int) -> str:
+    """Tells what became of the tasks that had read a session that left their room."""
+    return ngettext(
+        "A task that had read it was deleted with its report.",
+        "{count} tasks that had read it were deleted with their reports.",
+        tasks,
     )
 
 
@@ -1011,6 +1037,8 @@ def event_text(event: "TaskEvent") -> str:
 
 
 def returned_text(code: str, count: int) -> str:
+    if code == "rated" and not count:
+        return _("no citation to check")
     return ngettext(*_RETURNS[code], count) if code in _RETURNS else ""
 
 

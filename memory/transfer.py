@@ -123,6 +123,20 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Losses:
+    """What sessions lose when they leave their room.
+
+    `documents` that they use stay in it. `tasks` that read them are deleted with their reports.
+    """
+
+    documents: int = 0
+    tasks: int = 0
+
+    def __add__(self, other: "Losses") -> "Losses":
+        return Losses(self.documents + other.documents, self.tasks + other.tasks)
+
+
+@dataclass(frozen=True, slots=True)
 class Departure:
     """A session that has left, and what needs attention in the room it left.
 

@@ -359,11 +359,11 @@ class RoomCommands:
     async def _to(self, destination: RoomKind) -> phrases.Consequence:
         """Returns what moving the session will do."""
         moving = self._talk.session
-        lost = 0 if moving is None else await self._rooms.documents_lost([moving], destination)
-        return phrases.of_move(self._here, destination, lost)
+        losses = phrases.NO_LOSSES if moving is None else await self._rooms.losses([moving], destination)
+        return phrases.of_move(self._here, destination, losses)
 
-    async def private(self, _rest: str) -> None:
-        if not self._agreed("/private", await self._to(RoomKind.PRIVATE), _YES):
+    async def private(self, rest: str) -> None:
+        if not self._agreed("/private", await self._to(RoomKind.PRIVATE), rest):
             return
         talk = self._talk
         private = await talk.ctx.enter_private()

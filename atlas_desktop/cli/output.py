@@ -797,7 +797,7 @@ def sync_devices(value: "SyncStatus") -> list[dict[str, Any]]:
 def sync_code(code: str) -> str:
     return "\n".join(
         (
-            _("Code for other devices, valid for an hour:"),
+            _("Code for other devices, valid for an hour or until you ask for another:"),
             "",
             f"    {code}",
             "",

@@ -512,15 +512,20 @@ async def make_open(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def _moved(ctx: Context, ref: str, destination: "RoomKind") -> "tuple[Session, str]":
-    """Moves a session; returns it, and a text about the documents that it used."""
-    from atlas_desktop.phrases import lost_documents
+    """Moves a session; returns it, and a text about what it lost. Asks before tasks are deleted."""
+    from atlas_desktop.phrases import losing, lost_documents, lost_tasks
+    from memory.transfer import Losses
 
     ctx.private = True
     await ctx.unlock()
     room, session = await ctx.desk.rooms.find(ref)
-    lost = await ctx.desk.rooms.documents_lost([session.id], destination)
+    losses = await ctx.desk.rooms.losses([session.id], destination)
+    if losses.tasks:
+        ctx.confirm(losing(Losses(tasks=losses.tasks), room.store.room))
     moved = await ctx.desk.rooms.move(session.id, destination)
-    return moved, lost_documents(lost, room.store.room) if lost else ""
+    lost = [lost_documents(losses.documents, room.store.room)] if losses.documents else []
+    lost += [lost_tasks(losses.tasks)] if losses.tasks else []
+    return moved, " ".join(lost)
 
 
 async def keep(ctx: Context, args: argparse.Namespace) -> int:

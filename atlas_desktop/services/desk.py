@@ -25,6 +25,7 @@ from memory.errors import (
 )
 from memory.jobs.foreground_gate import ForegroundGate, Power
 from memory.kinds import Freshness, MemoryMode, MovedKind, RoomKind
+from memory.transfer import Losses
 from memory.vault.keys import RoomKey
 from models.errors import NoModel
 
@@ -165,10 +166,10 @@ class RoomsService:
 
     # --- finding ----------------------------------------------------------------------------------
 
-    async def documents_lost(self, session_ids: Collection[str], destination: RoomKind) -> int:
-        """Returns how many documents sessions would lose by a move: documents stay in their room."""
+    async def losses(self, session_ids: Collection[str], destination: RoomKind) -> Losses:
+        """Returns what sessions would lose by a move."""
         rooms = [room for room in self._desk.open_rooms if room.store.room is not destination]
-        return sum([await room.store.documents.used_in(session_ids) for room in rooms])
+        return sum([await room.store.moves.losses(session_ids) for room in rooms], Losses())
 
     async def find(self, ref: str) -> "tuple[RoomServices, Session]":
         """Returns a session (by id, a prefix of one, or `last`) and the open room that contains it.

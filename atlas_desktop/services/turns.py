@@ -172,6 +172,10 @@ class Turn:
                 yield accepted
                 for memory in heard:
                     yield Notice("remembered", _("Remembered: {text}", text=clean_line(memory.text)))
+                if await self._remembers_nothing(accepted):
+                    yield Notice(
+                        "not_remembered", _("Not remembered: this conversation adds nothing to the memory.")
+                    )
                 if refused is not None:
                     raise refused
                 if (notice := await self._something_new()) is not None:
@@ -301,6 +305,15 @@ class Turn:
         except (MemoryFault, OSError) as error:
             return error
         return None
+
+    async def _remembers_nothing(self, accepted: Accepted) -> bool:
+        """Whether the message asks to remember something in a session that adds no memories."""
+        from memory.learning.learner import heard_in, may_learn
+        from memory.learning.reader import asked_to_remember
+
+        if self.text is None or may_learn(accepted.session.memory_mode):
+            return False
+        return bool(await asyncio.to_thread(asked_to_remember, heard_in(accepted.message)))
 
     async def _something_new(self) -> Notice | None:
         """Returns the notice to show when the turn's message, which is stored, starts something new."""

@@ -2042,7 +2042,10 @@ _ROOMS: tuple[Action, ...] = (
         "make_private",
         slash="/private",
         name=_("Move to the private room"),
-        help=_("Move it with everything learned only from this conversation. Asks for the passphrase again."),
+        help=_(
+            "Move it with everything learned only from this conversation. Asks for the passphrase if that "
+            "room is closed."
+        ),
     ),
     Action(
         "room.make_open",

@@ -3,7 +3,7 @@
 import heapq
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memory.clock import Clock, micros, moment
@@ -18,6 +18,7 @@ from memory.storage.database import Database
 from memory.storage.queries import (
     context,
     documents,
+    erasure,
     full_text,
     memories,
     moves,
@@ -30,6 +31,7 @@ from memory.transfer import (
     Arrival,
     Departure,
     DocumentDeparture,
+    Losses,
     Move,
     Refused,
     RoomSealer,
@@ -573,6 +575,15 @@ class MoveStore:
             )
 
         return await self._database.erase(work)
+
+    async def losses(self, session_ids: Collection[str]) -> Losses:
+        """Returns what these sessions would lose by leaving this room."""
+
+        def work(conn: Connection) -> Losses:
+            going = [*session_ids, *session_merge.merged_into(conn, session_ids)]
+            return Losses(documents.used_in(conn, session_ids), len(erasure.tasks_based_on(conn, going)))
+
+        return await self._database.read(work)
 
     async def waiting(self) -> list[Move]:
         """Returns the moves that are not known to have arrived, in the order in which they left."""

@@ -298,11 +298,7 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
     name = attribute.name if attribute else "amount"
     facts: list[Fact] = []
     seen: set[tuple[str, str]] = set()
-    # Of "repairs of the boat", those of the garden are not a part. Only if no text has all of it, half will
-    # do.
-    exact = [item for item in items if brief.topic <= item.content | item.around]
-    half = [item for item in items if 2 * len((item.content | item.around) & brief.topic) >= len(brief.topic)]
-    for item in exact if any(_has(item, dimensions) for item in exact) else half:
+    for item in _summed(brief, items, dimensions):
         for value in item.values:
             if value.dimension not in dimensions or value.amount is None:
                 continue
@@ -325,6 +321,32 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
         missing=() if facts else (name,),
         unspoken=_unspoken(brief, [one.sentence for one in facts]) if facts else (),
     )
+
+
+def _summed(brief: Brief, items: Sequence[Sentence], dimensions: frozenset[str]) -> list[Sentence]:
+    """Returns the sentences whose values belong to a total.
+
+    Of "repairs of the boat", those of the garden are not a part. Only if no text has all of it, each of
+    several things counts by itself, and half of the words of a thing will do.
+    """
+
+    unpaid = known().unpaid - {root(word) for word in words(brief.text)} if "money" in dimensions else set()
+    paid = [item for item in items if item.stems.isdisjoint(unpaid)]
+
+    def about(topic: frozenset[str], *, share: float = 1) -> list[Sentence]:
+        return [item for item in paid if len(item.told & topic) >= share * len(topic)]
+
+    found = []
+    for topic in (
+        [brief.topic] if not brief.parts or _any_has(about(brief.topic), dimensions) else brief.parts
+    ):
+        exact = about(topic)
+        found += exact if _any_has(exact, dimensions) else about(topic, share=0.5)
+    return found
+
+
+def _any_has(items: Sequence[Sentence], dimensions: frozenset[str]) -> bool:
+    return any(_has(item, dimensions) for item in items)
 
 
 def _has(item: Sentence, dimensions: frozenset[str]) -> bool:
@@ -486,7 +508,7 @@ def _answer(brief: Brief, items: Sequence[Sentence]) -> Findings:
 def _unspoken(brief: Brief, items: Sequence[Sentence]) -> tuple[str, ...]:
     """Returns the words of the brief's topic that none of the sentences has. One that only names a kind of
     value, such as "costs", is not among them if they have a value of that kind."""
-    spoken = {stem for item in items for stem in item.stems | item.around}
+    spoken = {stem for item in items for stem in item.told}
     dimensions = {value.dimension for item in items for value in item.values}
     spoken |= {
         stem

@@ -51,8 +51,9 @@ class Brief:
     """A brief as the supervisor understands it.
 
     `subjects` are names in it; `noun` is the stem of what they are, `count` how many. `topic` are the stems
-    of everything else that it is about. `choice`: it asks which is best; `best` is the attribute that
-    decides, and whether the least or the most of it is wanted.
+    of everything else that it is about; `parts` are those of each thing that a total is over, if there are
+    several. `choice`: it asks which is best; `best` is the attribute that decides, and whether the least or
+    the most of it is wanted.
     """
 
     text: str = field(repr=False)
@@ -63,6 +64,7 @@ class Brief:
     count: int | None = None
     attributes: tuple[Attribute, ...] = ()
     topic: frozenset[str] = frozenset()
+    parts: tuple[frozenset[str], ...] = ()
     choice: bool = False
     best: tuple[str, str] | None = None
     limits: tuple[Limit, ...] = ()
@@ -108,6 +110,7 @@ def read_brief(text: str) -> Brief:
     cues = known().asking | known().choice | frozenset().union(*known().goals.values())
     cues |= {root(word) for word in known().articles}
     topic = frozenset(stem for stem in content(text) if stem not in own and stem not in cues)
+    parts = _parts(text, topic) if goal is Goal.SUM else ()
     return Brief(
         text=text,
         goal=goal,
@@ -117,6 +120,7 @@ def read_brief(text: str) -> Brief:
         count=count,
         attributes=attributes,
         topic=topic or frozenset(content(text)),
+        parts=parts,
         choice=chosen and goal in (Goal.COMPARE, Goal.LIST),
         best=best,
         limits=tuple(limits(text)),
@@ -216,6 +220,18 @@ def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...],
                 attributes.setdefault(one.stems, one)
     kept = [one for one in attributes.values() if not one.stems <= unwanted]
     return tuple(kept), noun, nouns, count
+
+
+def _parts(text: str, topic: frozenset[str]) -> tuple[frozenset[str], ...]:
+    """Returns the words of each thing in "the costs of the boat, the garden and the roof"; none if it is
+    one thing.
+    """
+    of = _OF.search(text)
+    named = (
+        [] if of is None else [topic.intersection(content(part)) for part in _LIST.split(text[of.end() :])]
+    )
+    parts = tuple(dict.fromkeys(part for part in named if part))
+    return parts if len(parts) > 1 else ()
 
 
 def _parted(sentence: str) -> tuple[str, str, str]:

@@ -65,6 +65,12 @@ class Sentence:
         return frozenset(map(root, words(" ".join((one.title, *one.heading)))))
 
     @cached_property
+    def told(self) -> frozenset[str]:
+        """The stems of all that says what it is about: itself, its title, headings, and heads of columns."""
+        heads = map(root, words(" ".join(self._columns))) if self.is_row else ()
+        return self.stems.union(self.around, heads)
+
+    @cached_property
     def values(self) -> list[Value]:
         found = values(self.text)
         if not self.is_row:

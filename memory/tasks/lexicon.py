@@ -48,6 +48,7 @@ class Words:
     limits: Mapping[str, frozenset[str]]
     duties: frozenset[str]
     particular: frozenset[str]
+    unpaid: frozenset[str]
     kinds: Mapping[str, Kind]
     best: Mapping[str, tuple[str, str]]
     units: Mapping[str, Unit]
@@ -71,6 +72,7 @@ def known() -> Words:
         limits={name: frozenset(text.split()) for name, text in found["limits"].items()},
         duties=_stems(found["duties"]["words"]),
         particular=_stems(found["particular"]),
+        unpaid=_stems(found["unpaid"]),
         kinds={
             name: Kind(name, _stems(one["words"]), frozenset(one["dimensions"].split()))
             for name, one in found["attributes"].items()

@@ -54,6 +54,17 @@ async def test_a_message_goes_with_its_variants_and_the_answers_that_repeat_it(s
     assert (await store.branch(session.id, other.id))[-1].content == "Use tape."
 
 
+async def test_by_words_go_only_the_variants_that_say_the_same(store: Store) -> None:
+    session, said = await chat(store, "Is the Pelican van red?", "The Pelican is red.")
+    beside = await store.edit_message(said[0].id, "Is the Walrus van blue?")
+    blue = await store.append_message(session.id, assistant("The Walrus is blue."), parent_id=beside.id)
+    reworded = await store.edit_message(said[0].id, "How red is it?")
+    done = await store.forget(Target(about="pelican"))
+    assert {one.text for one in done.messages} == {said[0].content, said[1].content, "How red is it?"}
+    assert texts(await store.branch(session.id, reworded.id)) == [""]
+    assert texts(await store.branch(session.id, blue.id)) == [beside.content, blue.content]
+
+
 async def test_an_id_may_be_of_anything(store: Store) -> None:
     session, said = await begin(store, "one")
     kept, other = await begin(store, "two")

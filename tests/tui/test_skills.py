@@ -181,9 +181,11 @@ async def test_a_skill_is_written_and_a_bad_name_is_explained(make: Make) -> Non
         first.value = "good-name"
         await pilot.press("enter")
         await assert_until(pilot, lambda: on(place.app, TextEditScreen))
+        await pilot.press("ctrl+s")
+        await assert_until(pilot, partial(says, place, "a skill without instructions does nothing"))
         place.app.screen.query_one(TextArea).text = "1. Do it."
         await pilot.press("ctrl+s")
-        await assert_until(pilot, lambda: "good-name" in shown(place))
+        await assert_until(pilot, lambda: not on(place.app, TextEditScreen) and "good-name" in shown(place))
         assert (await skill(place, "good-name")).state is SkillState.APPROVED
 
 

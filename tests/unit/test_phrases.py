@@ -7,6 +7,7 @@ import pytest
 from atlas_desktop import phrases as phrases
 from memory.documents.entities import CitedReply, StoredCitation
 from memory.entities import MemoryMode, RoomKind
+from memory.transfer import Losses
 
 STORED = (MemoryMode.NORMAL, MemoryMode.READS, MemoryMode.BLANK)
 
@@ -51,16 +52,24 @@ def test_every_move_is_told_and_one_to_the_open_room_is_asked_for(
 
 
 def test_a_move_tells_of_the_documents_that_stay() -> None:
-    one = phrases.of_move(RoomKind.OPEN, RoomKind.PRIVATE, 1)
+    one = phrases.of_move(RoomKind.OPEN, RoomKind.PRIVATE, Losses(documents=1))
     assert one.words.endswith(
         "A document in use stays in the open room: what moves loses the link to it, its passages and its "
         "citations."
     )
-    two = phrases.of_move(RoomKind.PRIVATE, RoomKind.OPEN, 2)
+    two = phrases.of_move(RoomKind.PRIVATE, RoomKind.OPEN, Losses(documents=2))
     assert "2 documents in use stay in the private room" in two.words
     assert two.asks
     assert "documents in use" not in phrases.of_move(RoomKind.OPEN, RoomKind.PRIVATE).words
-    assert "documents in use" not in phrases.of_move(RoomKind.OPEN, RoomKind.OPEN, 2).words
+    assert "documents in use" not in phrases.of_move(RoomKind.OPEN, RoomKind.OPEN, Losses(documents=2)).words
+
+
+def test_a_move_that_deletes_tasks_is_asked_for() -> None:
+    told = phrases.of_move(RoomKind.OPEN, RoomKind.PRIVATE, Losses(tasks=2))
+    assert told.words.endswith(
+        "2 tasks that have read it are deleted with their reports, for good: its text would stay behind."
+    )
+    assert told.asks
 
 
 def test_what_a_reply_rests_on_is_told_with_what_it_does_not_rest_on() -> None:

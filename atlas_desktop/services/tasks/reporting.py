@@ -5,7 +5,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import msgspec
@@ -91,6 +91,11 @@ class ReportWriter:
         )
         return f"[{marker}]"
 
+    def _lines_of(self, marker: int) -> tuple[int, int] | None:
+        """Returns the lines from the first to the last that is cited of a source."""
+        cited = [one.lines for one in self._citations.values() if one.marker == marker and one.lines]
+        return (min(first for first, _ in cited), max(last for _, last in cited)) if cited else None
+
     def sentences(self, told: Sequence[tuple[str, str]]) -> None:
         """Adds a paragraph of a model's sentences, each with its markers."""
         self._parts.append(" ".join(f"{text} {markers}" for text, markers in told) + "\n")
@@ -103,7 +108,7 @@ class ReportWriter:
             self.line(f"## {_('Sources')}")
             self.line()
             for marker, evidence in sorted(self._sources.items()):
-                self.line(f"{marker}. {source_text(evidence)}")
+                self.line(f"{marker}. {source_text(replace(evidence, lines=self._lines_of(marker)))}")
         return Report(
             text=self.text,
             citations=tuple(self._citations.values()),
@@ -142,7 +147,12 @@ def source_text(evidence: Evidence) -> str:
     if evidence.page is not None:
         where = _("{title}, page {page}", title=evidence.title, page=evidence.page)
     elif evidence.lines is not None:
-        where = _("{title}, line {line}", title=evidence.title, line=evidence.lines[0])
+        first, last = evidence.lines
+        where = (
+            _("{title}, line {line}", title=evidence.title, line=first)
+            if first == last
+            else _("{title}, lines {first}–{last}", title=evidence.title, first=first, last=last)
+        )
     else:
         where = evidence.title
     return f"[{where}](atlas://{evidence.kind.value}/{evidence.source})"
@@ -181,7 +191,7 @@ def opening(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
         lines.append(_("None keeps to every limit."))
     elif brief.choice and findings.rows:
         lines.append(_("Nothing was found that decides between them."))
-    lines += [_("In total: {amount}.", amount=_amount(total)) for total in findings.totals]
+    lines += [_in_total(total) for total in findings.totals]
     if findings.goal is Goal.CONTRADICTION:
         lines.append(
             _("The sources contradict each other in the places below.")
@@ -314,6 +324,21 @@ def _totals(writer: ReportWriter, totals: Sequence[Total]) -> None:
         sum_ = " + ".join(_bare(fact) for fact in total.facts)
         writer.line()
         writer.line(f"{sum_} = **{_amount(total)}**")
+
+
+def _in_total(total: Total) -> str:
+    """The sentence of a total. Only the rows of one table surely belong together."""
+    amount = _amount(total)
+    of_one_table = len({fact.sentence.evidence.source for fact in total.facts}) == 1 and all(
+        fact.sentence.is_row for fact in total.facts
+    )
+    if len(total.facts) == 1 or of_one_table:
+        return _("In total: {amount}.", amount=amount)
+    return _(
+        "In total: {amount}, if each of the {n} amounts listed under “Total” is a part of it.",
+        amount=amount,
+        n=len(total.facts),
+    )
 
 
 def _bare(fact: Fact) -> str:

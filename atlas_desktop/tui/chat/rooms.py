@@ -130,7 +130,8 @@ class RoomsController:
             self._app.say(change.words)
             return
         if self._rooms.private is not None:
-            await self._say(change)
+            if not await self._agreed(_("Move to the private room"), change):
+                return
         elif not await self._ask_for_private(change.words):
             return
         await self._move(RoomKind.PRIVATE)
@@ -142,8 +143,8 @@ class RoomsController:
         here, moving = self._view.room_kind, self._view.current.id
         if moving is None and RoomKind.OFF_RECORD is not here is not destination:
             return phrases.of_beginning(destination)
-        lost = 0 if moving is None else await self._rooms.documents_lost([moving], destination)
-        return phrases.of_move(here, destination, lost)
+        losses = phrases.NO_LOSSES if moving is None else await self._rooms.losses([moving], destination)
+        return phrases.of_move(here, destination, losses)
 
     async def _ask_for_private(self, words: str) -> bool:
         if not await self._ask(_("The private room"), words, self._rooms.enter_private):

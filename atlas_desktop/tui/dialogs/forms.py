@@ -37,7 +37,8 @@ _LINE_LONGEST = 2000
 
 
 class TextEditScreen(Window[str | None]):
-    """Dismissed with the text, or None if cancelled."""
+    """Dismissed with the text, or None if cancelled. `missing` is said when the text is empty; without it an
+    empty text can be saved."""
 
     DEFAULT_CSS = _CSS.format(name="TextEditScreen")
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -45,9 +46,9 @@ class TextEditScreen(Window[str | None]):
         Binding("ctrl+s", "save", _("Save"), priority=True),
     ]
 
-    def __init__(self, title: str, text: str, *, hint: str = "") -> None:
+    def __init__(self, title: str, text: str, *, hint: str = "", missing: str = "") -> None:
         super().__init__()
-        self._heading, self._text, self._hint = title, text, hint
+        self._heading, self._text, self._hint, self._missing = title, text, hint, missing
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
@@ -56,12 +57,18 @@ class TextEditScreen(Window[str | None]):
             if self._hint:
                 yield Static(Content(self._hint), classes="hint", markup=False)
             yield TextArea(clean(self._text), soft_wrap=True, id="text")
+            if self._missing:
+                yield Static("", classes="problem", markup=False)
 
     def on_mount(self) -> None:
         self.query_one(TextArea).focus()
 
     def action_save(self) -> None:
-        self.dismiss(self.query_one(TextArea).text.strip())
+        text = self.query_one(TextArea).text.strip()
+        if text or not self._missing:
+            self.dismiss(text)
+        else:
+            self.query_one(".problem", Static).update(self._missing)
 
     def action_cancel(self) -> None:
         self.dismiss(None)

@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from atlas_desktop.error_table import unclear
 from atlas_desktop.locale import N_, _, ngettext, number, plural
-from atlas_desktop.phrases import losing_documents, said_of_opening_up
+from atlas_desktop.phrases import losing, said_of_opening_up
 from atlas_desktop.services.bulk import Bulk, Done
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.organising import LONGEST_TAG, tidy
@@ -676,8 +676,9 @@ class HistoryActions:
         word = "open" if back else "private"
         text = ngettext(*_MOVE_COUNTS[word], len(hits))
         rooms = self._app.desk.rooms
-        if lost := await rooms.documents_lost([hit.session.id for hit in hits], to):
-            text += " " + losing_documents(lost, RoomKind.PRIVATE if back else RoomKind.OPEN)
+        losses = await rooms.losses([hit.session.id for hit in hits], to)
+        if lost := losing(losses, RoomKind.PRIVATE if back else RoomKind.OPEN):
+            text += f" {lost}"
         heading = _("Move to the open room?") if back else _("Move to the private room?")
         chat = self._app.chat
         if to is RoomKind.PRIVATE and rooms.private is None:

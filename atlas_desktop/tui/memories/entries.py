@@ -178,6 +178,10 @@ def _diff(text: str) -> Content:
     return Content("\n").join([Content.styled(line, styles.get(line[:1], "")) for line in lines])
 
 
+def _empty() -> str:
+    return _("Write what to do: a skill without instructions does nothing.")
+
+
 def _version_line(version: SkillVersion, skill: Skill, now: datetime) -> str:
     mark = "▸" if version.version == skill.version else " "
     return f"{mark} {version.version} · {long(version.written_at, now)} · {author_text(version.author)}"
@@ -246,7 +250,8 @@ class SkillActions:
             if skill.state is SkillState.DRAFT
             else _("Saving makes a new version, which is used from then on.")
         )
-        text = await self._app.push_screen_wait(TextEditScreen(skill.name, skill.body, hint=hint))
+        screen = TextEditScreen(skill.name, skill.body, hint=hint, missing=_empty())
+        text = await self._app.push_screen_wait(screen)
         if text is None:
             return
         if skill.state is SkillState.DRAFT:
@@ -273,7 +278,7 @@ class SkillActions:
             return
         name, description = (fields[label] for label in labels)
         hint = _("What to do, step by step. Markdown.")
-        text = await self._app.push_screen_wait(TextEditScreen(name, "", hint=hint))
+        text = await self._app.push_screen_wait(TextEditScreen(name, "", hint=hint, missing=_empty()))
         if text:
             await self._skills.new(name, description, text)
             self._refresh()

@@ -65,7 +65,7 @@ class CodeScreen(Window[None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="box") as box:
             box.border_title = _("Code for other devices")
-            box.border_subtitle = _("Valid for an hour · Esc closes")
+            box.border_subtitle = _("Valid for an hour, or until the next code · Esc closes")
             yield Static(Content(self._code), classes="text", markup=False)
             with VerticalScroll(classes="middle", can_focus=False):
                 yield Static(Content(picture(self._code)), classes="picture", markup=False)

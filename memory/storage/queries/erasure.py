@@ -77,6 +77,17 @@ def dependents_of(conn: Connection, message_ids: Collection[str]) -> Dependents:
     return Dependents(tuple(going), tuple(one for one in gone if one not in set(going)))
 
 
+def tasks_based_on(conn: Connection, session_ids: Collection[str]) -> list[str]:
+    """Returns the tasks that are deleted with these sessions: those that read any of their text."""
+    messages = conn.execute(
+        "SELECT id FROM messages WHERE session_id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(session_ids)),),
+    )
+    said = [row[0] for row in messages]
+    learned = with_merged(conn, dependents_of(conn, said).going)
+    return tasks.dependents_of(conn, [*session_ids, *said, *learned])
+
+
 def _words(conn: Connection, ids: str, *, gone: bool) -> dict[str, list[str]]:
     """Returns, by memory, the text of its sources among the messages (or of its other ones)."""
     found: dict[str, list[str]] = {}

@@ -2,7 +2,7 @@
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from memory.clock import micros
@@ -56,6 +56,7 @@ def choose(conn: Connection, target: Target) -> Chosen:
     given: list[str] = []
     for ref in target.ids:
         _sort_in(conn, ref, known, said, whole, read, given)
+    named = list(said)
     if target.by_criteria:
         if target.project is not None and not (target.about.strip() or target.since or target.before):
             whole += _of_project(conn, target.project)
@@ -63,7 +64,7 @@ def choose(conn: Connection, target: Target) -> Chosen:
         known += _fitting_memories(conn, target)
         read += _fitting_documents(conn, target)
     # Text that repeats a match is forgotten with it, however the match was found.
-    said = with_repeats(conn, said, known)
+    said = with_repeats(conn, named, said, known)
     if target.by_criteria:
         whole += _emptied(conn, said)
     inside = {
@@ -130,21 +131,18 @@ def _message(conn: Connection, ref: str) -> str:
     return str(found)
 
 
-def with_repeats(conn: Connection, message_ids: Collection[str], memory_ids: Collection[str]) -> list[str]:
+def with_repeats(
+    conn: Connection, named: Collection[str], message_ids: Collection[str], memory_ids: Collection[str]
+) -> list[str]:
     """Returns the messages and what repeats them.
 
-    These are the other variants of each, the answers that state something that only they state, and later
-    replies that repeat a name or a number that only they contain.
+    These are the other variants of the `named` ones, which were chosen by themselves; the variants of the
+    others and the answers that state something that only they state; and later replies that repeat a name or
+    a number that only they contain.
     """
-    kin = conn.execute(
-        f"""
-        SELECT DISTINCT v.id FROM messages AS m JOIN messages AS v
-            ON v.session_id = m.session_id AND v.parent_id IS m.parent_id AND v.role = m.role
-        WHERE m.id IN {_LISTED}
-        """,
-        (json.dumps(list(message_ids)),),
-    ).fetchall()
-    found = dict.fromkeys([*message_ids, *(row[0] for row in kin)])
+    found = dict.fromkeys([*message_ids, *_variants(conn, named)])
+    # On another branch, or another computer, something else may have been said in the same place.
+    found.update(dict.fromkeys(_depending(conn, found, _variants(conn, found))))
     answers = _answers(conn, found)
     later = _later_replies(conn, found, memory_ids)
     if not (answers or later):
@@ -165,6 +163,37 @@ def with_repeats(conn: Connection, message_ids: Collection[str], memory_ids: Col
             one for one, (at, text) in later.items() if at == session_id and names(text, wanted, left)
         ]
     return [*found, *repeating]
+
+
+def _variants(conn: Connection, message_ids: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Returns session and text of each other variant of the messages that is not among them itself."""
+    ids = json.dumps(list(message_ids))
+    rows = conn.execute(
+        f"""
+        SELECT DISTINCT v.id, v.session_id, v.content FROM messages AS m JOIN messages AS v
+            ON v.session_id = m.session_id AND v.parent_id IS m.parent_id AND v.role = m.role
+        WHERE m.id IN {_LISTED} AND v.id NOT IN {_LISTED}
+        """,
+        (ids, ids),
+    )
+    return {one: (session_id, text) for one, session_id, text in rows}
+
+
+def _depending(
+    conn: Connection, gone: Collection[str], candidates: Mapping[str, tuple[str, str]]
+) -> list[str]:
+    """Returns the candidates that state something that only the messages `gone` of their session state."""
+    found = []
+    for session_id in dict.fromkeys(session for session, _ in candidates.values()):
+        said = conn.execute("SELECT id, content FROM messages WHERE session_id = ?", (session_id,)).fetchall()
+        going = [text for one, text in said if one in gone]
+        left = [text for one, text in said if not (one in gone or one in candidates)]
+        found += [
+            one
+            for one, (at, text) in candidates.items()
+            if at == session_id and depends_on(text, going, left)
+        ]
+    return found
 
 
 def _answers(conn: Connection, message_ids: Collection[str]) -> dict[str, tuple[str, str]]:

@@ -14,6 +14,7 @@ from atlas_desktop.tui.chat.prompt import Prompt
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.setup.unlock import PassphraseScreen
 from memory.entities import UNBEGUN, MemoryMode, RoomKind
+from memory.tasks.entities import NewTask
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, Stage, talk
@@ -275,6 +276,26 @@ async def test_the_memory_mode_is_changed_and_shown(
         await command(pilot, "/reads")
         await settle(pilot)
         assert (await place.store.get_session(session.id)).memory_mode is MemoryMode.READS
+
+
+async def test_a_move_that_deletes_a_task_is_asked_for_also_while_the_private_room_is_open(
+    make: Callable[..., Stage],
+) -> None:
+    place = make()
+    other = await talk(place.store, "The tide", [("When?", "At noon.")])
+    session = await talk(place.store, "The quillfish", [("Where is the quillfish?", "In the bay.")])
+    await place.store.tasks.add(NewTask("List the fish", session=session.id))
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await make_private(pilot, place, other.id)
+        await turn_to(pilot, place, session.id)
+        for answer, left in (("#no", 1), ("#yes", 0)):
+            await command(pilot, "/private")
+            await assert_until(pilot, lambda: on(place.app, ConfirmScreen))
+            assert "A task that has read it" in shown(place)
+            await pilot.click(answer)
+            await settle(pilot)
+            assert len(await place.store.list_sessions()) == len(await place.store.tasks.list()) == left
 
 
 async def test_the_private_room_can_be_there_from_the_start_and_keeps_what_is_typed_in_it(

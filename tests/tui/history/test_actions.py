@@ -11,6 +11,7 @@ import pytest
 from atlas_desktop.tui.history.actions import HistoryActions
 from memory.entities import MemoryMode, RoomKind, Session, TitleSource
 from memory.search.entities import SessionHit, Snippet
+from memory.transfer import Losses
 
 NOW = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
 
@@ -48,7 +49,7 @@ class Browser:
         self.asked = 0
         self.work: list[asyncio.Future[None]] = []
         self.desk = SimpleNamespace(
-            rooms=SimpleNamespace(private=object(), move=self._move, documents_lost=self._documents_lost),
+            rooms=SimpleNamespace(private=object(), move=self._move, losses=self._losses),
             at=lambda _room: SimpleNamespace(sessions=SimpleNamespace(restore=self._restore)),
         )
         self.turns = SimpleNamespace(active=self.replying, stop=lambda one: self.stopped.append(one.id))
@@ -63,8 +64,8 @@ class Browser:
     async def _move(self, session_id: str, room: RoomKind) -> None:
         self.moved.append((session_id, room))
 
-    async def _documents_lost(self, _session_ids: Sequence[str], _room: RoomKind) -> int:
-        return 0
+    async def _losses(self, _session_ids: Sequence[str], _room: RoomKind) -> Losses:
+        return Losses()
 
     async def _restore(self, session_id: str) -> None:
         self.restored.append(session_id)

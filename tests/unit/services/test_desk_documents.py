@@ -6,6 +6,8 @@ import pytest
 
 from memory.entities import NewMessage, NewSession, RoomKind
 from memory.errors import AmbiguousId, DocumentNotFound, RoomClosed, StorageFull
+from memory.tasks.entities import NewTask
+from memory.transfer import Losses
 from models.messages import Role
 from tests.contract.reading import asked_about, read, shelved
 from tests.unit.services.two_rooms import PASSPHRASE, TwoRooms
@@ -123,13 +125,27 @@ async def test_a_session_loses_the_documents_that_stay_when_it_moves(two: TwoRoo
     session, _asked, reply = await asked_about(opened.store, document)
     await opened.store.documents.bind(session.id, [other])
     free, _ = await opened.store.create_session(NewSession("Free"), NewMessage(Role.USER, "Hello"))
-    assert await two.rooms.documents_lost([session.id, free.id], RoomKind.PRIVATE) == 2
-    assert await two.rooms.documents_lost([free.id], RoomKind.PRIVATE) == 0
-    assert await two.rooms.documents_lost([session.id], RoomKind.OPEN) == 0
+    assert await two.rooms.losses([session.id, free.id], RoomKind.PRIVATE) == Losses(documents=2)
+    assert await two.rooms.losses([free.id], RoomKind.PRIVATE) == Losses()
+    assert await two.rooms.losses([session.id], RoomKind.OPEN) == Losses()
     # What was only cited counts, too.
     await opened.store.documents.unbind(session.id, document)
-    assert await two.rooms.documents_lost([session.id], RoomKind.PRIVATE) == 2
+    assert await two.rooms.losses([session.id], RoomKind.PRIVATE) == Losses(documents=2)
     await two.rooms.move(session.id, RoomKind.PRIVATE)
     assert await private.store.documents.bound(session.id) == []
     assert (await private.store.documents.cited(reply)).citations == ()
-    assert await two.rooms.documents_lost([session.id], RoomKind.OPEN) == 0
+    assert await two.rooms.losses([session.id], RoomKind.OPEN) == Losses()
+
+
+async def test_a_task_that_has_read_a_session_goes_when_the_session_moves_and_is_counted_before(
+    two: TwoRooms,
+) -> None:
+    opened, _private = await two.both()
+    session, _ = await opened.store.create_session(NewSession("Cat"), NewMessage(Role.USER, "She is grey"))
+    other, _ = await opened.store.create_session(NewSession("Roof"), NewMessage(Role.USER, "It is red"))
+    await opened.store.tasks.add(NewTask("Compare the cat and the roof", session=session.id))
+    kept = await opened.store.tasks.add(NewTask("List the roofs", session=other.id))
+    assert await two.rooms.losses([session.id], RoomKind.PRIVATE) == Losses(tasks=1)
+    assert await two.rooms.losses([session.id, other.id], RoomKind.PRIVATE) == Losses(tasks=2)
+    await two.rooms.move(session.id, RoomKind.PRIVATE)
+    assert [one.id for one in await opened.store.tasks.list()] == [kept.id]

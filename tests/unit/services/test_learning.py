@@ -10,6 +10,7 @@ import pytest
 from atlas_desktop.importing.entities import ImportOptions
 from atlas_desktop.importing.importer import Importer
 from atlas_desktop.services.background import BackgroundService
+from atlas_desktop.services.events import Notice
 from atlas_desktop.services.learning import LearningService
 from atlas_desktop.services.models import Model
 from atlas_desktop.services.turns import TurnOptions
@@ -59,6 +60,12 @@ class Place:
         turn = turns.turn(text, options=TurnOptions(memory_mode=mode))
         return [await self.known() async for _ in turn]
 
+    async def notices(self, text: str, mode: MemoryMode) -> list[str]:
+        turn = service(self.store, ScriptedChatModel(["Yes."]), self.background).turn(
+            text, options=TurnOptions(memory_mode=mode)
+        )
+        return [event.code async for event in turn if isinstance(event, Notice)]
+
     async def known(self) -> list[str]:
         return sorted(one.text for one in await self.store.memories.select())
 
@@ -85,6 +92,13 @@ async def test_nothing_is_kept_in_modes_that_add_nothing(place: Place, mode: Mem
     await place.service.everything()
     await place.background.run()
     assert await place.known() == []
+
+
+@pytest.mark.parametrize("mode", [MemoryMode.READS, MemoryMode.BLANK])
+async def test_who_asks_to_remember_where_nothing_is_kept_is_told(place: Place, mode: MemoryMode) -> None:
+    assert await place.notices("Remember that my locker is 14B.", mode) == ["not_remembered"]
+    assert await place.notices("I hate olives.", mode) == []
+    assert await place.notices("Remember that my locker is 14B.", MemoryMode.NORMAL) == ["remembered"]
 
 
 async def test_what_was_said_while_it_was_off_is_never_learned() -> None:

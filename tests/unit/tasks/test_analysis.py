@@ -138,6 +138,21 @@ REPAIRS = (
         "| 2025-02-03 | chimney sweep | 78 |\n| 2026-01-22 | window seal | 49 |"
     ),
 )
+HOUSEHOLD = (
+    (
+        "Car insurance",
+        "The premium is 412 euros a year. For damage by hail the excess is 150 euros.",
+    ),
+    ("Harbour Choir", "Members pay 96 euros a year. Students pay half."),
+    ("Offer for the roof", "We can repair the north side for 3,400 euros. It takes eight days."),
+)
+METERS = (
+    "meters.csv",
+    (
+        "| month | electricity in kWh | gas in kWh | cost in euros |\n| --- | --- | --- | --- |\n"
+        "| January | 310 | 1420 | 268.40 |\n| February | 280 | 1310 | 251.10 |"
+    ),
+)
 
 
 def test_costs_are_added_up_when_they_are_to_be_summed_up() -> None:
@@ -160,6 +175,22 @@ def test_a_total_names_the_words_of_the_task_that_are_not_in_it() -> None:
     findings = found("Sum up the costs of the repairs and the insurance.", REPAIRS)
     assert findings.totals[0].amount == Decimal(127)
     assert findings.unspoken == ("insurance",)
+
+
+def test_each_of_several_things_counts_in_a_total_and_what_nobody_pays_does_not() -> None:
+    findings = found("Sum up the costs of the car insurance, the choir and the roof.", *HOUSEHOLD)
+    (total,) = findings.totals
+    assert [fact.text for fact in total.facts] == ["412 euros", "96 euros", "3,400 euros"]
+    assert findings.unspoken == ()
+    findings = found("Sum up the costs of the choir and the dentist.", *HOUSEHOLD)
+    assert findings.totals[0].amount == Decimal(96)
+    assert findings.unspoken == ("dentist",)
+
+
+def test_the_heads_of_columns_say_what_a_row_is_about() -> None:
+    findings = found("Sum up the costs of electricity and gas.", METERS)
+    assert findings.totals[0].amount == Decimal("519.5")
+    assert findings.unspoken == ()
 
 
 def test_both_sides_of_a_comparison_without_a_table_are_found() -> None:
