@@ -18,6 +18,7 @@ from memory.entities import (
 )
 from memory.errors import AmbiguousId, BadQuery, MemoryNotFound, MessageNotFound, SessionNotFound
 from memory.storage.store import Store
+from memory.tasks.entities import NewTask
 from tests.contract.knowing import fact, own
 from tests.contract.talk import assistant, begin, texts, user
 
@@ -200,3 +201,15 @@ async def test_a_reply_stays_that_repeats_what_is_said_elsewhere_too(store: Stor
         "4471 in Oslo, fine.",
         "ok",
     ]
+
+
+async def test_a_task_that_has_read_what_is_forgotten_is_counted_before_it_goes(store: Store) -> None:
+    session, _ = await begin(store, "The quillfish lives in the bay")
+    other, _ = await begin(store, "The heron lives on the shore")
+    await store.tasks.add(NewTask("List the fish", session=session.id))
+    assert (await store.forget(Target(sessions=(other.id,)))).erased.places == ()
+    tried = await store.forget(Target(sessions=(session.id,)), dry_run=True)
+    assert tried.erased.places == ("task",)
+    assert len(await store.tasks.list()) == 1
+    assert (await store.forget(Target(sessions=(session.id,)))).erased == tried.erased
+    assert await store.tasks.list() == []

@@ -398,8 +398,7 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
     messages = [row[1] for row in said]
     known = let_go(conn, messages)
     ids = [*own, *messages, *(row[0] for row in summed)]
-    drafted = skills.forget_sources(conn, [*messages, *known.ids])
-    drafted += tasks.forget_sources(conn, [*own, *messages, *known.ids])
+    drafted, places = _without_what_read(conn, [*own, *messages, *known.ids])
     # A job without a session may name one of these.
     counts["jobs"] += _drop_jobs(conn, [*ids, *known.ids], without=own)
     with full_text.purged(conn, "messages", len(messages)):
@@ -421,6 +420,7 @@ def erase_sessions(conn: Connection, session_ids: Collection[str]) -> Erased:
         recalled_in=recalled_in,
         memories=len(known.ids),
         versions=known.versions,
+        places=places,
     )
 
 
@@ -461,7 +461,7 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
     ).fetchall():
         sync_log.empty_waiting_message(conn, key)
     recalled_in = context.forget_recalled(conn, [*ids, *known.ids, *known.losing], gone=known.ids)
-    used_in = skills.forget_sources(conn, [*ids, *known.ids]) + tasks.forget_sources(conn, [*ids, *known.ids])
+    used_in, places = _without_what_read(conn, [*ids, *known.ids])
     recalled_in = tuple(dict.fromkeys([*recalled_in, *used_in]))
     aged = [one.id for one in context.age_summaries(conn, ids)]
     vectors = conn.execute(
@@ -498,6 +498,7 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
         versions=known.versions,
         stale=tuple(aged),
         untitled=untitled,
+        places=places,
     )
 
 
@@ -513,7 +514,7 @@ def take_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
     """Erases memories as `forget_memories` does, but moves those that they were merged from to the inbox."""
     known = erase(conn, with_merged(conn, memory_ids))
     recalled_in = context.forget_recalled(conn, known.ids, gone=known.ids)
-    used_in = skills.forget_sources(conn, known.ids) + tasks.forget_sources(conn, known.ids)
+    used_in, places = _without_what_read(conn, known.ids)
     recalled_in = tuple(dict.fromkeys([*recalled_in, *used_in]))
     jobs = _drop_jobs(conn, known.ids)
     return Erased(
@@ -529,6 +530,7 @@ def take_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
         recalled_in=recalled_in,
         memories=len(known.ids),
         versions=known.versions,
+        places=places,
     )
 
 
@@ -540,6 +542,16 @@ def undo_change(conn: Connection, ref: str, now: datetime) -> MemoryChange:
     change, gone = memories.undo(conn, ref, now)
     context.forget_recalled(conn, gone, gone=gone)
     return change
+
+
+def _without_what_read(conn: Connection, ids: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Erases drafts of skills and tasks made from these messages, memories and sessions: each quotes them.
+
+    Returns the sessions whose prompts had text of one, and the places that are gone.
+    """
+    reading = tasks.dependents_of(conn, ids)
+    used_in = (*skills.forget_sources(conn, ids), *(tasks.erase(conn, reading) if reading else ()))
+    return used_in, ("task",) * len(reading)
 
 
 def _drop_jobs(conn: Connection, ids: Collection[str], *, without: Collection[str] = ()) -> int:

@@ -522,7 +522,7 @@ def erase(conn: Connection, task_ids: Collection[str]) -> tuple[str, ...]:
 
 def dependents_of(conn: Connection, source_ids: Collection[str]) -> list[str]:
     """Returns the tasks that read one of these messages or memories, or were started in one of these
-    sessions.
+    sessions. They go with them: each quotes what it read, in its report, too.
     """
     ids = json.dumps(list(source_ids))
     rows = conn.execute(
@@ -533,14 +533,6 @@ def dependents_of(conn: Connection, source_ids: Collection[str]) -> list[str]:
         (ids, ids, ids),
     )
     return [row[0] for row in rows]
-
-
-def forget_sources(conn: Connection, source_ids: Collection[str]) -> tuple[str, ...]:
-    """Deletes the tasks based on these messages, memories and sessions, with their reports: each quotes what
-    it read. Returns the sessions whose prompts had passages of a report.
-    """
-    found = dependents_of(conn, source_ids)
-    return erase(conn, found) if found else ()
 
 
 def of_project(conn: Connection, project: str) -> list[str]:
