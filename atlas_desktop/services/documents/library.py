@@ -631,6 +631,11 @@ class DocumentService:
         except DocumentNotFound:
             return await self._store.documents.get(ref)
 
+    async def count(self) -> int:
+        """Returns how many documents have been read."""
+        counts = await self._store.documents.counts()
+        return counts.get(DocumentState.INDEXED, 0) + counts.get(DocumentState.PARTIAL, 0)
+
     async def status(self) -> LibraryStatus:
         counts = await self._store.documents.counts()
         waiting = await self._store.documents.waiting()

@@ -508,6 +508,10 @@ class ChatScreen(Ground, ConversationScreen):
     def on_copy_code(self, event: CopyCode) -> None:
         self.messages.copy_block(event)
 
+    def on_screen_resume(self) -> None:
+        if self.is_mounted and self._empty_page.display:
+            self.sessions.count_documents()
+
     def on_empty_page_chosen(self, event: EmptyPage.Chosen) -> None:
         self.composer.put(event.text)
 

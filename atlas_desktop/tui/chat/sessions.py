@@ -18,7 +18,7 @@ from textual.timer import Timer
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from atlas_desktop.locale import _
+from atlas_desktop.locale import _, ngettext
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.sessions import number_of
 from atlas_desktop.tui.actions import Where, bindings
@@ -256,6 +256,7 @@ class EmptyPage(Vertical):
             yield Static(_("What is on your mind?"), id="greeting", markup=False)
             yield Static("", id="promise", markup=False)
             yield OptionList(*options, id="examples", markup=False)
+            yield Static("", id="documents", markup=False)
             yield Static("", id="samples", markup=False)
 
     def promise(self, *, off_record: bool) -> None:
@@ -267,6 +268,21 @@ class EmptyPage(Vertical):
             )
             if off_record
             else _("Everything you write stays on this computer, encrypted. Nothing is sent anywhere.")
+        )
+
+    def offer_documents(self, count: int, key: str) -> None:
+        """Says how the documents of the room get into a conversation: nothing reads them by itself."""
+        line = self.query_one("#documents", Static)
+        line.display = count > 0
+        line.update(
+            ngettext(
+                "{count} document: @ uses it in this conversation, {key} searches and asks it.",
+                "{count} documents: @ uses one in this conversation, {key} searches and asks them.",
+                count,
+                key=key,
+            )
+            if count
+            else ""
         )
 
     def offer_samples(self, key: str) -> None:
@@ -348,6 +364,17 @@ class SessionsController:
         first = not found and not wanted and self._app.can_demo
         key = how_to("app.demo", self._app.keys)
         self._empty_page.offer_samples(key if first else "")
+        await self._count_documents()
+
+    def count_documents(self) -> None:
+        """Counts the documents again, which another screen may have changed."""
+        if not self._app.leaving:
+            self._app.attempt(self._count_documents, group="documents", exclusive=True)
+
+    async def _count_documents(self) -> None:
+        off_record = self._view.room_kind is RoomKind.OFF_RECORD
+        documents = 0 if off_record else await self._view.room.documents.count()
+        self._empty_page.offer_documents(documents, how_to("documents.show", self._app.keys))
 
     async def _recent(self, limit: int) -> list[Session]:
         desk = self._app.desk

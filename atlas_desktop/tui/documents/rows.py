@@ -94,6 +94,7 @@ class AttachHere:
 
 _HEADINGS = {
     "single": N_("Single files"),
+    "written": N_("Written by Atlas: reports and documents from conversations"),
     "attached": N_("Attached to conversations"),
     "titles": N_("In titles and paths"),
     "text": N_("In the text"),
@@ -161,10 +162,12 @@ def _all(library: Library) -> Iterator[Row]:
         yield Row(f"folder {folder.id}", folder=folder, documents=inside)
         yield from _of_documents(inside)
     known = {folder.id for folder in library.folders}
-    single = [one for one in library.documents if one.folder not in known]
-    if single:
-        yield Row("single", heading="single")
-        yield from _of_documents(single)
+    rest = [one for one in library.documents if one.folder not in known]
+    single, written = [one for one in rest if one.path], [one for one in rest if not one.path]
+    for heading, documents in (("single", single), ("written", written)):
+        if documents:
+            yield Row(heading, heading=heading)
+            yield from _of_documents(documents)
     yield from _attached(library.attached)
 
 

@@ -16,6 +16,7 @@ from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, FakeShelf, Stage, history, talk
 from tests.tui.driving import assert_until, chat, on, settle, shown, type_text
+from tests.tui.shelves import shelve
 
 Make = Callable[..., Stage]
 WIDE = (140, 45)
@@ -91,6 +92,27 @@ async def test_resuming_what_is_not_there_is_explained(make: Make) -> None:
         await settle(pilot)
         await assert_until(pilot, lambda: "Conversation not found" in shown(place))
         assert on(place.app, ChatScreen)
+
+
+async def test_an_empty_page_says_how_the_documents_get_into_a_conversation(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    await shelve(store, "/papers/tides.md", "High at noon.")
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        await settle(pilot)
+        await assert_until(pilot, lambda: "1 document: @ uses it in this conversation" in shown(place))
+        await shelve(store, "/papers/moon.md", "It rises at six.")
+        await pilot.press("f7")
+        await settle(pilot)
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: "2 documents: @ uses one" in shown(place))
+        await pilot.press("ctrl+n")
+        await type_text(pilot, "/off")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "off the record" in shown(place))
+        await settle(pilot)
+        assert "documents: @" not in shown(place)
 
 
 async def test_a_new_conversation_keeps_what_was_being_typed_in_the_old(make: Make) -> None:

@@ -89,6 +89,18 @@ async def test_it_shows_folders_and_files_with_their_states_in_words(make: Make)
         assert "Times in winter" in shown(place)
 
 
+async def test_what_atlas_wrote_stands_apart_from_the_files(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    await shelve(store, "/papers/tides.md", "High at noon.", title="Tides")
+    await shelve(store, "", "High at noon. [1]", title="Compare the tides")
+    place = make(store=store)
+    async with place.app.run_test(size=(200, 60)) as pilot:
+        await look(pilot, place, "Written by Atlas")
+        text = shown(place)
+        assert text.index("Single files") < text.index("Tides") < text.index("Written by Atlas")
+        assert text.index("Written by Atlas") < text.rindex("Compare the tides")
+
+
 async def test_enter_on_a_folder_goes_to_its_first_document(make: Make) -> None:
     store, _ids = await stocked()
     place = make(store=store)
