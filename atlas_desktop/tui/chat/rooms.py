@@ -129,12 +129,15 @@ class RoomsController:
         if self._view.room_kind is RoomKind.PRIVATE:
             self._app.say(change.words)
             return
-        if self._rooms.private is not None:
-            if not await self._agreed(_("Move to the private room"), change):
+        announced = self._rooms.private is None or change.asks
+        if self._rooms.private is None:
+            if not await self._ask_for_private(change.words):
                 return
-        elif not await self._ask_for_private(change.words):
+        elif change.asks and not await self._agreed(_("Move to the private room"), change):
             return
         await self._move(RoomKind.PRIVATE)
+        if not announced:
+            await self._say(change)
         if self._view.current.id is not None:
             self._app.say(ngettext("Moved to the private room.", "{count} moved to the private room.", 1))
 
@@ -207,7 +210,12 @@ class RoomsController:
             elif conversation.room is not destination:
                 conversation.session = await self._rooms.move(conversation.id, destination)
 
+        before = conversation.room
         await self._at_rest(conversation, move)
+        moved = before is not conversation.room is destination
+        if moved and conversation.id is not None and self._view.current is conversation:
+            # Its documents have stayed behind: what is shown of them goes.
+            await self._sessions.open(conversation.id, again=True)
 
     async def _take_up_kept(self, conversation: Conversation) -> None:
         """Puts the unsent text that is stored in that room before the text in the prompt."""

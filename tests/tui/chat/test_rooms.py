@@ -31,7 +31,7 @@ from tests.tui.driving import (
     turn_to,
     type_text,
 )
-from tests.tui.shelves import shelve
+from tests.tui.shelves import cited_talk, shelve
 
 WIDE = (140, 40)
 
@@ -296,6 +296,24 @@ async def test_a_move_that_deletes_a_task_is_asked_for_also_while_the_private_ro
             await pilot.click(answer)
             await settle(pilot)
             assert len(await place.store.list_sessions()) == len(await place.store.tasks.list()) == left
+
+
+async def test_after_a_move_nothing_is_shown_of_the_documents_that_stay(make: Callable[..., Stage]) -> None:
+    place = make()
+    other = await talk(place.store, "The tide", [("When?", "At noon.")])
+    ferries = await shelve(
+        place.store, "/papers/ferries.md", "The ferry leaves Bodø at eight.", title="Ferries"
+    )
+    session = await cited_talk(place.store, ferries)
+    async with place.app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await make_private(pilot, place, other.id)
+        await turn_to(pilot, place, session.id)
+        await assert_until(pilot, lambda: "[1] Ferries" in shown(place))
+        await command(pilot, "/private")
+        await assert_until(pilot, lambda: "[1] Ferries" not in shown(place))
+        assert "A document in use stays in the open room" in shown(place)
+        assert "At eight" in shown(place)
 
 
 async def test_the_private_room_can_be_there_from_the_start_and_keeps_what_is_typed_in_it(
