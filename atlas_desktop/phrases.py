@@ -648,6 +648,15 @@ def losing(losses: Losses, source: RoomKind) -> str:
                 losses.tasks,
             )
         )
+    if losses.notes:
+        found.append(
+            ngettext(
+                "A note that links to it stays in {room}, with the words of its link.",
+                "{count} notes that link to it stay in {room}, with the words of their links.",
+                losses.notes,
+                room=room_text(source),
+            )
+        )
     return " ".join(found)
 
 

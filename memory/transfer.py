@@ -126,14 +126,16 @@ class Move:
 class Losses:
     """What sessions lose when they leave their room.
 
-    `documents` that they use stay in it. `tasks` that read them are deleted with their reports.
+    `documents` that they use stay in it. `tasks` that read them are deleted with their reports. `notes` that
+    link to them stay, with the words of their links.
     """
 
     documents: int = 0
     tasks: int = 0
+    notes: int = 0
 
     def __add__(self, other: "Losses") -> "Losses":
-        return Losses(self.documents + other.documents, self.tasks + other.tasks)
+        return Losses(self.documents + other.documents, self.tasks + other.tasks, self.notes + other.notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from memory.storage.queries import (
     full_text,
     memories,
     moves,
+    notes,
     projects,
     session_merge,
     sessions,
@@ -581,7 +582,11 @@ class MoveStore:
 
         def work(conn: Connection) -> Losses:
             going = [*session_ids, *session_merge.merged_into(conn, session_ids)]
-            return Losses(documents.used_in(conn, session_ids), len(erasure.tasks_based_on(conn, going)))
+            return Losses(
+                documents.used_in(conn, session_ids),
+                len(erasure.tasks_based_on(conn, going)),
+                notes.linking_to(conn, going),
+            )
 
         return await self._database.read(work)
 

@@ -70,6 +70,9 @@ def test_a_move_that_deletes_tasks_is_asked_for() -> None:
         "2 tasks that have read it are deleted with their reports, for good: its text would stay behind."
     )
     assert told.asks
+    told = phrases.of_move(RoomKind.OPEN, RoomKind.PRIVATE, Losses(notes=1))
+    assert told.words.endswith("A note that links to it stays in the open room, with the words of its link.")
+    assert not told.asks
 
 
 def test_what_a_reply_rests_on_is_told_with_what_it_does_not_rest_on() -> None:

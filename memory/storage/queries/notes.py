@@ -573,6 +573,22 @@ def backlinks(conn: Connection, ids: Sequence[str]) -> dict[str, list[Backlink]]
     return found
 
 
+def linking_to(conn: Connection, session_ids: Collection[str]) -> int:
+    """Returns how many notes link to these sessions, or to a message in one of them."""
+    ids = json.dumps(list(session_ids))
+    row = conn.execute(
+        """
+        SELECT count(DISTINCT l.document_id) FROM note_links AS l
+        JOIN notes AS n ON n.document_id = l.document_id
+        WHERE n.deleted_at IS NULL
+            AND l.to_id IN (SELECT value FROM json_each(?1)
+                UNION ALL SELECT id FROM messages WHERE session_id IN (SELECT value FROM json_each(?1)))
+        """,
+        (ids,),
+    ).fetchone()
+    return int(row[0])
+
+
 def link_counts(conn: Connection, ids: Sequence[str]) -> tuple[int, int]:
     """Returns how many links these notes have, and how many of them lead nowhere."""
     row = conn.execute(

@@ -147,5 +147,9 @@ async def test_a_task_that_has_read_a_session_goes_when_the_session_moves_and_is
     kept = await opened.store.tasks.add(NewTask("List the roofs", session=other.id))
     assert await two.rooms.losses([session.id], RoomKind.PRIVATE) == Losses(tasks=1)
     assert await two.rooms.losses([session.id, other.id], RoomKind.PRIVATE) == Losses(tasks=2)
+    note = await opened.notes.new("Pets", "See [[Cat]].")
+    await opened.notes.new("Houses", "See [[Roof]].")
+    assert await two.rooms.losses([session.id], RoomKind.PRIVATE) == Losses(tasks=1, notes=1)
     await two.rooms.move(session.id, RoomKind.PRIVATE)
     assert [one.id for one in await opened.store.tasks.list()] == [kept.id]
+    assert (await opened.notes.get(note.id)).text == "See [[Cat]]."
