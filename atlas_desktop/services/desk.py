@@ -25,7 +25,6 @@ from memory.errors import (
 )
 from memory.jobs.foreground_gate import ForegroundGate, Power
 from memory.kinds import Freshness, MemoryMode, MovedKind, RoomKind
-from memory.transfer import Losses
 from memory.vault.keys import RoomKey
 from models.errors import NoModel
 
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from memory.entities import Session
     from memory.storage.snapshots import SnapshotStore
     from memory.storage.store import Store
-    from memory.transfer import Sealer
+    from memory.transfer import Losses, Sealer
     from memory.vectors.entities import VectorIndex
 
 
@@ -166,8 +165,10 @@ class RoomsService:
 
     # --- finding ----------------------------------------------------------------------------------
 
-    async def losses(self, session_ids: Collection[str], destination: RoomKind) -> Losses:
+    async def losses(self, session_ids: Collection[str], destination: RoomKind) -> "Losses":
         """Returns what sessions would lose by a move."""
+        from memory.transfer import Losses
+
         rooms = [room for room in self._desk.open_rooms if room.store.room is not destination]
         return sum([await room.store.moves.losses(session_ids) for room in rooms], Losses())
 
