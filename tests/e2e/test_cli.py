@@ -39,10 +39,14 @@ def traces(folder: Path, text: str) -> list[Path]:
 
 
 def test_a_conversation_is_kept_encrypted_and_remembered(program: Program) -> None:
-    first = program.json("ask", f"The code word is {CANARY}. Say hello.", "--max-tokens", "24")
+    first = program.json(
+        "ask", f"The code word is {CANARY}. Say hello.", "--max-tokens", "24", "--temperature", "0"
+    )
     assert first["type"] == "reply"
     assert first["text"]
-    second = program.json("ask", "What is the code word?", "--session", "last", "--max-tokens", "24")
+    second = program.json(
+        "ask", "What is the code word?", "--session", "last", "--max-tokens", "24", "--temperature", "0"
+    )
     assert second["session"] == first["session"]
     assert CANARY in second["text"]
     assert {"stop_reason", "model", "memory_mode", "timings", "context", "recalled"} <= set(second)
