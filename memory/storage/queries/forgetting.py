@@ -142,27 +142,16 @@ def with_repeats(
     """
     found = dict.fromkeys([*message_ids, *_variants(conn, named)])
     # On another branch, or another computer, something else may have been said in the same place.
-    found.update(dict.fromkeys(_depending(conn, found, _variants(conn, found))))
+    found.update(dict.fromkeys(_repeating(conn, found, _variants(conn, found), (), depends_on)))
     answers = _answers(conn, found)
-    later = _later_replies(conn, found, memory_ids)
-    if not (answers or later):
-        return list(found)
-    for one in answers:
-        later.pop(one, None)
+    later = {one: said for one, said in _later_replies(conn, found, memory_ids).items() if one not in answers}
     texts = conn.execute(f"SELECT content FROM messages WHERE id IN {_LISTED}", (json.dumps(list(found)),))
     wanted = particulars(row[0] for row in texts) if later else frozenset()
-    repeating = []
-    for session_id in dict.fromkeys(session for session, _ in [*answers.values(), *later.values()]):
-        said = conn.execute("SELECT id, content FROM messages WHERE session_id = ?", (session_id,)).fetchall()
-        gone = [text for one, text in said if one in found]
-        left = [text for one, text in said if not (one in found or one in answers or one in later)]
-        repeating += [
-            one for one, (at, text) in answers.items() if at == session_id and depends_on(text, gone, left)
-        ]
-        repeating += [
-            one for one, (at, text) in later.items() if at == session_id and names(text, wanted, left)
-        ]
-    return [*found, *repeating]
+    return [
+        *found,
+        *_repeating(conn, found, answers, later, depends_on),
+        *_repeating(conn, found, later, answers, lambda text, _gone, left: names(text, wanted, left)),
+    ]
 
 
 def _variants(conn: Connection, message_ids: Collection[str]) -> dict[str, tuple[str, str]]:
@@ -179,19 +168,25 @@ def _variants(conn: Connection, message_ids: Collection[str]) -> dict[str, tuple
     return {one: (session_id, text) for one, session_id, text in rows}
 
 
-def _depending(
-    conn: Connection, gone: Collection[str], candidates: Mapping[str, tuple[str, str]]
+def _repeating(
+    conn: Connection,
+    gone: Collection[str],
+    candidates: Mapping[str, tuple[str, str]],
+    undecided: Collection[str],
+    repeats: Callable[[str, list[str], list[str]], bool],
 ) -> list[str]:
-    """Returns the candidates that state something that only the messages `gone` of their session state."""
+    """Returns the candidates that repeat what the messages `gone` of their session state.
+
+    `repeats` is given their text, that of the messages that are gone, and that of the others, without the
+    candidates and the `undecided` ones.
+    """
     found = []
     for session_id in dict.fromkeys(session for session, _ in candidates.values()):
         said = conn.execute("SELECT id, content FROM messages WHERE session_id = ?", (session_id,)).fetchall()
         going = [text for one, text in said if one in gone]
-        left = [text for one, text in said if not (one in gone or one in candidates)]
+        left = [text for one, text in said if not (one in gone or one in candidates or one in undecided)]
         found += [
-            one
-            for one, (at, text) in candidates.items()
-            if at == session_id and depends_on(text, going, left)
+            one for one, (at, text) in candidates.items() if at == session_id and repeats(text, going, left)
         ]
     return found
 
