@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -34,7 +35,9 @@ async def assert_until(pilot: Pilot[None], condition: Callable[[], object]) -> N
             return
         await pilot.pause(0.005)
     screens = ", ".join(type(screen).__name__ for screen in pilot.app.screen_stack)
-    raise AssertionError(f"what was waited for did not happen; focus {pilot.app.focused}, screens: {screens}")
+    raise AssertionError(
+        f"what was waited for did not happen; focus {pilot.app.focused}, screens: {screens}, shown:\n{painted(pilot.app)}"
+    )
 
 
 async def type_text(pilot: Pilot[None], text: str) -> None:
@@ -84,7 +87,12 @@ def chat(app: AtlasApp) -> ChatScreen:
 
 def shown(place: Stage) -> str:
     """Everything on the screen as plain text."""
-    strips = place.app.screen._compositor.render_strips()
+    return painted(place.app)
+
+
+def painted(app: App[Any]) -> str:
+    """Everything on the screen of an application as plain text."""
+    strips = app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
