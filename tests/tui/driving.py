@@ -34,9 +34,10 @@ async def assert_until(pilot: Pilot[None], condition: Callable[[], object]) -> N
             await pilot.pause()
             return
         await pilot.pause(0.005)
-    screens = ", ".join(type(screen).__name__ for screen in pilot.app.screen_stack)
+    app = pilot.app
+    screens = ", ".join(type(screen).__name__ for screen in app.screen_stack)
     raise AssertionError(
-        f"what was waited for did not happen; focus {pilot.app.focused}, screens: {screens}, shown:\n{painted(pilot.app)}"
+        f"what was waited for did not happen; focus {app.focused}, screens: {screens}\n{painted(app)}"
     )
 
 

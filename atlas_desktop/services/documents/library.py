@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import os
 import stat
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -38,7 +39,7 @@ from atlas_desktop.services.documents.scanning import (
     scan,
 )
 from atlas_desktop.services.documents.search import ChunkEmbedder, DocumentSearchService
-from atlas_desktop.services.documents.watching import FolderFollower
+from atlas_desktop.services.documents.watching import FolderFollower, settled
 from atlas_desktop.services.events import Replied
 from memory.context.entities import SummaryState
 from memory.documents.entities import (
@@ -258,6 +259,10 @@ async def closing_parser(parser: DocumentParser) -> AsyncIterator[DocumentParser
 
 
 _MOST_SKIPPED = 500
+_LOOK_S = 5.0
+"""Seconds between two looks at the single files."""
+_LOOK_REST = 50
+"""After a look, a pause of at least so many times its duration: many files are looked at less often."""
 BATCH = 64
 """Documents stored in one transaction."""
 _BATCH_CHARACTERS = 4_000_000
@@ -311,9 +316,9 @@ class DocumentService:
         self._parser = parser
         self._written = ConversationDocuments(store)
         self._writing = asyncio.Lock()
+        self._power = power
         self._follower = FolderFollower(self.folders, self._changed, power)
-        self.follow = self._follower.start
-        self.stop_following = self._follower.stop
+        self._looking: asyncio.Task[None] | None = None
 
     # --- adding -----------------------------------------------------------------------------------
 
@@ -462,6 +467,57 @@ class DocumentService:
         await self._follower.restart()
         return report
 
+    def follow(self, on_fault: Callable[[BaseException], None]) -> None:
+        """Follows watched folders and single files while the room is open. `on_fault` gets the error that
+        ends it."""
+        self._follower.start(on_fault)
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look_at_files(), name="single files")
+            self._looking.add_done_callback(
+                lambda task: on_fault(error) if not task.cancelled() and (error := task.exception()) else None
+            )
+
+    async def stop_following(self) -> None:
+        await self._follower.stop()
+        task, self._looking = self._looking, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def _look_at_files(self) -> None:
+        """Reads single files again when they have changed: the folders around them are not watched."""
+        tried: dict[str, FileFacts | None] = {}
+        while True:
+            began = time.monotonic()
+            if self._power is None or not self._power.on_battery():
+                await self.read_changed_files(tried)
+            await asyncio.sleep(max(_LOOK_S, _LOOK_REST * (time.monotonic() - began)))
+
+    async def read_changed_files(self, tried: dict[str, FileFacts | None]) -> AddReport | None:
+        """Reads the single files that have changed since they were read or tried; None if none has.
+
+        `tried` has the facts of each file that was tried before, so that a file that cannot be read is not
+        tried again until it changes. It is updated.
+        """
+
+        def look(files: Sequence[KnownFile]) -> dict[str, FileFacts | None]:
+            found = {one.facts.path: facts_at(Path(one.facts.path)) for one in files}
+            now = time.time_ns()
+            return {
+                one.facts.path: facts
+                for one in files
+                if _has_changed(one, facts := found[one.facts.path])
+                and (one.facts.path not in tried or tried[one.facts.path] != facts)
+                and (facts is None or settled(None, facts, now))
+            }
+
+        files = [one for one in await self._store.documents.known_files() if one.folder is None]
+        changed = await asyncio.to_thread(look, files)
+        if not changed:
+            return None
+        tried.update(changed)
+        return await self._rescan_single(None, only=frozenset(changed))
+
     async def _changed(self, folder: WatchedFolder, touched: frozenset[str]) -> None:
         await self.rescan_folder(folder, touched=touched)
 
@@ -491,18 +547,23 @@ class DocumentService:
         _add_up(total, await self._rescan_single(progress))
         return total
 
-    async def _rescan_single(self, progress: Progress | None) -> AddReport:
-        """Checks the files that belong to no watched folder."""
+    async def _rescan_single(
+        self, progress: Progress | None, *, only: frozenset[str] | None = None
+    ) -> AddReport:
+        """Checks the files that belong to no watched folder, or `only` those with these absolute paths."""
         report = AddReport()
         async with self._writing:
             changed, missing = [], []
-            single = [one for one in await self._store.documents.known_files() if one.folder is None]
+            single = [
+                one
+                for one in await self._store.documents.known_files()
+                if one.folder is None and (only is None or one.facts.path in only)
+            ]
             documents = {one.id: one for one in await self._store.documents.list()}
             for one in single:
                 facts = await asyncio.to_thread(facts_at, Path(one.facts.path))
                 if facts is None:
-                    gone = one.state in (DocumentState.MISSING, DocumentState.ARCHIVED)
-                    missing += [] if gone else [one.document]
+                    missing += [] if _is_gone(one) else [one.document]
                 elif facts == one.facts and _is_read(one):
                     report.unchanged += 1
                 else:
@@ -708,10 +769,19 @@ class DocumentService:
         return [one for one in found if one.path and absolute(one.path).is_relative_to(below)]
 
 
+def _is_gone(known: KnownFile) -> bool:
+    """Whether the file of a document no longer existed when it was last looked for."""
+    return known.state in (DocumentState.MISSING, DocumentState.ARCHIVED)
+
+
 def _is_read(known: KnownFile) -> bool:
     """Whether a document was read by the current parser, and its file existed."""
-    gone = known.state in (DocumentState.MISSING, DocumentState.ARCHIVED)
-    return not gone and is_current(known.parser)
+    return not _is_gone(known) and is_current(known.parser)
+
+
+def _has_changed(known: KnownFile, now: FileFacts | None) -> bool:
+    """Whether a file is not what was read: it changed, vanished, or came back."""
+    return _is_gone(known) != (now is None) or (now is not None and now != known.facts)
 
 
 def _rules(

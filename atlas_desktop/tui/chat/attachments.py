@@ -21,12 +21,14 @@ from atlas_desktop.tui.documents.rows import AskAbout, AttachHere, UseHere, titl
 from memory.attachments import NewAttachment
 from memory.entities import RoomKind
 from memory.errors import DocumentNotFound
+from memory.jobs.runner import Stage
 
 if TYPE_CHECKING:
     from atlas_desktop.tui.base import BaseApp
     from atlas_desktop.tui.chat.composer import ComposerController
     from atlas_desktop.tui.chat.navigation import NavigationController
     from atlas_desktop.tui.chat.sessions import SessionsController
+    from atlas_desktop.tui.chat.turns import JobMoved
     from atlas_desktop.tui.documents.screen import DocumentsScreen, Result
     from memory.documents.entities import Document, StoredCitation
 
@@ -344,9 +346,15 @@ class DocumentsController:
         self._library = DocumentsScreen(self._app, marked=marked)
         self._app.push_screen(self._library, self._library_left)
 
-    def job_moved(self) -> None:
+    def job_moved(self, event: "JobMoved") -> None:
         """Updates the Documents view: documents that were read leave jobs in the background."""
-        if self._library is not None:
+        if self._library is None:
+            return
+        from atlas_desktop.services.documents.library import KIND
+
+        if event.job.kind == KIND and event.stage is Stage.DONE:
+            self._library.reload()
+        else:
             self._library.look_for_changes()
 
     def _library_left(self, wanted: "Result | None") -> None:

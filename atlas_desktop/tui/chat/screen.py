@@ -557,7 +557,7 @@ class ChatScreen(Ground, ConversationScreen):
         await self.reply.ended(event)
 
     async def on_job_moved(self, event: JobMoved) -> None:
-        self.documents.job_moved()
+        self.documents.job_moved(event)
         await self.reply.job_moved(event)
 
     async def on_compacted(self, event: Compacted) -> None:

@@ -136,7 +136,7 @@ _DOCUMENTS = """
         )), d.headings
     FROM documents AS d
     LEFT JOIN projects AS p ON p.id = d.project_id
-    LEFT JOIN document_summaries AS s ON s.document_id = d.id
+    LEFT JOIN document_summaries AS s ON s.document_id = d.id AND s.sha256 IS d.sha256
 """
 
 
