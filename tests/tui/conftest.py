@@ -9,6 +9,7 @@ import reportlab
 from textual import _wait, screen
 
 from atlas_desktop.exporting import pdf
+from atlas_desktop.services.documents.watching import FileFollower
 from tests.tui.desk import Stage, stage
 
 FRAME_S = 1 / 200
@@ -23,6 +24,12 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.setattr(screen, "UPDATE_PERIOD", FRAME_S)
     monkeypatch.setattr(_wait, "SLEEP_GRANULARITY", FRAME_S * 1.2)
+
+
+@pytest.fixture(autouse=True)
+def unfollowed_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The documents of these tests are stored as if they had been read from files: nobody looks for these."""
+    monkeypatch.setattr(FileFollower, "start", lambda _self, _on_fault: None)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -39,7 +39,7 @@ from atlas_desktop.services.documents.scanning import (
     scan,
 )
 from atlas_desktop.services.documents.search import ChunkEmbedder, DocumentSearchService
-from atlas_desktop.services.documents.watching import FolderFollower, settled
+from atlas_desktop.services.documents.watching import FileFollower, FolderFollower, settled
 from atlas_desktop.services.events import Replied
 from memory.context.entities import SummaryState
 from memory.documents.entities import (
@@ -259,10 +259,6 @@ async def closing_parser(parser: DocumentParser) -> AsyncIterator[DocumentParser
 
 
 _MOST_SKIPPED = 500
-_LOOK_S = 5.0
-"""Seconds between two looks at the single files."""
-_LOOK_REST = 50
-"""After a look, a pause of at least so many times its duration: many files are looked at less often."""
 BATCH = 64
 """Documents stored in one transaction."""
 _BATCH_CHARACTERS = 4_000_000
@@ -316,9 +312,9 @@ class DocumentService:
         self._parser = parser
         self._written = ConversationDocuments(store)
         self._writing = asyncio.Lock()
-        self._power = power
         self._follower = FolderFollower(self.folders, self._changed, power)
-        self._looking: asyncio.Task[None] | None = None
+        self._tried: dict[str, FileFacts | None] = {}
+        self._files = FileFollower(self.read_changed_files, power)
 
     # --- adding -----------------------------------------------------------------------------------
 
@@ -471,43 +467,26 @@ class DocumentService:
         """Follows watched folders and single files while the room is open. `on_fault` gets the error that
         ends it."""
         self._follower.start(on_fault)
-        if self._looking is None:
-            self._looking = asyncio.create_task(self._look_at_files(), name="single files")
-            self._looking.add_done_callback(
-                lambda task: on_fault(error) if not task.cancelled() and (error := task.exception()) else None
-            )
+        self._files.start(on_fault)
 
     async def stop_following(self) -> None:
         await self._follower.stop()
-        task, self._looking = self._looking, None
-        if task is not None:
-            task.cancel()
-            await asyncio.wait({task})
+        await self._files.stop()
 
-    async def _look_at_files(self) -> None:
-        """Reads single files again when they have changed: the folders around them are not watched."""
-        tried: dict[str, FileFacts | None] = {}
-        while True:
-            began = time.monotonic()
-            if self._power is None or not self._power.on_battery():
-                await self.read_changed_files(tried)
-            await asyncio.sleep(max(_LOOK_S, _LOOK_REST * (time.monotonic() - began)))
+    async def read_changed_files(self) -> AddReport | None:
+        """Reads the single files that have changed since they were read or last tried; None if none has.
 
-    async def read_changed_files(self, tried: dict[str, FileFacts | None]) -> AddReport | None:
-        """Reads the single files that have changed since they were read or tried; None if none has.
-
-        `tried` has the facts of each file that was tried before, so that a file that cannot be read is not
-        tried again until it changes. It is updated.
+        A file that cannot be read is not tried again until it changes.
         """
 
         def look(files: Sequence[KnownFile]) -> dict[str, FileFacts | None]:
             found = {one.facts.path: facts_at(Path(one.facts.path)) for one in files}
             now = time.time_ns()
             return {
-                one.facts.path: facts
+                path: facts
                 for one in files
-                if _has_changed(one, facts := found[one.facts.path])
-                and (one.facts.path not in tried or tried[one.facts.path] != facts)
+                if _has_changed(one, facts := found[path := one.facts.path])
+                and (path not in self._tried or self._tried[path] != facts)
                 and (facts is None or settled(None, facts, now))
             }
 
@@ -515,7 +494,7 @@ class DocumentService:
         changed = await asyncio.to_thread(look, files)
         if not changed:
             return None
-        tried.update(changed)
+        self._tried.update(changed)
         return await self._rescan_single(None, only=frozenset(changed))
 
     async def _changed(self, folder: WatchedFolder, touched: frozenset[str]) -> None:

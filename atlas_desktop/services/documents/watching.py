@@ -406,6 +406,46 @@ class _LogListener(logging.Handler):
         self._warned()
 
 
+_LOOK_S: Final = 5.0
+"""Seconds between two looks at single files."""
+_LOOK_REST: Final = 50
+"""After a look, a pause of at least so many times its duration: many files are looked at less often."""
+
+
+class FileFollower:
+    """Calls `look` every few seconds, for files in folders that are not watched. On battery it waits.
+
+    `look` returns None if nothing has changed. If that takes long, because there are many files, it is called
+    less often.
+    """
+
+    def __init__(self, look: Callable[[], Awaitable[object]], power: Power | None) -> None:
+        self._look = look
+        self._power = power
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, on_fault: Callable[[BaseException], None]) -> None:
+        """Starts looking. `on_fault` gets the error that ends it."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._follow(), name="single files")
+            self._task.add_done_callback(
+                lambda task: on_fault(error) if not task.cancelled() and (error := task.exception()) else None
+            )
+
+    async def stop(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def _follow(self) -> None:
+        while True:
+            pause, began = _LOOK_S, time.monotonic()
+            if (self._power is None or not self._power.on_battery()) and await self._look() is None:
+                pause = max(pause, _LOOK_REST * (time.monotonic() - began))
+            await asyncio.sleep(pause)
+
+
 _ON_BATTERY_S: Final = 60.0
 """Seconds between checks whether the computer is on mains power."""
 

@@ -389,6 +389,20 @@ async def test_the_view_follows_changes_in_the_background(make: Make) -> None:
         await assert_until(pilot, lambda: "new.md" in shown(place))
 
 
+async def test_a_summary_made_in_the_background_is_shown(make: Make) -> None:
+    store, ids = await stocked()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await look(pilot, place, "Single files")
+        await mark(pilot, place, f"document {ids['tides']}")
+        await assert_until(pilot, lambda: "The moon raises" in shown(place))
+        await shelve(store, "/home/ada/tides.pdf", "The sun raises them, too.")
+        room = place.desk.room
+        assert room is not None
+        await room.documents.remember()
+        await assert_until(pilot, lambda: "The sun raises" in shown(place))
+
+
 async def nothing(_job: Job) -> None:
     """A job that has nothing to do."""
 

@@ -8,7 +8,7 @@ import pytest
 from atlas_desktop.errors import DocumentRefused, Refusal
 from atlas_desktop.parsing.protocol import PageView
 from atlas_desktop.services.turns import TurnOptions
-from memory.documents.entities import DocumentQuery, DocumentState, FileFacts, Grain, OnMissing
+from memory.documents.entities import DocumentQuery, DocumentState, Grain, OnMissing
 from memory.errors import DocumentHasFile, NothingToWrite
 from tests.fakes.models import ScriptedChatModel
 from tests.unit.parsing.samples import pdf
@@ -104,20 +104,19 @@ async def test_single_files_are_read_again_when_they_change(tmp_path: Path) -> N
     owl = write(tmp_path / "owl.md", "The barn owl hunts voles.\n")
     kite = write(tmp_path / "kite.txt", "The kite soars.\n")
     await scene.room.documents.add([owl, kite])
-    tried: dict[str, FileFacts | None] = {}
-    assert await scene.room.documents.read_changed_files(tried) is None
+    assert await scene.room.documents.read_changed_files() is None
     write(owl, "The snowy owl hunts by day.\n")
     os.utime(owl, (1, 1))
     kite.unlink()
-    report = await scene.room.documents.read_changed_files(tried)
+    report = await scene.room.documents.read_changed_files()
     assert report is not None
     assert (report.updated, report.missing) == (1, 1)
     assert await found(scene, "snowy owl", k=1) == ["owl.md"]
     assert await names(scene) == {"owl.md": DocumentState.INDEXED, "kite.txt": DocumentState.MISSING}
-    assert await scene.room.documents.read_changed_files(tried) is None
+    assert await scene.room.documents.read_changed_files() is None
     write(kite, "The kite soars.\n")
     os.utime(kite, (1, 1))
-    await scene.room.documents.read_changed_files(tried)
+    await scene.room.documents.read_changed_files()
     assert await names(scene) == {"owl.md": DocumentState.INDEXED, "kite.txt": DocumentState.INDEXED}
 
 
@@ -125,13 +124,12 @@ async def test_a_single_file_that_cannot_be_read_is_tried_once_until_it_changes(
     scene = Scene()
     file = write(tmp_path / "owl.md", "The barn owl hunts voles.\n")
     await scene.room.documents.add([file])
-    tried: dict[str, FileFacts | None] = {}
     file.write_bytes(b"\x00\x01\x02" * 50)
     os.utime(file, (1, 1))
-    first = await scene.room.documents.read_changed_files(tried)
+    first = await scene.room.documents.read_changed_files()
     assert first is not None
     assert [one.where for one in first.skipped] == [str(file)]
-    assert await scene.room.documents.read_changed_files(tried) is None
+    assert await scene.room.documents.read_changed_files() is None
 
 
 async def test_a_moved_file_that_is_added_again_keeps_its_talks(tmp_path: Path) -> None:
