@@ -195,8 +195,13 @@ def preview_text(affected: "Affected", *, shown: int = 8, ids: bool = True) -> s
         rows.append(_("Summaries to rewrite without it: {count}.", count=number(len(affected.erased.stale))))
     if besides:
         rows.append(_("Text would also be removed from: {places}.", places=besides))
+    rows += _files_left(affected.erased)
     rows += _copies_left(affected.erased.copies)
     return "\n".join(rows)
+
+
+def _files_left(erased: "Erased") -> list[str]:
+    return [_("The files of documents stay where they are.")] if erased.documents else []
 
 
 def _copies_left(copies: "Sequence[Copy]") -> list[str]:
@@ -226,7 +231,7 @@ def receipt_text(value: "Receipt") -> str:
         else []
     )
     told.append(left_text(value))
-    return " ".join(told)
+    return " ".join([*told, *_files_left(value.erased)])
 
 
 def stored_text(receipt: "StoredReceipt") -> str:

@@ -398,6 +398,10 @@ class DocumentStore:
         add: their documents were removed for good, or have left for another room."""
         return await self._database.read(lambda conn: documents.excluded(conn, names))
 
+    async def excludes_any(self) -> bool:
+        """Whether there are files that scans must not add."""
+        return await self._database.read(documents.excludes_any)
+
     async def told_in(self, document_ids: Collection[str]) -> tuple[str, ...]:
         """Returns the sessions whose prompts may contain text of these documents."""
         return await self._database.read(lambda conn: documents.told_in(conn, document_ids))

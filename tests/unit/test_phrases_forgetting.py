@@ -31,6 +31,13 @@ def test_a_title_that_stays_is_not_called_a_copy_of_the_text() -> None:
     assert "same text" not in preview_text(Affected(alone)) + receipt_text(Receipt(alone, 0, True))
 
 
+def test_the_files_of_forgotten_documents_are_said_to_stay() -> None:
+    read = replace(GONE, documents=1)
+    for erased, said in ((read, True), (GONE, False)):
+        for told in (preview_text(Affected(erased)), receipt_text(Receipt(erased, 0, True))):
+            assert ("The files of documents stay where they are." in told) == said
+
+
 def test_two_are_named_and_the_others_counted() -> None:
     copies = [Copy("a", "A"), Copy("b", "B", binned=True), Copy("c", ""), Copy("d", "D")]
     assert where(copies[:2]) == "“A” and “B” (in the bin)"

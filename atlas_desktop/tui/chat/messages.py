@@ -161,7 +161,7 @@ class MessagesController:
     def edit(self) -> None:
         if (message := self._mounted.meant(Role.USER)) is None:
             return
-        selected = self._mounted.meant()
+        selected = self._mounted.selected
         self._composer.edit(message)
         if selected is not None and selected.role is Role.ASSISTANT:
             self._app.say(_("A reply cannot be edited. This is your message before it."))

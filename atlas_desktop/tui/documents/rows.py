@@ -302,7 +302,8 @@ class Details:
 async def details_of(row: Row, room: "RoomServices", now: datetime) -> Details:
     """Reads what is known about a row."""
     if row.folder is not None:
-        return Details(_folder_facts(row, row.folder, now))
+        left_out = await room.store.documents.excludes_any()
+        return Details(_folder_facts(row, row.folder, now, left_out=left_out))
     if row.attached is not None:
         talks = await _talks([session for session, _place in row.attached.places], room)
         return Details(_attached_facts(row.attached), _links((), talks, now))
@@ -389,7 +390,8 @@ def _facts(document: Document, hit: DocumentHit | None, now: datetime) -> Conten
     return Content.assemble(*parts)
 
 
-def _folder_facts(row: Row, folder: WatchedFolder, now: datetime) -> Content:
+def _folder_facts(row: Row, folder: WatchedFolder, now: datetime, *, left_out: bool) -> Content:
+    """`left_out`: the room has files that scans do not add."""
     parts: list[str | Content | tuple[str, str]] = [(short_path(folder.path), "bold"), "\n"]
     seen = _("not read yet") if folder.scanned_at is None else long(folder.scanned_at, now)
     parts.append((f"{_('Watched folder · last read: {when}', when=seen)}\n", "$quiet"))
@@ -403,6 +405,11 @@ def _folder_facts(row: Row, folder: WatchedFolder, now: datetime) -> Content:
     for state, count in counts.items():
         sign, word, style = state_text(state)
         parts += [(f"{sign} ", style), f"{number(count)} {word}\n"]
+    if left_out:
+        words = _(
+            "Files that you forgot, removed for good or moved to another room stay out. a adds them again."
+        )
+        parts.append((f"{words}\n", "$quiet"))
     if folder.skipped:
         words = ngettext("{count} file skipped", "{count} files skipped", len(folder.skipped))
         parts += ["\n", (f"{words}\n", "bold $accent")]

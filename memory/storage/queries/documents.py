@@ -526,6 +526,11 @@ def excluded(conn: Connection, names: Collection[str]) -> frozenset[str]:
     return frozenset(one for one in names if _digest(conn, one) in left) if left else frozenset()
 
 
+def excludes_any(conn: Connection) -> bool:
+    """Whether there are files that scans must not add. Their names are not stored."""
+    return bool(conn.execute("SELECT EXISTS (SELECT 1 FROM left_files)").fetchone()[0])
+
+
 # --- removal ----------------------------------------------------------------------------------------
 
 

@@ -89,6 +89,19 @@ async def test_it_shows_folders_and_files_with_their_states_in_words(make: Make)
         assert "Times in winter" in shown(place)
 
 
+@pytest.mark.usefixtures("idle")
+async def test_a_watched_folder_says_that_forgotten_files_stay_out(make: Make) -> None:
+    store, ids = await stocked()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await look(pilot, place, "Ferries of the north")
+        await assert_until(pilot, lambda: "If a file is gone" in shown(place))
+        assert "stay out" not in shown(place)
+        await store.documents.erase([ids["ferries"]], for_good=True)
+        browser(place).reload()
+        await assert_until(pilot, lambda: "stay out" in shown(place))
+
+
 async def test_what_atlas_wrote_stands_apart_from_the_files(make: Make) -> None:
     store = InMemoryStore(FakeClock(NOW))
     await shelve(store, "/papers/tides.md", "High at noon.", title="Tides")
