@@ -496,6 +496,10 @@ def _supports_clause(window: Statement, clause: Statement, whole: Statement, sou
         for about in source.subjects(window)
     ):
         return False
+    known = window.words | source.named.words
+    if len(clause.words) == 1 and not any(has(word, known) for word in clause.words):
+        # "In winter, …" states a condition.
+        return False
     topic = clause if clause.words else whole
     # A single word in front of a colon applies to the rest of the sentence.
     heading = len(clause.words) == 1 and not (clause.quantities or clause.days)

@@ -17,7 +17,7 @@ from memory.tasks.facts import (
     speaks_of,
     subjects_of,
 )
-from memory.tasks.lexicon import Kind, Limit, Value, content, known, plain, root, values, words
+from memory.tasks.lexicon import Kind, Limit, Value, content, known, plain, rate_of, root, values, words
 
 OWN = frozenset({EvidenceKind.MEMORY, EvidenceKind.MESSAGE})
 _MOST_POINTS = 12
@@ -70,7 +70,7 @@ class Findings:
     """Everything computed for a brief.
 
     `missing` are the parts of the brief for which nothing was found; `unspoken` are words of it that are in
-    none of the sentences that were found.
+    none of the sentences that were found. `not_added` are amounts in these sentences that are in no total.
     """
 
     goal: Goal
@@ -87,6 +87,7 @@ class Findings:
     points: tuple[Sentence, ...] = ()
     missing: tuple[str, ...] = ()
     unspoken: tuple[str, ...] = ()
+    not_added: tuple[Fact, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -296,19 +297,31 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
     attribute = next((one for one in brief.attributes if one.kind is not None), None)
     dimensions = attribute.kind.dimensions if attribute and attribute.kind else frozenset({"money"})
     name = attribute.name if attribute else "amount"
-    facts: list[Fact] = []
+    unpaid = (
+        known().unpaid - {root(word) for word in words(brief.text)} if "money" in dimensions else frozenset()
+    )
+    by_rate: dict[str, list[tuple[str, Fact]]] = {}
+    not_added: list[Fact] = []
     seen: set[tuple[str, str]] = set()
     for item in _summed(brief, items, dimensions):
-        for value in item.values:
-            if value.dimension not in dimensions or value.amount is None:
-                continue
+        own = [one for one in item.values if one.dimension in dimensions and one.amount is not None]
+        for value in own:
             key = (" ".join(sorted(item.content)), value.text)
             if key in seen:
                 continue
             seen.add(key)
-            facts.append(Fact(_item_name(item), name, value.text, item, value))
-            # The rest of the sentence explains the value: "120 euros, 20 of it for the paint".
-            break
+            rate = rate_of(item.text, value)
+            fact = Fact(_item_name(item), name, f"{value.text} {rate}".strip(), item, value)
+            # The rest of the sentence may explain the value: "120 euros, 20 of it for the paint".
+            if value is own[0] and not _is_unpaid(item, value, unpaid):
+                by_rate.setdefault(root(rate.split()[-1]) if rate else "", []).append((rate, fact))
+            else:
+                not_added.append(fact)
+    # 12 euros a month and 30 euros have no sum.
+    most = "" if "" in by_rate else max(by_rate, key=lambda one: len(by_rate[one]), default="")
+    added = by_rate.pop(most, [])
+    rate, facts = added[0][0] if added else "", [fact for _, fact in added]
+    not_added += [fact for others in by_rate.values() for _, fact in others]
     totals: dict[str, list[Fact]] = {}
     for fact in facts:
         if fact.value is not None:
@@ -317,10 +330,26 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
     return Findings(
         Goal.SUM,
         (name,),
-        totals=tuple(_total(group) for group in totals.values()),
+        totals=tuple(_total(group, rate) for group in totals.values()),
         missing=() if facts else (name,),
-        unspoken=_unspoken(brief, [one.sentence for one in facts]) if facts else (),
+        unspoken=_unspoken(brief, [one.sentence for one in (*facts, *not_added)]) if facts else (),
+        not_added=tuple(not_added),
     )
+
+
+def _is_unpaid(item: Sentence, value: Value, unpaid: frozenset[str]) -> bool:
+    """Whether nobody pays a value. A word like "excess" is about the values of its clause; if it has none,
+    or in a table, about all."""
+    if item.stems.isdisjoint(unpaid):
+        return False
+    if item.is_row:
+        return True
+    clauses = [
+        (cell.begin <= value.begin < cell.end, item.text[cell.begin : cell.end])
+        for cell in item.cells
+        if not unpaid.isdisjoint(map(root, words(item.text[cell.begin : cell.end])))
+    ]
+    return any(holds or not values(text) for holds, text in clauses)
 
 
 def _summed(brief: Brief, items: Sequence[Sentence], dimensions: frozenset[str]) -> list[Sentence]:
@@ -330,11 +359,8 @@ def _summed(brief: Brief, items: Sequence[Sentence], dimensions: frozenset[str])
     several things counts by itself, and half of the words of a thing will do.
     """
 
-    unpaid = known().unpaid - {root(word) for word in words(brief.text)} if "money" in dimensions else set()
-    paid = [item for item in items if item.stems.isdisjoint(unpaid)]
-
     def about(topic: frozenset[str], *, share: float = 1) -> list[Sentence]:
-        return [item for item in paid if len(item.told & topic) >= share * len(topic)]
+        return [item for item in items if len(item.told & topic) >= share * len(topic)]
 
     found = []
     for topic in (
@@ -362,8 +388,8 @@ def _item_name(item: Sentence) -> str:
     return item.evidence.heading[-1] if item.evidence.heading else item.evidence.title
 
 
-def _total(facts: Sequence[Fact]) -> Total:
-    """Adds values; the result is in the unit of the first."""
+def _total(facts: Sequence[Fact], rate: str = "") -> Total:
+    """Adds values; the result is in the unit of the first, with the `rate` that all have."""
     first = facts[0].value
     amounts = [one.value.amount for one in facts if one.value is not None and one.value.amount is not None]
     amount = sum(amounts, Decimal(0))
@@ -371,7 +397,7 @@ def _total(facts: Sequence[Fact]) -> Total:
     if first is not None and first.dimension not in ("money", "count"):
         factor = next((one.factor for one in known().units.values() if one.name == unit), Decimal(1))
         amount = (amount / factor).quantize(Decimal("0.01"))
-    return Total(tuple(facts), Decimal(plain(amount)), unit)
+    return Total(tuple(facts), Decimal(plain(amount)), f"{unit} {rate}".strip())
 
 
 # --- contradictions ---------------------------------------------------------------------------------

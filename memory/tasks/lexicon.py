@@ -49,6 +49,8 @@ class Words:
     duties: frozenset[str]
     particular: frozenset[str]
     unpaid: frozenset[str]
+    per: frozenset[str]
+    rates: frozenset[str]
     kinds: Mapping[str, Kind]
     best: Mapping[str, tuple[str, str]]
     units: Mapping[str, Unit]
@@ -73,6 +75,8 @@ def known() -> Words:
         duties=_stems(found["duties"]["words"]),
         particular=_stems(found["particular"]),
         unpaid=_stems(found["unpaid"]),
+        per=frozenset(found["per"].split()),
+        rates=_stems(found["rates"]),
         kinds={
             name: Kind(name, _stems(one["words"]), frozenset(one["dimensions"].split()))
             for name, one in found["attributes"].items()
@@ -119,6 +123,7 @@ _UNIT = re.compile(r"[%€£$]|°[CF]|km/h|[^\W\d_]+")
 _CURRENCY = "€£$"
 _SCALES = {"thousand": 3, "tausend": 3, "mil": 3, "million": 6, "millionen": 6, "millones": 6, "billion": 9}
 _LOOKED = 24
+_LONGEST_RATE = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,3 +272,13 @@ def limits(text: str) -> list[Limit]:
         elif any(word in lists["most"] for word in before[-3:]):
             found.append(Limit(value, least=denied and "less" in before))
     return [one for one in found if one.value.dimension != "count" or one.value.unit]
+
+
+def rate_of(text: str, value: Value) -> str:
+    """Returns what a value is paid for each time, as it is written after it ("a day"); empty for a value that
+    is paid once or yearly."""
+    after = text[value.end : value.end + _LONGEST_RATE].replace("/", " / ").split()[:2]
+    said = [word.strip(".,;:!?)") for word in after]
+    if len(said) == 2 and said[0].casefold() in known().per and root(said[1]) in known().rates:
+        return " ".join(said)
+    return ""

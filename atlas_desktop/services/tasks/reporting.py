@@ -17,7 +17,7 @@ from atlas_desktop.services.cleaning import clean, clean_line
 from memory.documents.chunking import chunks
 from memory.documents.citations import Passage, SourceKind, cite
 from memory.documents.entities import FileFacts, NewDocument, ParsedText
-from memory.documents.statements import Statement, sentences
+from memory.documents.statements import Statement, has, sentences
 from memory.tasks.analysis import Findings, Row, Total, Verdict
 from memory.tasks.briefs import Brief, Goal
 from memory.tasks.contexts import Count, estimated
@@ -90,6 +90,11 @@ class ReportWriter:
             ),
         )
         return f"[{marker}]"
+
+    def cites(self, citations: Sequence[TaskCitation]) -> bool:
+        """Whether exactly these places are cited so far."""
+        cited = {(one.source, begin, end) for (_, begin, end), one in self._citations.items()}
+        return cited == {(one.source, one.begin, one.end) for one in citations}
 
     def _lines_of(self, marker: int) -> tuple[int, int] | None:
         """Returns the lines from the first to the last that is cited of a source."""
@@ -192,6 +197,10 @@ def opening(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
     elif brief.choice and findings.rows:
         lines.append(_("Nothing was found that decides between them."))
     lines += [_in_total(total) for total in findings.totals]
+    if findings.totals and findings.not_added:
+        amounts = ", ".join(dict.fromkeys(fact.text for fact in findings.not_added[:_MOST_AMOUNTS]))
+        more = "" if len(findings.not_added) <= _MOST_AMOUNTS else " …"
+        lines.append(_("Found, but not added: {amounts}.", amounts=amounts + more))
     if findings.goal is Goal.CONTRADICTION:
         lines.append(
             _("The sources contradict each other in the places below.")
@@ -218,7 +227,7 @@ def body(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
     if findings.verdicts or (findings.wishes and brief.choice):
         _verdicts(writer, findings)
     if findings.totals:
-        _totals(writer, findings.totals)
+        _totals(writer, findings)
     if findings.contradictions:
         _heading(writer, _("Contradictions"))
         for one, other in findings.contradictions:
@@ -316,14 +325,19 @@ def _verdict(writer: ReportWriter, one: Verdict) -> str:
     return _("{name}: {value} {mark} is over the limit of {limit}{own}.", **values)
 
 
-def _totals(writer: ReportWriter, totals: Sequence[Total]) -> None:
+def _totals(writer: ReportWriter, findings: Findings) -> None:
     _heading(writer, _("Total"))
-    for total in totals:
+    for total in findings.totals:
         for fact in total.facts:
             writer.line(f"- {fact.subject}: {fact.text} {writer.cite(fact.sentence)}")
         sum_ = " + ".join(_bare(fact) for fact in total.facts)
         writer.line()
         writer.line(f"{sum_} = **{_amount(total)}**")
+    if findings.not_added:
+        _heading(writer, _("Not added"))
+        for item in dict.fromkeys(fact.sentence for fact in findings.not_added):
+            amounts = ", ".join(fact.text for fact in findings.not_added if fact.sentence is item)
+            writer.line(f"- {amounts}: {_flat(item)} {writer.cite(item)}")
 
 
 def _in_total(total: Total) -> str:
@@ -363,6 +377,17 @@ def attribute_text(name: str) -> str:
     return _(_ATTRIBUTES[name]) if name in _ATTRIBUTES else name
 
 
+def unchanged(writer: ReportWriter, instruction: str) -> None:
+    """Says that an instruction of the user's changed nothing."""
+    writer.line()
+    writer.line(
+        _(
+            "Your instruction “{text}” brought nothing new: this report has the same passages as before.",
+            text=clean_line(instruction),
+        )
+    )
+
+
 def footer(writer: ReportWriter, reason: str, now: datetime) -> None:
     """Returns the note on how the report was made."""
     day = formats().date(now)
@@ -383,6 +408,7 @@ def footer(writer: ReportWriter, reason: str, now: datetime) -> None:
 LEAST_TO_JUDGE = 1_000_000_000
 """Number of weights. A smaller model is not asked to judge a report, because rules do that better."""
 _MOST_FACTS = 14
+_MOST_AMOUNTS = 8
 _ASK = "Write the opening of a report in two or three short sentences. Use only these facts, and add nothing."
 _GRAMMAR = (
     'root ::= "{\\"action\\": \\"" ("approve" | "revise") "\\", \\"reason\\": \\"" [^"\\\\\\n]{1,120} "\\"}"'
@@ -542,11 +568,22 @@ def _checked(text: str, given: Sequence[Sentence], *, complete: bool) -> Opening
 
 
 def _in_words_of(sentence: str, given: Sequence[Sentence]) -> bool:
-    """Whether each clause has only words of one of the source sentences, or of its document's title."""
+    """Whether each clause has only words of one of the source sentences, or of its document's title.
+
+    A clause of one word, like "in winter", must be in the same source as the one beside it.
+    """
     sources = [Statement(f"{one.text} {one.evidence.title}").words for one in given]
-    return all(
-        any(clause.coverage(words) == 1 for words in sources) for clause in Statement(sentence).clauses
-    )
+    clauses: list[frozenset[str]] = []
+    alone: frozenset[str] = frozenset()
+    for clause in Statement(sentence).clauses:
+        if len(clause.words) > 1:
+            clauses.append(clause.words | alone)
+            alone = frozenset()
+        elif clauses:
+            clauses[-1] |= clause.words
+        else:
+            alone |= clause.words
+    return all(any(all(has(word, words) for word in one) for words in sources) for one in (*clauses, alone))
 
 
 def judging_prompt(context: str, report: str) -> str:

@@ -408,6 +408,8 @@ class Teams:
                         ]
                     )
         reporting.body(writer, brief, findings)
+        if task.report is not None and task.guidance and writer.cites(task.report.citations):
+            reporting.unchanged(writer, task.guidance[-1].text)
         reporting.footer(writer, reason, self._now())
         report = writer.report(title)
         returned = WritingReturn(len(report.text), by_model, left_out, reason)

@@ -121,6 +121,7 @@ def test_a_supported_sentence_is_cited_with_the_range_that_supports_it(
         (PUMP, "Noise may exceed 62 decibels at night [1]."),
         (PUMP, "The filter is replaced in autumn by the fire brigade [1]."),
         (PUMP, "The Kestrel pump is exported to Canada."),
+        (PUMP, "In winter, the filter is replaced in spring [1]."),
         (LEAVE, "Contractors are entitled to paid leave [1]."),
         (LEAVE, "Contractors receive 30 days of paid leave [1]."),
         (LEAVE, "Employees receive twenty-nine days of paid leave [1]."),

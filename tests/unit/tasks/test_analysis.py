@@ -182,9 +182,34 @@ def test_each_of_several_things_counts_in_a_total_and_what_nobody_pays_does_not(
     (total,) = findings.totals
     assert [fact.text for fact in total.facts] == ["412 euros", "96 euros", "3,400 euros"]
     assert findings.unspoken == ()
+    assert [fact.text for fact in findings.not_added] == ["150 euros"]
     findings = found("Sum up the costs of the choir and the dentist.", *HOUSEHOLD)
     assert findings.totals[0].amount == Decimal(96)
     assert findings.unspoken == ("dentist",)
+
+
+def test_amounts_that_are_not_added_are_named() -> None:
+    findings = found(
+        "Sum up the costs of the garden, the boat and the dog.",
+        ("Garden", "The fee is 58 euros a year, plus 12 euros for compost."),
+        ("Boat", "Third-party insurance: 210 euros, excess 250 euros."),
+        ("Dog", "The kennel asks 28 euros a day, the vet 62 euros."),
+    )
+    (total,) = findings.totals
+    assert [fact.text for fact in total.facts] == ["58 euros", "210 euros"]
+    left = [fact.text for fact in findings.not_added]
+    assert left == ["12 euros", "250 euros", "62 euros", "28 euros a day"]
+
+
+def test_amounts_of_one_rate_have_a_sum_at_that_rate() -> None:
+    findings = found(
+        "Sum up the costs of the subscriptions.",
+        ("Subscriptions", "The paper is 12 euros a month. The radio is 5 euros per month."),
+        ("Subscriptions of the office", "The archive is 9 euros a month."),
+    )
+    (total,) = findings.totals
+    assert (total.amount, total.unit) == (Decimal(26), "€ a month")
+    assert findings.not_added == ()
 
 
 def test_the_heads_of_columns_say_what_a_row_is_about() -> None:

@@ -110,6 +110,7 @@ async def test_teams_work_in_order_and_no_context_is_larger_than_allowed() -> No
         ("The choice depends on the trip.", False),
         ("The Brook stove weighs 190 g and is easy to repair.", False),
         ("The Brook stove is the lightest and the best.", False),
+        ("In winter, the Brook stove weighs 190 g.", False),
     ],
 )
 async def test_only_what_a_source_says_is_kept_of_what_the_model_writes(sentence: str, kept: bool) -> None:
@@ -209,6 +210,19 @@ async def test_a_word_to_the_supervisor_changes_the_report() -> None:
     assert " fuel |" in ended.report.text
     if ended.state is TaskState.DONE:
         assert ended.report.document == task.report.document
+
+
+async def test_a_word_that_brings_nothing_new_is_said_to() -> None:
+    scene = Scene()
+    await furnish(scene)
+    task = await done(scene)
+    await scene.room.tasks.steer(task.id, "Add the colour of the lids.")
+    ended = await scene.room.tasks.run(task.id)
+    assert ended.round == 1
+    assert ended.report is not None
+    assert "“Add the colour of the lids.” brought nothing new" in ended.report.text
+    assert task.report is not None
+    assert "nothing new" not in task.report.text
 
 
 async def test_a_report_is_a_document_and_no_evidence_for_other_tasks() -> None:
