@@ -168,6 +168,10 @@ class ConversationScreen(SparingScreen[None]):
         changed."""
 
     @abstractmethod
+    async def synced(self) -> None:
+        """Shows what other devices have written in the conversation, unless a reply is streaming."""
+
+    @abstractmethod
     def keep_typed(self, *, edited: bool = False) -> None:
         """Keeps the typed text as a draft."""
 

@@ -283,6 +283,9 @@ class ChatScreen(Ground, ConversationScreen):
     async def sessions_changed(self, ids: Sequence[str], *, content: bool = False) -> None:
         await self.sessions.changed(ids, content=content)
 
+    async def synced(self) -> None:
+        await self.sessions.synced()
+
     def tell_attachments(self) -> None:
         self.attachments.refresh()
 
@@ -309,7 +312,7 @@ class ChatScreen(Ground, ConversationScreen):
         """Updates the lines around the conversation and the available actions."""
         if not self._tell_turn():
             return
-        self._empty_page.promise(off_record=self.view.room_kind is RoomKind.OFF_RECORD)
+        self._empty_page.promise(self.view.room_kind, private_open=self.atlas.desk.rooms.private is not None)
         # Painting a blinking cursor takes processor time from the model's threads.
         self.prompt.cursor_blink = not (self.current.busy or self.atlas.desk.settings.ui.reduced_motion)
         self.refresh_bindings()

@@ -259,16 +259,20 @@ class EmptyPage(Vertical):
             yield Static("", id="documents", markup=False)
             yield Static("", id="samples", markup=False)
 
-    def promise(self, *, off_record: bool) -> None:
-        """Says what happens to what is written here."""
-        self.query_one("#promise", Static).update(
-            _(
+    def promise(self, room: RoomKind, *, private_open: bool) -> None:
+        """Says what happens to what is written here, and in which room while there are two."""
+        if room is RoomKind.OFF_RECORD:
+            told = _(
                 "This conversation is off the record: it is not saved, and gone when Atlas closes. /keep "
                 "saves it. Nothing is sent anywhere."
             )
-            if off_record
-            else _("Everything you write stays on this computer, encrypted. Nothing is sent anywhere.")
-        )
+        else:
+            told = _("Everything you write stays on this computer, encrypted. Nothing is sent anywhere.")
+        if room is RoomKind.PRIVATE:
+            told = f"{told}\n\n{_('This conversation starts in the private room.')}"
+        elif private_open and room is RoomKind.OPEN:
+            told = f"{told}\n\n{_('This conversation starts in the open room; /private changes it.')}"
+        self.query_one("#promise", Static).update(told)
 
     def offer_documents(self, count: int, key: str) -> None:
         """Says how the documents of the room get into a conversation: nothing reads them by itself."""
@@ -629,6 +633,22 @@ class SessionsController:
         return f"{title} · {self.project}" if self.project else title
 
     # --- changes ----------------------------------------------------------------------------------
+
+    async def synced(self) -> None:
+        """Shows what other devices have written in the conversation, unless a reply is streaming."""
+        shown, newest = self._view.current, self._view.transcript.newest
+        if shown.id is None or shown.busy:
+            return
+        await self.changed([shown.id], content=True)
+        if self._view.current is not shown or newest is None or self._view.transcript.has(newest):
+            return
+        if any(one.id == newest for one in await self._view.room.branches.nodes(shown.id)):
+            self._app.say(
+                _(
+                    "Another device has continued this conversation, too, and its branch is shown. Yours is "
+                    "kept: /branches shows both."
+                )
+            )
 
     async def changed(self, ids: Sequence[str], *, content: bool = False) -> None:
         """Reloads after conversations were marked, deleted or moved elsewhere. Set `content` if their

@@ -168,6 +168,15 @@ class VirtualTranscript(VerticalScroll):
         """Whether the newest message is mounted."""
         return self._window.newer == 0
 
+    @property
+    def newest(self) -> str | None:
+        """The id of the newest message of the branch, mounted or not; None without any."""
+        return self._window.ids[-1] if self._window.ids else None
+
+    def has(self, message_id: str) -> bool:
+        """Whether a message is on the branch, mounted or not."""
+        return self._window.at(message_id) is not None
+
     def find(self, message_id: str) -> MessageBlock | None:
         """The block of a message, if it is mounted."""
         return next((block for block in reversed(self.blocks) if block.message.id == message_id), None)

@@ -144,9 +144,7 @@ class SyncKeeper:
         if chat is None or self._app.leaving:
             return
         chat.refresh_list()
-        shown = chat.current
-        if shown.session is not None and not shown.busy:
-            await chat.sessions_changed([shown.session.id], content=True)
+        await chat.synced()
 
     def _move_on(self, done: int, of: int) -> None:
         self.progress = (done, of)

@@ -363,6 +363,7 @@ async def test_a_new_conversation_begins_in_the_private_room_when_one_of_it_is_s
         await settle(pilot)
         assert chat(place.app).current.id is None
         assert "private room" in shown(place).splitlines()[0]
+        assert "starts in the private room" in shown(place)
         await say(pilot, "And the code is 12.")
         await settle(pilot)
         assert await place.store.list_sessions() == []
@@ -394,6 +395,9 @@ async def test_the_line_above_a_conversation_says_whether_the_private_room_is_un
         await settle(pilot)
         assert "open room, private unlocked" in shown(place).splitlines()[0]
         await assert_until(pilot, lambda: "moves it" in shown(place))
+        await pilot.press("ctrl+n")
+        await assert_until(pilot, lambda: "starts in the open room" in shown(place))
+        await turn_to(pilot, place, session.id)
         await pilot.press("f2")
         await assert_until(pilot, lambda: "private room unlocked" in shown(place).splitlines()[0])
         await pilot.press("escape")

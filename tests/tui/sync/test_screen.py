@@ -19,8 +19,8 @@ from memory.sync.exchange import Exchange, this_computer
 from memory.sync.folder import SyncFolder
 from models.messages import Role
 from tests.stores import InMemoryStore
-from tests.tui.desk import Stage, stage
-from tests.tui.driving import assert_until, on, open_private, settle, shown, type_text
+from tests.tui.desk import NamedModel, Stage, stage
+from tests.tui.driving import assert_until, chat, on, open_private, say, settle, shown, type_text
 
 Make = Callable[..., Stage]
 
@@ -196,6 +196,36 @@ async def test_what_another_device_wrote_is_in_the_list_after_a_sync(make: Make,
         await assert_until(pilot, lambda: "New devices: b." in shown(place))
         await pilot.press("escape")
         await assert_until(pilot, lambda: "Written elsewhere" in shown(place))
+
+
+async def test_a_conversation_continued_elsewhere_says_that_both_branches_are_kept(
+    make: Make, shared: Path
+) -> None:
+    place = make(theme="none", model=NamedModel(["At noon.", "In winter, too."]))
+    async with place.app.run_test(size=(120, 40), notifications=True) as pilot:
+        await settle(pilot)
+        await say(pilot, "When does the ferry leave?")
+        await settle(pilot)
+        talk = chat(place.app).current.id
+        assert talk is not None
+        await place.desk.sync.init(shared)
+        await place.app.sync.start()
+        await assert_until(pilot, lambda: place.app.sync_text == "synced")
+        state = await place.desk.at(place.desk.open_rooms[0].store.room).store.sync.state()
+        assert state is not None
+        other, away = InMemoryStore(SystemClock()), SyncFolder(shared)
+        pairs = sync_folder.signing_pair(), sync_folder.sealing_pair()
+        await other.sync.begin(str(shared), "b", away.make_place(), state.keys, *pairs, device_id="other")
+        elsewhere = Exchange(other.sync, away, SystemClock())
+        await elsewhere.run()
+        await other.append_message(talk, NewMessage(Role.USER, "And on Sundays?"))
+        await say(pilot, "And in winter?")
+        await settle(pilot)
+        await elsewhere.run()
+        await place.app.sync.now()
+        await assert_until(pilot, lambda: "And on Sundays?" in shown(place))
+        await assert_until(pilot, lambda: "Another device has" in shown(place))
+        assert "And in winter?" not in shown(place)
 
 
 async def test_this_device_is_not_removed_and_of_two_names_the_id_is_told(make: Make, shared: Path) -> None:
