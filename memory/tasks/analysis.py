@@ -534,40 +534,62 @@ def _answer(brief: Brief, items: Sequence[Sentence]) -> Findings:
 def _unspoken(brief: Brief, items: Sequence[Sentence]) -> tuple[str, ...]:
     """Returns the words of the brief's topic that none of the sentences has. One that only names a kind of
     value, such as "costs", is not among them if they have a value of that kind."""
-    spoken = {stem for item in items for stem in item.told}
-    dimensions = {value.dimension for item in items for value in item.values}
-    spoken |= {
-        stem
-        for kind in known().kinds.values()
-        if kind.dimensions & dimensions - {"count"}
-        for stem in kind.stems - known().particular
-    }
+    spoken = {stem for item in items for stem in item.told | _kinds_of(item)}
     found = [word for word in dict.fromkeys(words(brief.text)) if root(word) in brief.topic - spoken]
     return tuple(found[:_MOST_UNSPOKEN])
 
 
+def _kinds_of(item: Sentence) -> frozenset[str]:
+    """Returns the stems that name the kinds of a sentence's values in general: "58 euros" is what something
+    costs, but not its rent."""
+    dimensions = {value.dimension for value in item.values} - {"count"}
+    kinds = [kind.stems for kind in known().kinds.values() if kind.dimensions & dimensions]
+    return frozenset().union(*kinds) - known().particular
+
+
 def _best(brief: Brief, items: Sequence[Sentence]) -> Iterator[Sentence]:
-    """Yields the sentences that answer the brief best; in a summary, of each source in turn."""
-    scored = []
+    """Yields the sentences that answer the brief best: in a summary, of each source in turn; otherwise first
+    the best, and then one for each word of the topic, so that of three things the third is not left out."""
+    asked = brief.topic & frozenset().union(*(kind.stems for kind in known().kinds.values()))
+    asked -= known().particular
+    scored, valued = [], False
     for at, item in enumerate(items):
-        shared = len((item.content | item.around) & brief.topic)
-        own = len(item.content & brief.topic)
+        own = (item.content | _kinds_of(item)) & brief.topic
+        shared = own | item.around & brief.topic
         if shared and (len(item.content) >= 2 or item.values):
-            scored.append((shared + own + 0.3 * bool(item.values), -at, item))
+            scored.append((len(shared) + len(own) + 0.3 * bool(item.values), -at, item, shared))
+            valued |= bool(shared & asked)
+    # Asked for what something costs, a sentence that only names it is no answer.
+    scored = [one for one in scored if not valued or len(one[3]) > 1 or one[3] & asked]
     scored.sort(key=lambda one: (-one[0], -one[1]))
-    seen: set[str] = set()
     if brief.goal is Goal.SUMMARY:
         groups: dict[str, list[Sentence]] = {}
-        for _score, _at, item in scored:
+        for _score, _at, item, _shared in scored:
             groups.setdefault(item.evidence.source, []).append(item)
         ordered = [group[at] for at in range(_MOST_POINTS) for group in groups.values() if at < len(group)]
     else:
-        ordered = [item for _score, _at, item in scored]
+        told: set[str] = set()
+        ordered = []
+        for _score, _at, item, shared in scored:
+            if not shared <= told:
+                ordered.append(item)
+                told |= shared
+        ordered += [item for _score, _at, item, _shared in scored if item not in ordered]
+    found: list[Sentence] = []
     for item in ordered:
-        key = " ".join(sorted(item.content))
-        if key not in seen:
-            seen.add(key)
+        if not any(_repeats(item, one) for one in found):
+            found.append(item)
             yield item
+
+
+def _repeats(item: Sentence, other: Sentence) -> bool:
+    """Whether two sentences say the same. A memory and the message that it is from differ by a word such as
+    "remember"."""
+    kinds = {item.evidence.kind, other.evidence.kind}
+    apart = 1 if kinds == {EvidenceKind.MEMORY, EvidenceKind.MESSAGE} else 0
+    if len(item.content ^ other.content) > apart:
+        return False
+    return [value.text for value in item.values] == [value.text for value in other.values]
 
 
 def queries(brief: Brief, missing: Sequence[str] = (), guidance: Sequence[str] = ()) -> list[tuple[str, str]]:

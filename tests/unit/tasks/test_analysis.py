@@ -124,6 +124,45 @@ def test_words_of_a_question_that_no_found_sentence_has_are_named() -> None:
     assert found("What do I know about the boat?", *texts).unspoken == ()
 
 
+BOAT = ("Boat", "The mooring costs 655 euros. The licence for the boat was 85 euros. The boat is blue.")
+GARDEN = ("Garden", "The water is turned off in October. Spare key: with Renate. Annual fee 58 euros.")
+
+
+def test_of_several_things_in_a_question_none_is_left_out() -> None:
+    many = (
+        "Boat",
+        " ".join(f"The boat needed part {number} for {number} euros." for number in range(20, 40)),
+    )
+    findings = found("What do the boat and the garden cost?", many, GARDEN)
+    assert "Annual fee 58 euros." in [one.text for one in findings.points]
+
+
+def test_asked_for_a_price_what_only_names_the_thing_is_no_answer() -> None:
+    findings = found("What do the boat and the garden cost?", BOAT, GARDEN)
+    assert {one.text for one in findings.points} == {
+        "The licence for the boat was 85 euros.",
+        "The mooring costs 655 euros.",
+        "Annual fee 58 euros.",
+    }
+    assert findings.unspoken == ()
+    without = found("What does the boat cost?", ("Boat", "The boat is blue. The boat lies in Brest."))
+    assert [one.text for one in without.points] == ["The boat is blue.", "The boat lies in Brest."]
+    assert without.unspoken == ("cost",)
+
+
+def test_sentences_that_differ_in_a_value_are_not_the_same() -> None:
+    findings = found("What is the fee?", ("Fees", "In 2025: fee 58 euros. In 2026: fee 60 euros."))
+    assert len(findings.points) == 2
+
+
+def test_a_memory_is_not_told_again_by_the_message_that_it_is_from() -> None:
+    said = "Remember that my budget for the boat is 900 euros"
+    message = Evidence("q", "s", 9, EvidenceKind.MESSAGE, "q", "", 0, len(said), said)
+    memory = passages(memories=["My budget for the boat is 900 euros."])
+    for evidence in ([*memory, message], [message, *memory]):
+        assert len(analyse(read_brief("What is my budget for the boat?"), evidence).points) == 1
+
+
 MOVE = (
     "Move to Bremen",
     (
