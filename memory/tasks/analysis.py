@@ -547,39 +547,55 @@ def _kinds_of(item: Sentence) -> frozenset[str]:
     return frozenset().union(*kinds) - known().particular
 
 
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A sentence with the words of the topic that it tells; the best has the highest rank."""
+
+    sentence: Sentence
+    told: frozenset[str]
+    rank: tuple[float, bool, int]
+
+
 def _best(brief: Brief, items: Sequence[Sentence]) -> Iterator[Sentence]:
     """Yields the sentences that answer the brief best: in a summary, of each source in turn; otherwise first
     the best, and then one for each word of the topic, so that of three things the third is not left out."""
-    asked = brief.topic & frozenset().union(*(kind.stems for kind in known().kinds.values()))
-    asked -= known().particular
-    scored, valued = [], False
-    for at, item in enumerate(items):
-        own = (item.content | _kinds_of(item)) & brief.topic
-        shared = own | item.around & brief.topic
-        if shared and (len(item.content) >= 2 or item.values):
-            scored.append((len(shared) + len(own) + 0.3 * bool(item.values), -at, item, shared))
-            valued |= bool(shared & asked)
-    # Asked for what something costs, a sentence that only names it is no answer.
-    scored = [one for one in scored if not valued or len(one[3]) > 1 or one[3] & asked]
-    scored.sort(key=lambda one: (-one[0], -one[1]))
+    matches = _matching(brief, items)
     if brief.goal is Goal.SUMMARY:
-        groups: dict[str, list[Sentence]] = {}
-        for _score, _at, item, _shared in scored:
-            groups.setdefault(item.evidence.source, []).append(item)
+        groups: dict[str, list[_Match]] = {}
+        for one in matches:
+            groups.setdefault(one.sentence.evidence.source, []).append(one)
         ordered = [group[at] for at in range(_MOST_POINTS) for group in groups.values() if at < len(group)]
     else:
         told: set[str] = set()
-        ordered = []
-        for _score, _at, item, shared in scored:
-            if not shared <= told:
-                ordered.append(item)
-                told |= shared
-        ordered += [item for _score, _at, item, _shared in scored if item not in ordered]
+        first = []
+        for one in matches:
+            if not one.told <= told:
+                first.append(one)
+                told |= one.told
+        ordered = first + [one for one in matches if one not in first]
     found: list[Sentence] = []
-    for item in ordered:
-        if not any(_repeats(item, one) for one in found):
-            found.append(item)
-            yield item
+    for one in ordered:
+        if not any(_repeats(one.sentence, other) for other in found):
+            found.append(one.sentence)
+            yield one.sentence
+
+
+def _matching(brief: Brief, items: Sequence[Sentence]) -> list[_Match]:
+    """Returns the sentences that tell something of the topic, the best first."""
+    asked = brief.topic & frozenset().union(*(kind.stems for kind in known().kinds.values()))
+    asked -= known().particular
+    found = []
+    for at, item in enumerate(items):
+        own = (item.content | _kinds_of(item)) & brief.topic
+        told = own | item.around & brief.topic
+        if told and (len(item.content) >= 2 or item.values):
+            # Of what is said twice, the memory is shown rather than the message that it is from.
+            memory = item.evidence.kind is EvidenceKind.MEMORY
+            found.append(_Match(item, told, (len(told) + len(own) + 0.3 * bool(item.values), memory, -at)))
+    if any(one.told & asked for one in found):
+        # Asked for what something costs, a sentence that only names it is no answer.
+        found = [one for one in found if len(one.told) > 1 or one.told & asked]
+    return sorted(found, key=lambda one: one.rank, reverse=True)
 
 
 def _repeats(item: Sentence, other: Sentence) -> bool:
