@@ -537,6 +537,8 @@ class ExportDialog(Window[Report | None]):
             )
         elif not text and any(session.room is RoomKind.OFF_RECORD for _unused, session in self._found):
             usual = f"{usual} {_('It is off the record: the file will be the only copy.')}"
+        if not text and self._ticked("#redact"):
+            usual = f"{usual} {_('Not every name is recognised: read the file before you share it.')}"
         state.update(clean(text or usual))
 
     # --- chosen options ---------------------------------------------------------------------------

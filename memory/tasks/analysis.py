@@ -124,18 +124,18 @@ def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]
     subjects = subjects_of(brief, evidence)
     if not subjects:
         return _answer(brief, items)
-    outside = [item for item in items if item.evidence.kind is not EvidenceKind.MEMORY]
-    of = speaks_of(outside, subjects)
-    by_subject = {
-        name: [item for item, owner in zip(outside, of, strict=True) if owner == name] for name in subjects
-    }
+    memories = [item for item in items if item.evidence.kind is EvidenceKind.MEMORY and not item.limits]
+    by_subject = _by_subject(
+        subjects, [item for item in items if item.evidence.kind is not EvidenceKind.MEMORY]
+    )
+    remembered = _by_subject(subjects, memories)
     attributes = brief.attributes or _usual(by_subject.values())
     rows = []
     for name, own in by_subject.items():
         facts: dict[str, Fact] = {}
         others: dict[str, Fact] = {}
         for attribute in attributes:
-            found = facts_about(name, attribute, own)
+            found = facts_about(name, attribute, own) or facts_about(name, attribute, remembered[name])
             if found:
                 facts[attribute.name] = found[0]
                 if (other := disagreeing(found)) is not None:
@@ -157,6 +157,13 @@ def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]
     return _choose(brief, findings, items, by_subject) if brief.choice else findings
 
 
+def _by_subject(subjects: Sequence[str], items: Sequence[Sentence]) -> dict[str, list[Sentence]]:
+    owners = speaks_of(items, subjects)
+    return {
+        name: [item for item, owner in zip(items, owners, strict=True) if owner == name] for name in subjects
+    }
+
+
 def _usual(groups: Iterable[list[Sentence]]) -> tuple[Attribute, ...]:
     """Returns the known kinds of values of which at least half of the subjects have one."""
     sets = [{value.dimension for item in group for value in item.values} for group in groups]
@@ -167,7 +174,7 @@ def _usual(groups: Iterable[list[Sentence]]) -> tuple[Attribute, ...]:
         if dimensions & taken or "count" in kind.dimensions:
             continue
         if sets and 2 * sum(bool(dimensions & one) for one in sets) >= len(sets):
-            found.append(Attribute(kind.name, kind.stems, kind))
+            found.append(Attribute(kind.name, kind.stems - known().distinct, kind))
             taken |= dimensions
     return tuple(found)
 
@@ -258,7 +265,7 @@ def wishes_of(brief: Brief, items: Sequence[Sentence]) -> list[Wish]:
 def _judged(subject: str, own: Sequence[Sentence], limit: Limit, wish: Sentence | None) -> Iterator[Verdict]:
     """Yields whether a subject keeps to a limit, by its first value of that dimension."""
     kind = next((one for one in known().kinds.values() if limit.value.dimension in one.dimensions), None)
-    stems = kind.stems if kind is not None else frozenset[str]()
+    stems = kind.stems - known().distinct if kind is not None else frozenset[str]()
     attribute = Attribute(
         kind.name if kind else limit.value.dimension,
         stems,

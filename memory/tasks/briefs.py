@@ -42,8 +42,9 @@ class Attribute:
 
     @property
     def special(self) -> frozenset[str]:
-        """The stems that its kind does not explain: "boil" of "boiling time"."""
-        return self.stems - (self.kind.stems if self.kind is not None else frozenset())
+        """The stems that its kind does not explain: "boil" of "boiling time", and "budget"."""
+        explained = self.kind.stems - known().distinct if self.kind is not None else frozenset()
+        return self.stems - explained
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +84,14 @@ _WITHOUT = re.compile(
 )
 """A sentence with one of these takes back what it names."""
 _CUT = re.compile(r"[,;]| and (?:say|tell|which|recommend)\b")
+_CHOOSE = re.compile(r"[,;]? (?:and )?(?:say|tell|which|recommend)\b")
 _TOKEN = re.compile(r"\d{1,3}|[^\W\d_]+(?:-[^\W\d_]+)*")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{2,80})[”\"»“]")
 _SUM_UP = re.compile(r"\bsum up (?:(?:all|the|my|our|what) ){0,3}([^\W\d_]+)")
 _MOST_ATTRIBUTES = 8
 _MOST_SUBJECTS = 40
+_LONGEST_THING = 3
 _TABULAR = frozenset({Goal.COMPARE, Goal.LIST, Goal.SUM, Goal.PLAN})
 
 
@@ -99,6 +102,8 @@ def read_brief(text: str) -> Brief:
     stems = [root(word) for word in words(text)]
     german = _is_german(text)
     subjects = _names(text, german=german)
+    if not subjects and goal in (Goal.COMPARE, Goal.LIST):
+        subjects = _things(text, goal)
     attributes, noun, nouns, count = _asked(text, subjects)
     if goal not in _TABULAR:
         attributes = ()
@@ -187,6 +192,34 @@ def _names(text: str, *, german: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _things(text: str, goal: Goal) -> tuple[str, ...]:
+    """Returns the things of "compare the boat, the garden and the piano", or of "list the costs of the boat
+    and the piano"; none if they are classes, as in "the tents and stoves", or anything but a few nouns."""
+    sentence = next(iter(_SENTENCE.findall(text)), "")
+    found: list[str] = []
+    before, of, about = _parted(sentence, enumerated=True)
+    if goal is Goal.LIST and not of:
+        return ()
+    for part in _LIST.split(about if of else _CHOOSE.split(before)[0]):
+        if not (thing := _thing(part)):
+            return ()
+        found.append(thing)
+    classes = all(fold(one).endswith("s") for one in found)
+    return tuple(dict.fromkeys(found)) if len(found) > 1 and not classes else ()
+
+
+def _thing(part: str) -> str:
+    """Returns the noun with what stands before it, without articles: "boat insurance"; "" for none."""
+    kinds = frozenset().union(*(kind.stems for kind in known().kinds.values()))
+    apart = kinds | known().asking | frozenset().union(*known().goals.values())
+    tokens = words(part)
+    plain = [means_something(word) and root(word) not in apart for word in tokens]
+    if not any(plain):
+        return ""
+    first, last = plain.index(True), len(plain) - plain[::-1].index(True)
+    return " ".join(tokens[first:last]) if all(plain[first:last]) and last - first <= _LONGEST_THING else ""
+
+
 def _flush(found: dict[str, None], current: list[str], following: list[str]) -> list[str]:
     if current:
         name = " ".join(current)
@@ -234,9 +267,9 @@ def _parts(text: str, topic: frozenset[str]) -> tuple[frozenset[str], ...]:
     return parts if len(parts) > 1 else ()
 
 
-def _parted(sentence: str) -> tuple[str, str, str]:
+def _parted(sentence: str, *, enumerated: bool = False) -> tuple[str, str, str]:
     """Splits "the weight and price of the three stoves" into the attributes and the subjects; and "the stoves
-    with their weight" the other way round.
+    with their weight" the other way round. `enumerated`: a comma does not end the subjects.
     """
     with_ = _WITH.search(sentence)
     if with_ is not None:
@@ -249,7 +282,7 @@ def _parted(sentence: str) -> tuple[str, str, str]:
         return sentence, "", ""
     after = sentence[of.end() :]
     # "… of the stoves, and say which": the part after the comma does not belong to it.
-    cut = _CUT.search(after)
+    cut = (_CHOOSE if enumerated else _CUT).search(after)
     return sentence[: of.start()], of[0], after if cut is None else after[: cut.start()]
 
 

@@ -48,6 +48,7 @@ class Words:
     limits: Mapping[str, frozenset[str]]
     duties: frozenset[str]
     particular: frozenset[str]
+    distinct: frozenset[str]
     unpaid: frozenset[str]
     per: frozenset[str]
     rates: frozenset[str]
@@ -74,6 +75,7 @@ def known() -> Words:
         limits={name: frozenset(text.split()) for name, text in found["limits"].items()},
         duties=_stems(found["duties"]["words"]),
         particular=_stems(found["particular"]),
+        distinct=_stems(found["distinct"]),
         unpaid=_stems(found["unpaid"]),
         per=frozenset(found["per"].split()),
         rates=_stems(found["rates"]),

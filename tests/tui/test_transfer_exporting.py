@@ -80,6 +80,7 @@ async def test_personal_data_is_shown_before_it_is_taken_out(
         tick(place, "#redact")
         field(place, "#words").value = "mail"
         await settle(pilot)
+        assert "Not every name is recognised" in shown(place)
         await pilot.click("#preview")
         await settle(pilot)
         for part in (

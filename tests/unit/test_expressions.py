@@ -463,6 +463,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_OF": ("of ", "o"),
         "_WITH": ("with ", "with their", "by "),
         "_CUT": (" and ", ",", " and sa"),
+        "_CHOOSE": (" and ", ", ", " sa"),
         "_WITHOUT": ("lass a", "lass ", "leave ", "no"),
         "_TOKEN": ("1", "a-", "a"),
         "_NAME": ("a", "a'", "1a"),

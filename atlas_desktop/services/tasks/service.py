@@ -70,6 +70,10 @@ class TaskService:
     async def evidence(self, task_id: str) -> Sequence[Evidence]:
         return await self._store.tasks.evidence(task_id)
 
+    async def reports(self) -> frozenset[str]:
+        """Returns the documents that are reports of tasks: no task reads them."""
+        return await self._store.tasks.reports()
+
     async def events(self, task_id: str) -> Sequence[TaskEvent]:
         return await self._store.tasks.events(task_id)
 

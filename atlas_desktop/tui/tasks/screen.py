@@ -177,15 +177,14 @@ class DocumentNames:
             self._ids.setdefault(name, []).append(one.id)
 
     def offers(self, typed: str) -> list[Offer]:
-        """Returns the names that what is typed last can become."""
+        """Returns the names that what is typed last can become; those that begin with it come first."""
         known, rest = self._split(typed)
         if known and not rest and not typed.rstrip().endswith(","):
             return []
-        return [
-            Offer(", ".join([*known, name]), name)
-            for name in sorted(self._ids, key=str.casefold)
-            if name not in known and rest.casefold() in name.casefold()
-        ]
+        part = rest.casefold()
+        fit = [name for name in self._ids if name not in known and part in name.casefold()]
+        fit.sort(key=lambda name: (not name.casefold().startswith(part), name.casefold()))
+        return [Offer(", ".join([*known, name]), name) for name in fit]
 
     def problem(self, typed: str) -> str:
         """Returns what is wrong with a text, or nothing."""
@@ -474,7 +473,9 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
 
     async def _new(self) -> None:
         brief, teams, sources = _("What is to be done"), _("Teams"), _("Only these documents")
-        names = DocumentNames([one for one in await self._room.documents.list() if one.chunks])
+        reports = await self._room.tasks.reports()
+        readable = [one for one in await self._room.documents.list() if one.chunks and one.id not in reports]
+        names = DocumentNames(readable)
         hint = _(
             "Name what it is about and what you want to know of it. Teams: {teams}; empty for all.",
             teams=", ".join(map(team_text, Team)),

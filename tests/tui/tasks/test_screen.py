@@ -175,6 +175,7 @@ async def test_names_of_documents_may_contain_commas_and_be_shortened(make: Make
     assert "Several" in names.chosen("oats")[1]
     assert [one.insert for one in names.offers("Boats, st")] == ["Boats, Stoves"]
     assert names.offers("Stoves") == []
+    assert [one.insert for one in names.offers("s")] == ["Stoves", "Boats", "Boats, and how to mend them"]
 
 
 async def test_a_task_that_waits_goes_on_with_an_answer(make: Make) -> None:

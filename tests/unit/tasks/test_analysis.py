@@ -150,6 +150,31 @@ def test_asked_for_a_price_what_only_names_the_thing_is_no_answer() -> None:
     assert without.unspoken == ("cost",)
 
 
+def test_things_without_names_are_compared() -> None:
+    memories = ["My budget for the boat is 900 euros.", "The piano must not cost more than 1,400 euros."]
+    piano = ("Your piano", "The new hammers for the piano would be 1,280 euros.")
+    brief = "Compare the boat, the garden and the piano: price and budget"
+    findings = found(
+        brief,
+        BOAT,
+        ("garden.txt", "Community garden, plot 17. Annual fee 58 euros."),
+        piano,
+        memories=memories,
+    )
+    assert table(findings) == {
+        "boat": {"price": "655 euros", "budget": "900 euros"},
+        "garden": {"price": "58 euros"},
+        "piano": {"price": "1,280 euros"},
+    }
+    assert findings.missing == ("garden: budget", "piano: budget")
+
+
+def test_of_what_is_compared_and_not_found_the_row_is_empty() -> None:
+    findings = found("Compare the price of the boat and the caravan.", BOAT)
+    assert table(findings) == {"boat": {"price": "655 euros"}, "caravan": {}}
+    assert findings.missing == ("caravan: price",)
+
+
 def test_sentences_that_differ_in_a_value_are_not_the_same() -> None:
     findings = found("What is the fee?", ("Fees", "In 2025: fee 58 euros. In 2026: fee 60 euros."))
     assert len(findings.points) == 2
