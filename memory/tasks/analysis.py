@@ -124,18 +124,19 @@ def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]
     subjects = subjects_of(brief, evidence)
     if not subjects:
         return _answer(brief, items)
-    memories = [item for item in items if item.evidence.kind is EvidenceKind.MEMORY and not item.limits]
+    memories = [item for item in items if item.evidence.kind is EvidenceKind.MEMORY]
+    remembered = _by_subject(subjects, memories)
     by_subject = _by_subject(
         subjects, [item for item in items if item.evidence.kind is not EvidenceKind.MEMORY]
     )
-    remembered = _by_subject(subjects, memories)
     attributes = brief.attributes or _usual(by_subject.values())
     rows = []
     for name, own in by_subject.items():
         facts: dict[str, Fact] = {}
         others: dict[str, Fact] = {}
         for attribute in attributes:
-            found = facts_about(name, attribute, own) or facts_about(name, attribute, remembered[name])
+            found = facts_about(name, attribute, _stated(own))
+            found = found or facts_about(name, attribute, _stated(remembered[name]))
             if found:
                 facts[attribute.name] = found[0]
                 if (other := disagreeing(found)) is not None:
@@ -162,6 +163,11 @@ def _by_subject(subjects: Sequence[str], items: Sequence[Sentence]) -> dict[str,
     return {
         name: [item for item, owner in zip(items, owners, strict=True) if owner == name] for name in subjects
     }
+
+
+def _stated(items: Sequence[Sentence]) -> list[Sentence]:
+    """Leaves out what the user wishes: of "it must not cost more than 100 euros", the amount is no price."""
+    return [item for item in items if not (item.evidence.kind in OWN and item.limits)]
 
 
 def _usual(groups: Iterable[list[Sentence]]) -> tuple[Attribute, ...]:

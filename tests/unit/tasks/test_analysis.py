@@ -169,6 +169,15 @@ def test_things_without_names_are_compared() -> None:
     assert findings.missing == ("garden: budget", "piano: budget")
 
 
+def test_what_the_user_wishes_is_no_fact() -> None:
+    said = "Remember that the piano must not cost more than 1400 euros"
+    wish = Evidence("q", "s", 9, EvidenceKind.MESSAGE, "q", "", 0, len(said), said)
+    papers = passages(BOAT, ("Your piano", "The hammers for the piano would be 1,280 euros."))
+    for evidence in ([wish, *papers], [*papers, wish]):
+        findings = analyse(read_brief("Compare the price of the boat and the piano."), evidence)
+        assert table(findings)["piano"] == {"price": "1,280 euros"}
+
+
 def test_of_what_is_compared_and_not_found_the_row_is_empty() -> None:
     findings = found("Compare the price of the boat and the caravan.", BOAT)
     assert table(findings) == {"boat": {"price": "655 euros"}, "caravan": {}}
