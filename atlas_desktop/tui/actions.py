@@ -845,6 +845,16 @@ _HISTORY: tuple[Action, ...] = (
         help=_("Open the finished report in the reader."),
     ),
     Action(
+        "tasks.sources",
+        Where.TASKS,
+        "tasks_sources",
+        "v",
+        in_palette=False,
+        name=_("Open a source"),
+        label=_("Sources"),
+        help=_("Choose one of the report's sources, and open it at the cited passage."),
+    ),
+    Action(
         "tasks.remove",
         Where.TASKS,
         "tasks_remove",

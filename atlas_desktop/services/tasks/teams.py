@@ -409,7 +409,10 @@ class Teams:
                     )
         reporting.body(writer, brief, findings)
         if task.report is not None and task.guidance and writer.cites(task.report.citations):
-            reporting.unchanged(writer, task.guidance[-1].text)
+            before = understood(replace(task, guidance=task.guidance[:-1]))
+            # To leave something out needs no new passage.
+            if set(before.attributes) <= set(brief.attributes):
+                reporting.unchanged(writer, task.guidance[-1].text)
         reporting.footer(writer, reason, self._now())
         report = writer.report(title)
         returned = WritingReturn(len(report.text), by_model, left_out, reason)

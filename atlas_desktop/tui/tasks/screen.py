@@ -17,20 +17,34 @@ from textual.widgets.option_list import Option
 
 from atlas_desktop.error_table import task_state_text
 from atlas_desktop.locale import _, formats, ngettext
-from atlas_desktop.phrases import question_text, returned_text, team_text
+from atlas_desktop.phrases import place_text, question_text, returned_text, team_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.base import View
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
-from atlas_desktop.tui.dialogs.questions import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.documents.rows import title_text
 from atlas_desktop.tui.keymap import Keymap, how_to
 from atlas_desktop.tui.markdown_text import ReadingText, markdown_text
+from atlas_desktop.tui.provenance.screen import WhyScreen
+from atlas_desktop.tui.provenance.sources import Chosen, reasons_of
 from atlas_desktop.tui.textual_workarounds import SparingScreen
 from atlas_desktop.tui.widgets import Covering, KeyLine, Offer, fit
 from memory.errors import RoomClosed, TaskNotFound
-from memory.tasks.entities import ENDED, Evidence, NewTask, Step, StepState, Task, TaskEvent, TaskState, Team
+from memory.tasks.entities import (
+    ENDED,
+    Evidence,
+    EvidenceKind,
+    NewTask,
+    Step,
+    StepState,
+    Task,
+    TaskCitation,
+    TaskEvent,
+    TaskState,
+    Team,
+)
 
 if TYPE_CHECKING:
     from atlas_desktop.services.room import RoomServices
@@ -140,6 +154,18 @@ def step_text(step: Step, evidence: Sequence[Evidence]) -> Content:
         parts.append((f"{_('Evidence')}\n", "bold"))
         parts += [f"[{one.marker}] {clean_line(one.title)}: {clean_line(one.text)}\n" for one in found]
     return Content.assemble(*parts)
+
+
+def source_choice(citation: TaskCitation, number: int) -> Choice:
+    """Returns a row for a citation of a report: its number, its source, and the quotation. `number` is its
+    place in the list."""
+    name = clean_line(citation.title) or _("Untitled")
+    if citation.kind is EvidenceKind.MEMORY:
+        name = _("a memory")
+    elif citation.lines is not None:
+        name = f"{name}, {place_text(citation.page, citation.lines)}"
+    mark = "" if citation.verified else "✗"
+    return Choice(str(number), f"[{citation.marker}]{mark} {name}", citation.quote)
 
 
 def teams_of(text: str) -> tuple[Team, ...]:
@@ -295,8 +321,8 @@ class StepScreen(Covering, SparingScreen[None]):
         self.dismiss(None)
 
 
-class TasksScreen(View, SparingScreen["AskAbout | None"]):
-    """The tasks of a room. Dismissed with a question about a report, or None."""
+class TasksScreen(View, SparingScreen["AskAbout | Chosen | None"]):
+    """The tasks of a room. Dismissed with a question about a report, a message that one cites, or None."""
 
     CSS_PATH = "tasks.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
@@ -464,7 +490,41 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
             reader = ReaderScreen(self.atlas, self._room, task.report.document)
             self.app.push_screen(reader, self._reader_left)
 
-    def _reader_left(self, wanted: "AskAbout | None") -> None:
+    def action_tasks_sources(self) -> None:
+        """Opens a source of the report at the cited passage."""
+        if (task := self.marked) is not None and task.report is not None and task.report.citations:
+            self._do(partial(self._open_source, task, task.report.citations))
+
+    async def _open_source(self, task: Task, citations: Sequence[TaskCitation]) -> None:
+        rows = [source_choice(one, number) for number, one in enumerate(citations)]
+        chosen = await self.app.push_screen_wait(PickScreen(_("Sources of the report"), rows))
+        if chosen is None:
+            return
+        citation = citations[int(chosen)]
+        match citation.kind:
+            case EvidenceKind.MEMORY:
+                reasons = await reasons_of(self._room, citation.source, self.atlas.now())
+                self.app.push_screen(WhyScreen(self.atlas, reasons), self._reader_left)
+            case EvidenceKind.MESSAGE:
+                found = await self._room.store.variants(citation.source)
+                session = next(one.session_id for one in found if one.id == citation.source)
+                self.dismiss(Chosen(session, citation.source))
+            case EvidenceKind.DOCUMENT | EvidenceKind.NOTE:
+                self.app.push_screen(await self._reader_at(task, citation), self._reader_left)
+
+    async def _reader_at(self, task: Task, citation: TaskCitation) -> ReaderScreen:
+        document = await self._room.documents.get(citation.source)
+        evidence = await self._room.tasks.evidence(task.id)
+        return ReaderScreen(
+            self.atlas,
+            self._room,
+            citation.source,
+            passage=(citation.begin, citation.end),
+            quote=citation.quote,
+            current=any(one.source == citation.source and one.sha256 == document.sha256 for one in evidence),
+        )
+
+    def _reader_left(self, wanted: "AskAbout | Chosen | None") -> None:
         if wanted is not None:
             self.dismiss(wanted)
 
@@ -600,6 +660,7 @@ class TasksScreen(View, SparingScreen["AskAbout | None"]):
             "tasks_cancel": lambda one: one.state not in ENDED,
             "tasks_remove": lambda _one: True,
             "tasks_report": lambda one: one.report is not None and one.report.document is not None,
+            "tasks_sources": lambda one: one.report is not None and bool(one.report.citations),
         }
         if action in rules:
             return task is not None and rules[action](task)

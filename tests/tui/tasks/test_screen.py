@@ -4,12 +4,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from textual.pilot import Pilot
+from textual.widgets import OptionList
 
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, TextEditScreen
-from atlas_desktop.tui.dialogs.questions import ConfirmScreen
+from atlas_desktop.tui.dialogs.questions import ConfirmScreen, PickScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
+from atlas_desktop.tui.provenance.screen import WhyScreen
 from atlas_desktop.tui.tasks.screen import DocumentNames, StepScreen, TasksScreen, report_text
+from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryState, NewMemory
 from memory.tasks.entities import NewTask, Report, TaskState
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
@@ -89,6 +92,53 @@ async def test_the_report_opens_in_the_reader(make: Make) -> None:
         await assert_until(pilot, lambda: "| 310 g" not in shown(place))
         await pilot.press("slash")
         await assert_until(pilot, lambda: "| 310 g" in shown(place))
+
+
+async def test_a_source_of_the_report_opens_at_the_cited_passage(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        task = await place.store.tasks.get(await ended(place))
+        assert task.report is not None
+        await board(pilot, place, "4 steps")
+        await pilot.press("v")
+        await assert_until(pilot, lambda: on(place.app, PickScreen))
+        assert all(f"[{one.marker}] {one.title}, line 3" in shown(place) for one in task.report.citations)
+        await pilot.press("down", "enter")
+        await assert_until(pilot, lambda: on(place.app, ReaderScreen))
+        citation = task.report.citations[1]
+        await assert_until(pilot, lambda: citation.quote in shown(place) and citation.title in shown(place))
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: on(place.app, TasksScreen))
+
+
+async def test_a_message_and_a_memory_that_a_report_cites_open(make: Make) -> None:
+    place = make()
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        await say(pilot, "Ines has a budget of 40 euros for the stove.")
+        await assert_until(pilot, lambda: "Atlas" in shown(place))
+        await place.store.memories.add(
+            NewMemory(
+                MemoryKind.FACT,
+                "My budget for the tent is 90 euros.",
+                MemoryOrigin.PERSON,
+                state=MemoryState.KEPT,
+            )
+        )
+        await ended(place, "What is the budget for the stove and the tent?")
+        await pilot.press("ctrl+n")
+        await board(pilot, place, "4 steps")
+        await pilot.press("v")
+        await assert_until(pilot, lambda: on(place.app, PickScreen) and "a memory" in shown(place))
+        rows = [str(one.prompt) for one in place.app.screen.query_one(OptionList).options]
+        row = next(at for at, text in enumerate(rows) if "a memory" in text)
+        await pilot.press(*["down"] * row, "enter")
+        await assert_until(pilot, lambda: on(place.app, WhyScreen) and "90 euros" in shown(place))
+        await pilot.press("escape", "v")
+        await assert_until(pilot, lambda: on(place.app, PickScreen))
+        await pilot.press(*["down"] * (1 - row), "enter")
+        await assert_until(pilot, lambda: on(place.app, ChatScreen) and "40 euros" in shown(place))
 
 
 async def test_the_board_shows_a_report_as_it_reads(make: Make) -> None:

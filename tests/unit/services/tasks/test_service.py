@@ -225,6 +225,17 @@ async def test_a_word_that_brings_nothing_new_is_said_to() -> None:
     assert "nothing new" not in task.report.text
 
 
+async def test_a_word_that_leaves_something_out_is_not_called_useless() -> None:
+    scene = Scene()
+    await furnish(scene)
+    task = await done(scene)
+    await scene.room.tasks.steer(task.id, "Leave out the price.")
+    ended = await scene.room.tasks.run(task.id)
+    assert ended.report is not None
+    assert "price" not in ended.report.text.partition("## Sources")[0].partition("\n")[2].casefold()
+    assert "nothing new" not in ended.report.text
+
+
 async def test_a_report_is_a_document_and_no_evidence_for_other_tasks() -> None:
     scene = Scene()
     await furnish(scene)
