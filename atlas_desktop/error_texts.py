@@ -680,9 +680,9 @@ ERRORS = {
     ),
     "sync_device_not_found": ErrorText(
         N_("Device not found"),
-        what=N_("No other device in the folder is called “{ref}”. No changes were made."),
-        next_step=N_("`atlas sync devices` lists all devices."),
-        here=N_("{key} lists all devices."),
+        what=N_("No other device known here is called “{ref}”. No changes were made."),
+        next_step=N_("`atlas sync now` looks for new devices, `atlas sync devices` lists them."),
+        here=N_("{key} lists all devices, and can look for new ones."),
         action="sync.show",
     ),
     "sync_device_is_own": ErrorText(

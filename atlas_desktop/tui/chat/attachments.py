@@ -4,6 +4,7 @@ import asyncio
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -346,16 +347,17 @@ class DocumentsController:
         self._library = DocumentsScreen(self._app, marked=marked)
         self._app.push_screen(self._library, self._library_left)
 
-    def job_moved(self, event: "JobMoved") -> None:
-        """Updates the Documents view: documents that were read leave jobs in the background."""
-        if self._library is None:
-            return
-        from atlas_desktop.services.documents.library import KIND
+    def job_moved(self, event: "JobMoved") -> bool:
+        """Updates the Documents view: documents that were read leave jobs in the background. Returns whether
+        documents may have been read."""
+        from atlas_desktop.services.documents import library, search
 
-        if event.job.kind == KIND and event.stage is Stage.DONE:
+        done = event.stage is Stage.DONE
+        if self._library is not None and done and event.job.kind == library.KIND:
             self._library.reload()
-        else:
+        elif self._library is not None:
             self._library.look_for_changes()
+        return done and event.job.kind in (library.KIND, search.KIND)
 
     def _library_left(self, wanted: "Result | None") -> None:
         self._library = None
@@ -432,14 +434,19 @@ class DocumentsController:
 
     def open_citation(self, citation: "StoredCitation") -> None:
         """Opens the reader at the passage of a citation."""
+        self._app.attempt(partial(self._open_citation, citation), group=GROUP)
+
+    async def _open_citation(self, citation: "StoredCitation") -> None:
         from atlas_desktop.tui.documents.reader import ReaderScreen
 
+        # The document may have changed after the reply was shown.
+        document = await self._view.room.documents.get(citation.document)
         screen = ReaderScreen(
             self._app,
             self._view.room,
             citation.document,
             passage=(citation.begin, citation.end),
             quote=citation.quote,
-            current=citation.current,
+            current=document.sha256 == citation.sha256,
         )
         self._app.push_screen(screen, self.left)

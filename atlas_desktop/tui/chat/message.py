@@ -89,9 +89,14 @@ class CitationLinks(Widget, can_focus=True):
 
     def __init__(self, cited: CitedReply) -> None:
         super().__init__()
+        self.show(cited)
+
+    def show(self, cited: CitedReply) -> None:
         self.citations = distinct(cited.citations)
         self._unsupported = len(cited.unsupported)
         self.can_focus = bool(self.citations)
+        self.cursor = min(self.cursor, max(len(self.citations) - 1, 0))
+        self.refresh(layout=True)
 
     def render(self) -> Content:
         lines = [
@@ -471,6 +476,12 @@ class MessageBlock(Vertical):
     def cited(self) -> CitedReply | None:
         """What the reply cites; None if it had no passages of documents."""
         return self._cited
+
+    def cite(self, cited: CitedReply) -> None:
+        """Shows the same citations again, of documents that have changed since."""
+        self._cited = cited
+        for links in self.query(CitationLinks):
+            links.show(cited)
 
     @property
     def _citations(self) -> tuple[StoredCitation, ...]:

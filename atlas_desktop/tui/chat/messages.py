@@ -23,6 +23,7 @@ from atlas_desktop.tui.exports import copy_out
 from atlas_desktop.tui.keymap import Keymap, how_to
 from atlas_desktop.tui.widgets import Window
 from memory.entities import Message, MessageStatus
+from memory.errors import RoomClosed
 from memory.skills.entities import Verdict
 from models.messages import Role, StopReason
 
@@ -294,6 +295,23 @@ class MessagesController:
         block = self._view.transcript.selected_block
         links = None if block is None else block.sources
         (links or self._view.prompt).focus()
+
+    def recheck_citations(self) -> None:
+        """Marks the citations of documents that have changed since the replies were shown."""
+        if any(block.cited for block in self._view.transcript.blocks) and not self._app.leaving:
+            self._app.attempt(self._recheck_citations, group="citations", exclusive=True)
+
+    async def _recheck_citations(self) -> None:
+        blocks = [block for block in self._view.transcript.blocks if block.cited]
+        try:
+            await self._citations.read(self._view.room, [block.message for block in blocks])
+        except RoomClosed:
+            # The replies disappear with the room.
+            return
+        for block in blocks:
+            cited = self._citations.known.get(block.message.id)
+            if cited is not None and cited != block.cited and block.is_attached:
+                block.cite(cited)
 
     def leave_sources(self, *, onwards: bool) -> None:
         (self._view.prompt if onwards else self._view.transcript).focus()

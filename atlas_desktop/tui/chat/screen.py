@@ -514,6 +514,8 @@ class ChatScreen(Ground, ConversationScreen):
     def on_screen_resume(self) -> None:
         if self.is_mounted and self._empty_page.display:
             self.sessions.count_documents()
+        elif self.is_mounted:
+            self.messages.recheck_citations()
 
     def on_empty_page_chosen(self, event: EmptyPage.Chosen) -> None:
         self.composer.put(event.text)
@@ -560,7 +562,8 @@ class ChatScreen(Ground, ConversationScreen):
         await self.reply.ended(event)
 
     async def on_job_moved(self, event: JobMoved) -> None:
-        self.documents.job_moved(event)
+        if self.documents.job_moved(event):
+            self.messages.recheck_citations()
         await self.reply.job_moved(event)
 
     async def on_compacted(self, event: Compacted) -> None:

@@ -521,11 +521,9 @@ async def test_a_new_reply_shows_its_sources_when_it_is_done(make: Make) -> None
         await assert_until(pilot, lambda: links.has_focus)
 
 
-async def test_a_citation_of_a_changed_document_says_so(make: Make) -> None:
-    store, ids = await stocked()
-    session = await cited_talk(store, ids["ferries"])
-    changed = "A new first line.\n\nThe ferry leaves Bodø at eight.\n"
-    known = await store.documents.get(ids["ferries"])
+async def read_again(store: InMemoryStore, document_id: str) -> None:
+    """The document is read again from its file, which has another text by now."""
+    known = await store.documents.get(document_id)
     new = NewDocument(
         path=known.path,
         facts=FileFacts(known.path, 50, 2),
@@ -533,11 +531,17 @@ async def test_a_citation_of_a_changed_document_says_so(make: Make) -> None:
         media_type=known.media_type,
         parser=known.parser,
         title=known.title,
-        parsed=ParsedText(changed),
+        parsed=ParsedText("A new first line.\n\nThe ferry leaves Bodø at eight.\n"),
         document=known.id,
         folder=known.folder,
     )
     await store.documents.put([new])
+
+
+async def test_a_citation_of_a_changed_document_says_so(make: Make) -> None:
+    store, ids = await stocked()
+    session = await cited_talk(store, ids["ferries"])
+    await read_again(store, ids["ferries"])
     place = make(store=store, resume=session.id)
     async with place.app.run_test(size=(120, 40)) as pilot:
         await assert_until(pilot, lambda: "document has changed since" in shown(place))
@@ -547,6 +551,22 @@ async def test_a_citation_of_a_changed_document_says_so(make: Make) -> None:
             pilot, lambda: on(place.app, ReaderScreen) and "marked where it is now" in shown(place)
         )
         assert "▌ The ferry leaves Bodø at eight." in shown(place)
+
+
+async def test_a_document_that_changes_while_its_citation_is_shown_is_noticed(make: Make) -> None:
+    store, ids = await stocked()
+    session = await cited_talk(store, ids["ferries"])
+    place = make(store=store, resume=session.id)
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await assert_until(pilot, lambda: "✓ [1] Ferries of the north" in shown(place))
+        await settle(pilot)
+        await read_again(store, ids["ferries"])
+        await pilot.press("alt+up", "tab", "enter")
+        await assert_until(
+            pilot, lambda: on(place.app, ReaderScreen) and "marked where it is now" in shown(place)
+        )
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: "document has changed since" in shown(place))
 
 
 async def test_a_name_after_an_at_sign_uses_a_document_here(make: Make) -> None:
