@@ -98,6 +98,7 @@ _HEADINGS = {
     "attached": N_("Attached to conversations"),
     "titles": N_("In titles and paths"),
     "text": N_("In the text"),
+    "near": N_("With none of the words, but near in meaning"),
 }
 _SNIPPET = 300
 _SKIPPED = 50
@@ -195,13 +196,18 @@ def _found(library: Library, words: str, hits: Sequence[DocumentHit]) -> Iterato
     for hit in hits:
         if hit.chunk.document in documents:
             grouped.setdefault(hit.chunk.document, []).append(hit)
-    if grouped:
-        yield Row("text", heading="text")
-    for document_id, found in grouped.items():
-        document = documents[document_id]
-        yield Row(f"found {document_id}", document=document)
-        for hit in found:
-            yield Row(f"hit {hit.chunk.id}", document=document, hit=hit)
+    has_words = {
+        document_id: any(hit.parts["document"] for hit in found) for document_id, found in grouped.items()
+    }
+    for heading, wanted in (("text", True), ("near", False)):
+        chosen = [document_id for document_id in grouped if has_words[document_id] is wanted]
+        if chosen:
+            yield Row(heading, heading=heading)
+        for document_id in chosen:
+            document = documents[document_id]
+            yield Row(f"found {document_id}", document=document)
+            for hit in grouped[document_id]:
+                yield Row(f"hit {hit.chunk.id}", document=document, hit=hit)
 
 
 # --- rows as text -----------------------------------------------------------------------------------

@@ -115,7 +115,8 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         self._room = app.room
         self._library = Library()
         self._loaded = False
-        self._hits: Sequence[DocumentHit] = ()
+        self._hits: Sequence[DocumentHit] | None = None
+        """What was found in the texts; None before they are searched for what is typed."""
         self._rows: list[Row] = []
         self._shown = 0
         """The number of rows that are in the list."""
@@ -234,7 +235,7 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         if not self.standing or not self._loaded:
             return
         kept, at = self.marked, self._list.highlighted or 0
-        self._rows = rows_of(self._library, self._words, self._hits)
+        self._rows = rows_of(self._library, self._words, self._hits or ())
         ids = [row.id for row in self._rows]
         to = ids.index(kept.id) if kept is not None and kept.id in ids else min(at, len(ids) - 1)
         if self._wanted in ids:
@@ -276,6 +277,8 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         return next((i for i in order if i < self._shown and not self._rows[i].heading), None)
 
     def _nothing(self) -> Content:
+        if self._words and self._hits is not None:
+            return Content(_("No matches, in titles or texts."))
         if self._words:
             return Content(_("No matches. Enter searches the text of all documents for these words."))
         return Content(
@@ -367,7 +370,7 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        self._hits = ()
+        self._hits = None
         self._list.highlighted = None
         self._draw()
         if self._timer is not None:

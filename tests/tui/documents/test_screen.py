@@ -15,10 +15,11 @@ from atlas_desktop.tui.dialogs.forms import TextEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen, PickScreen
 from atlas_desktop.tui.documents.actions import AddScreen, WatchScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
+from atlas_desktop.tui.documents.rows import Library, rows_of
 from atlas_desktop.tui.documents.screen import DocumentsScreen
 from atlas_desktop.tui.paths import PathPicker
 from memory.attachments import NewAttachment
-from memory.documents.entities import FileFacts, NewDocument, OnMissing, ParsedText
+from memory.documents.entities import DocumentHit, FileFacts, NewDocument, OnMissing, ParsedText
 from memory.jobs.queue import Job
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
@@ -128,6 +129,34 @@ async def test_enter_on_a_folder_goes_to_its_first_document(make: Make) -> None:
         assert row is not None
         assert row.document == folder.documents[0]
         assert browser(place).query_one("#documents", OptionList).has_focus
+
+
+async def test_what_is_in_no_text_is_said_to_be_nowhere(make: Make) -> None:
+    store, _ids = await stocked()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        await look(pilot, place, "Single files")
+        await pilot.press("slash")
+        await type_text(pilot, "zebra")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "No matches, in titles or texts." in shown(place))
+
+
+async def test_what_has_none_of_the_words_is_not_said_to_have_them() -> None:
+    store, ids = await stocked()
+    documents = {one.id: one for one in await store.documents.list()}
+    chunks = {name: (await store.documents.chunks(ids[name]))[0] for name in ("ferries", "tides")}
+    hits = [
+        DocumentHit(chunk, documents[ids[name]].title, "", 0.5, {"document": words}, NOW)
+        for (name, chunk), words in zip(chunks.items(), (0.0, 0.4), strict=True)
+    ]
+    rows = rows_of(Library(tuple(documents.values())), "zebra", hits)
+    assert [row.id for row in rows if row.hit is None] == [
+        "text",
+        f"found {ids['tides']}",
+        "near",
+        f"found {ids['ferries']}",
+    ]
 
 
 async def test_an_empty_library_explains_itself(make: Make) -> None:
