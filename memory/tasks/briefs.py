@@ -102,8 +102,8 @@ def read_brief(text: str) -> Brief:
     stems = [root(word) for word in words(text)]
     german = _is_german(text)
     subjects = _names(text, german=german)
-    if not subjects and goal in (Goal.COMPARE, Goal.LIST):
-        subjects = _things(text, goal)
+    if goal in (Goal.COMPARE, Goal.LIST) and len(things := _things(text, goal)) > len(subjects):
+        subjects = things
     attributes, noun, nouns, count = _asked(text, subjects)
     if goal not in _TABULAR:
         attributes = ()

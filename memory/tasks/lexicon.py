@@ -110,7 +110,8 @@ def words(text: str) -> list[str]:
 def means_something(word: str) -> bool:
     """Whether a word shows what a text is about."""
     folded = fold(word)
-    return len(folded) > 1 and folded not in lexicon().common
+    # The month has a capital.
+    return len(folded) > 1 and folded not in lexicon().common and word != "may"
 
 
 def content(text: str) -> list[str]:

@@ -56,6 +56,30 @@ def test_names_in_a_brief_are_its_subjects() -> None:
     assert read_brief("Vergleiche „Alpin“ und „Bach“ nach Preis.").subjects == ("Alpin", "Bach")
 
 
+@pytest.mark.parametrize(
+    ("text", "subjects"),
+    [
+        ("Compare the boat, the garden and the piano: price and budget.", ("boat", "garden", "piano")),
+        ("Compare the boat and the Alpine stove.", ("boat", "Alpine stove")),
+        ("Compare the costs of the boat and the dog, and say which is cheaper.", ("boat", "dog")),
+        ("List the price of the concert and the trip.", ("concert", "trip")),
+        ("Vergleiche das Boot und den Garten: Preis und Versicherung", ("Boot", "Garten")),
+        ("Compare the tents and stoves.", ()),
+        ("Compare the weight and warranty of the two stoves.", ()),
+        ("Compare my notes on sleep and diet.", ()),
+        ("List what I must buy and sell.", ()),
+        ("Compare the weight of the Alpine stove and the Brook stove.", ("Alpine", "Brook")),
+    ],
+)
+def test_things_without_names_are_subjects_too(text: str, subjects: tuple[str, ...]) -> None:
+    assert read_brief(text).subjects == subjects
+
+
+def test_a_verb_is_no_topic_but_a_month_is() -> None:
+    assert "may" not in read_brief("What may the piano cost?").topic
+    assert "may" in read_brief("What happens in May?").topic
+
+
 def test_what_is_taken_back_is_not_wanted_any_more() -> None:
     brief = read_brief("Compare the weight and price of the stoves.\nLeave out the price.")
     assert [one.name for one in brief.attributes] == ["weight"]
