@@ -12,6 +12,7 @@ from atlas_desktop.tui.dialogs.questions import ConfirmScreen, PickScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.provenance.screen import WhyScreen
 from atlas_desktop.tui.tasks.screen import DocumentNames, StepScreen, TasksScreen, report_text
+from memory.entities import RoomKind
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryState, NewMemory
 from memory.tasks.entities import NewTask, Report, TaskState
 from tests.fakes.clock import FakeClock
@@ -139,6 +140,25 @@ async def test_a_message_and_a_memory_that_a_report_cites_open(make: Make) -> No
         await assert_until(pilot, lambda: on(place.app, PickScreen))
         await pilot.press(*["down"] * (1 - row), "enter")
         await assert_until(pilot, lambda: on(place.app, ChatScreen) and "40 euros" in shown(place))
+
+
+async def test_a_task_off_the_record_sees_and_leaves_nothing_else(make: Make) -> None:
+    place = make(store=await stoves())
+    async with place.app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        await say(pilot, "/off")
+        await settle(pilot)
+        await say(pilot, "Ines asks 40 euros for her stove.")
+        await assert_until(pilot, lambda: "Atlas" in shown(place))
+        await settle(pilot)
+        await say(pilot, "/task What does the stove cost?")
+        await assert_until(pilot, lambda: on(place.app, TasksScreen) and "✓" in shown(place))
+        assert "40 euros for her stove. [1]" in shown(place)
+        assert "Alpine" not in shown(place)
+        off = place.desk.at(RoomKind.OFF_RECORD)
+        assert len(await off.store.tasks.list()) == 1
+    assert not await place.store.tasks.list()
+    assert len(await place.store.documents.list()) == 2
 
 
 async def test_the_board_shows_a_report_as_it_reads(make: Make) -> None:
