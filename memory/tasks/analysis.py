@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import islice
 
 from memory.documents.statements import Statement, contradicts
 from memory.memories.upkeep import negated
@@ -135,15 +136,15 @@ def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]
         facts: dict[str, Fact] = {}
         others: dict[str, Fact] = {}
         for attribute in attributes:
-            found = facts_about(name, attribute, _stated(own))
-            found = found or facts_about(name, attribute, _stated(remembered[name]))
+            found = _stated(name, attribute, own) or _stated(name, attribute, remembered[name])
             if found:
                 facts[attribute.name] = found[0]
                 if (other := disagreeing(found)) is not None:
                     others[attribute.name] = other
         rows.append(Row(name, facts, others, tuple(_telling(own, brief))[:2]))
+    told = {name: [*own, *remembered[name]] for name, own in by_subject.items()}
     if brief.goal is Goal.LIST:
-        rows = _kept(brief, rows, by_subject)
+        rows = _kept(brief, rows, told)
     missing = [
         f"{row.subject}: {attribute.name}"
         for row in rows
@@ -155,7 +156,7 @@ def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]
     findings = Findings(
         brief.goal, tuple(one.name for one in attributes), tuple(rows), missing=tuple(missing)
     )
-    return _choose(brief, findings, items, by_subject) if brief.choice else findings
+    return _choose(brief, findings, items, told) if brief.choice else findings
 
 
 def _by_subject(subjects: Sequence[str], items: Sequence[Sentence]) -> dict[str, list[Sentence]]:
@@ -165,9 +166,16 @@ def _by_subject(subjects: Sequence[str], items: Sequence[Sentence]) -> dict[str,
     }
 
 
-def _stated(items: Sequence[Sentence]) -> list[Sentence]:
-    """Leaves out what the user wishes: of "it must not cost more than 100 euros", the amount is no price."""
-    return [item for item in items if not (item.evidence.kind in OWN and item.limits)]
+def _stated(subject: str, attribute: Attribute, items: Sequence[Sentence]) -> list[Fact]:
+    """Returns the facts without what the user wishes: the amount of "it must not cost more than 100 euros" is
+    no price."""
+    return [fact for fact in facts_about(subject, attribute, items) if not _is_wish(fact)]
+
+
+def _is_wish(fact: Fact) -> bool:
+    if fact.value is None or fact.value.dimension == "date" or fact.sentence.evidence.kind not in OWN:
+        return False
+    return any(limit.value.begin == fact.value.begin for limit in fact.sentence.limits)
 
 
 def _usual(groups: Iterable[list[Sentence]]) -> tuple[Attribute, ...]:
@@ -277,7 +285,7 @@ def _judged(subject: str, own: Sequence[Sentence], limit: Limit, wish: Sentence 
         stems,
         Kind("", stems, frozenset({limit.value.dimension})),
     )
-    for fact in facts_about(subject, attribute, own):
+    for fact in _stated(subject, attribute, own):
         if fact.value is not None and (fits := limit.allows(fact.value)) is not None:
             yield Verdict(subject, fact, limit, wish, fits)
             return
@@ -290,7 +298,11 @@ def _extreme(findings: Findings, names: Sequence[str], kind: str, *, most: bool)
         for row in findings.rows
         if row.subject in names
         for fact in row.facts.values()
-        if fact.value is not None and fact.value.dimension in stems and fact.value.amount is not None
+        if fact.value is not None
+        and fact.value.dimension in stems
+        and fact.value.amount is not None
+        # The least budget is not the least price.
+        and known().distinct.isdisjoint(map(root, words(fact.attribute)))
     ]
     if not found or not all(
         one.value and found[0].value and one.value.comparable(found[0].value) for one in found
@@ -436,7 +448,7 @@ def _contradictions(brief: Brief, items: Sequence[Sentence]) -> Findings:
         if id(one) not in used and id(other) not in used:
             used |= {id(one), id(other)}
             pairs.append((one, other))
-    points = () if pairs else tuple(_best(brief, items))[:_MOST_POINTS]
+    points = () if pairs else tuple(islice(_best(brief, items), _MOST_POINTS))
     return Findings(Goal.CONTRADICTION, contradictions=tuple(pairs[:_MOST_PAIRS]), points=points)
 
 
@@ -492,7 +504,7 @@ def _plan(brief: Brief, items: Sequence[Sentence]) -> Findings:
     totals = tuple(_total(group) for group in by_unit.values() if len(group) > 1)
     covered = {id(item) for _value, item in dated} | {id(item) for item in duties} | own
     covered |= {id(fact.sentence) for fact in money}
-    points = [item for item in _best(brief, relevant) if id(item) not in covered][:_MOST_POINTS]
+    points = list(islice((item for item in _best(brief, relevant) if id(item) not in covered), _MOST_POINTS))
     verdicts = []
     for wish in wishes:
         for total in totals:
@@ -537,7 +549,7 @@ def _answer(brief: Brief, items: Sequence[Sentence]) -> Findings:
     # Without subjects for a table, the attributes are words that an answer is about, like all others.
     asked = {stem for one in brief.attributes for stem in one.stems}
     brief = replace(brief, topic=brief.topic | asked)
-    points = tuple(_best(brief, items))[:_MOST_POINTS]
+    points = tuple(islice(_best(brief, items), _MOST_POINTS))
     unspoken = _unspoken(brief, points)
     if not points:
         return Findings(brief.goal, missing=unspoken)
@@ -595,28 +607,20 @@ def _best(brief: Brief, items: Sequence[Sentence]) -> Iterator[Sentence]:
 
 def _matching(brief: Brief, items: Sequence[Sentence]) -> list[_Match]:
     """Returns the sentences that tell something of the topic, the best first."""
-    asked = brief.topic & frozenset().union(*(kind.stems for kind in known().kinds.values()))
-    asked -= known().particular
     found = []
     for at, item in enumerate(items):
-        own = (item.content | _kinds_of(item)) & brief.topic
+        own = (item.content | _kinds_of(item) & known().valued) & brief.topic
         told = own | item.around & brief.topic
         if told and (len(item.content) >= 2 or item.values):
             # Of what is said twice, the memory is shown rather than the message that it is from.
             memory = item.evidence.kind is EvidenceKind.MEMORY
             found.append(_Match(item, told, (len(told) + len(own) + 0.3 * bool(item.values), memory, -at)))
-    if any(one.told & asked for one in found):
-        # Asked for what something costs, a sentence that only names it is no answer.
-        found = [one for one in found if len(one.told) > 1 or one.told & asked]
     return sorted(found, key=lambda one: one.rank, reverse=True)
 
 
 def _repeats(item: Sentence, other: Sentence) -> bool:
-    """Whether two sentences say the same. A memory and the message that it is from differ by a word such as
-    "remember"."""
-    kinds = {item.evidence.kind, other.evidence.kind}
-    apart = 1 if kinds == {EvidenceKind.MEMORY, EvidenceKind.MESSAGE} else 0
-    if len(item.content ^ other.content) > apart:
+    """Whether two sentences say the same, but for "remember"."""
+    if not item.content ^ other.content <= known().remembering:
         return False
     return [value.text for value in item.values] == [value.text for value in other.values]
 

@@ -85,7 +85,9 @@ _WITHOUT = re.compile(
 """A sentence with one of these takes back what it names."""
 _CUT = re.compile(r"[,;]| and (?:say|tell|which|recommend)\b")
 _CHOOSE = re.compile(r"[,;]? (?:and )?(?:say|tell|which|recommend)\b")
-_TOKEN = re.compile(r"\d{1,3}|[^\W\d_]+(?:-[^\W\d_]+)*")
+_ENUMERATED = re.compile(r",|;|\band\b|\bund\b|\by\b|&|\bor\b|\boder\b")
+_PURPOSE = frozenset({"for", "für", "para"})
+_TOKEN = re.compile(r"\d+|[^\W\d_]+(?:-[^\W\d_]+)*")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{2,80})[”\"»“]")
 _SUM_UP = re.compile(r"\bsum up (?:(?:all|the|my|our|what) ){0,3}([^\W\d_]+)")
@@ -102,9 +104,12 @@ def read_brief(text: str) -> Brief:
     stems = [root(word) for word in words(text)]
     german = _is_german(text)
     subjects = _names(text, german=german)
-    if goal in (Goal.COMPARE, Goal.LIST) and len(things := _things(text, goal)) > len(subjects):
+    things = _things(text, goal) if goal in (Goal.COMPARE, Goal.LIST) else ()
+    if len(things) > len(subjects) and all(any(name in one for one in things) for name in subjects):
         subjects = things
     attributes, noun, nouns, count = _asked(text, subjects)
+    if things and subjects is things:
+        count = None
     if goal not in _TABULAR:
         attributes = ()
     if goal is Goal.SUM:
@@ -194,30 +199,44 @@ def _names(text: str, *, german: bool) -> tuple[str, ...]:
 
 def _things(text: str, goal: Goal) -> tuple[str, ...]:
     """Returns the things of "compare the boat, the garden and the piano", or of "list the costs of the boat
-    and the piano"; none if they are classes, as in "the tents and stoves", or anything but a few nouns."""
-    sentence = next(iter(_SENTENCE.findall(text)), "")
-    found: list[str] = []
+    and the piano". Each must have an article or the like: "compare the tents by weight and comfort" has none.
+    Nor has "the tents and the stoves", because these are classes.
+    """
+    cues = known().goals[goal.value]
+    sentences = _SENTENCE.findall(text)
+    sentence = next((one for one in sentences if not cues.isdisjoint(map(root, words(one)))), "")
     before, of, about = _parted(sentence, enumerated=True)
-    if goal is Goal.LIST and not of:
-        return ()
-    for part in _LIST.split(about if of else _CHOOSE.split(before)[0]):
-        if not (thing := _thing(part)):
-            return ()
-        found.append(thing)
-    classes = all(fold(one).endswith("s") for one in found)
-    return tuple(dict.fromkeys(found)) if len(found) > 1 and not classes else ()
-
-
-def _thing(part: str) -> str:
-    """Returns the noun with what stands before it, without articles: "boat insurance"; "" for none."""
     kinds = frozenset().union(*(kind.stems for kind in known().kinds.values()))
-    apart = kinds | known().asking | frozenset().union(*known().goals.values())
+    valued = not kinds.isdisjoint(map(root, words(before)))
+    if goal is Goal.LIST and not (of and valued):
+        return ()
+    if fold(of) in _PURPOSE and not valued:
+        # "Compare the phones for comfort and noise": these are no phones.
+        return ()
+    found = [_thing(part, kinds) for part in _ENUMERATED.split(about or _CHOOSE.split(before)[0])]
+    found = list(dict.fromkeys(found))
+    if "" in found or len(found) < 2 or all(fold(one).endswith("s") for one in found):
+        return ()
+    left_out = {stem for one in sentences if _WITHOUT.search(one) for stem in content(_WITHOUT.sub(" ", one))}
+    if left_out <= {root(word) for one in found for word in words(one)}:
+        found = [one for one in found if not left_out.intersection(content(one))] or found
+    return tuple(found)
+
+
+def _thing(part: str, kinds: frozenset[str]) -> str:
+    """Returns what stands after the article, at the end: "boat insurance"; "" for anything else."""
     tokens = words(part)
-    plain = [means_something(word) and root(word) not in apart for word in tokens]
-    if not any(plain):
+    starts = [at for at, word in enumerate(tokens) if fold(word) in known().openers]
+    if not starts or any(char.isdigit() for char in part):
         return ""
-    first, last = plain.index(True), len(plain) - plain[::-1].index(True)
-    return " ".join(tokens[first:last]) if all(plain[first:last]) and last - first <= _LONGEST_THING else ""
+    cues = known().asking | frozenset().union(*known().goals.values())
+    before, thing = tokens[: starts[-1]], tokens[starts[-1] + 1 :]
+    while thing and root(thing[-1]) in kinds | cues:
+        # "How much the boat and the garden cost."
+        thing.pop()
+    known_before = all(not means_something(word) or root(word) in cues for word in before)
+    named = known_before and 1 <= len(thing) <= _LONGEST_THING and means_something(thing[-1])
+    return " ".join(thing) if named else ""
 
 
 def _flush(found: dict[str, None], current: list[str], following: list[str]) -> list[str]:

@@ -49,6 +49,8 @@ class Words:
     duties: frozenset[str]
     particular: frozenset[str]
     distinct: frozenset[str]
+    valued: frozenset[str]
+    remembering: frozenset[str]
     unpaid: frozenset[str]
     per: frozenset[str]
     rates: frozenset[str]
@@ -76,6 +78,8 @@ def known() -> Words:
         duties=_stems(found["duties"]["words"]),
         particular=_stems(found["particular"]),
         distinct=_stems(found["distinct"]),
+        valued=_stems(found["valued"]),
+        remembering=_stems(found["remembering"]),
         unpaid=_stems(found["unpaid"]),
         per=frozenset(found["per"].split()),
         rates=_stems(found["rates"]),
@@ -110,8 +114,7 @@ def words(text: str) -> list[str]:
 def means_something(word: str) -> bool:
     """Whether a word shows what a text is about."""
     folded = fold(word)
-    # The month has a capital.
-    return len(folded) > 1 and folded not in lexicon().common and word != "may"
+    return len(folded) > 1 and folded not in lexicon().common
 
 
 def content(text: str) -> list[str]:

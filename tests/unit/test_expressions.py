@@ -460,6 +460,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_SUM_UP": ("sum up ", "sum up all ", "the "),
         "_SENTENCE": ("a", "a.", ".", "\n"),
         "_LIST": (",", "and ", "an"),
+        "_ENUMERATED": (",", "and ", "an"),
         "_OF": ("of ", "o"),
         "_WITH": ("with ", "with their", "by "),
         "_CUT": (" and ", ",", " and sa"),

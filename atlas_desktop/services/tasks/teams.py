@@ -411,7 +411,7 @@ class Teams:
         if task.report is not None and task.guidance and writer.cites(task.report.citations):
             before = understood(replace(task, guidance=task.guidance[:-1]))
             # To leave something out needs no new passage.
-            if set(before.attributes) <= set(brief.attributes):
+            if {*before.attributes, *before.subjects} <= {*brief.attributes, *brief.subjects}:
                 reporting.unchanged(writer, task.guidance[-1].text)
         reporting.footer(writer, reason, self._now())
         report = writer.report(title)

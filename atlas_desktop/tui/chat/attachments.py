@@ -434,7 +434,7 @@ class DocumentsController:
 
     def open_citation(self, citation: "StoredCitation") -> None:
         """Opens the reader at the passage of a citation."""
-        self._app.attempt(partial(self._open_citation, citation), group=GROUP)
+        self._app.attempt(partial(self._open_citation, citation), group="open", exclusive=True)
 
     async def _open_citation(self, citation: "StoredCitation") -> None:
         from atlas_desktop.tui.documents.reader import ReaderScreen

@@ -302,15 +302,17 @@ class MessagesController:
             self._app.attempt(self._recheck_citations, group="citations", exclusive=True)
 
     async def _recheck_citations(self) -> None:
-        blocks = [block for block in self._view.transcript.blocks if block.cited]
-        try:
-            await self._citations.read(self._view.room, [block.message for block in blocks])
-        except RoomClosed:
-            # The replies disappear with the room.
-            return
-        for block in blocks:
-            cited = self._citations.known.get(block.message.id)
-            if cited is not None and cited != block.cited and block.is_attached:
+        documents = self._view.room.store.documents
+        for block in self._view.transcript.blocks:
+            if block.cited is None:
+                continue
+            try:
+                cited = await documents.cited(block.message.id)
+            except RoomClosed:
+                # The replies disappear with the room.
+                return
+            if cited != block.cited and block.is_attached:
+                self._citations.learn(block.message.id, cited)
                 block.cite(cited)
 
     def leave_sources(self, *, onwards: bool) -> None:

@@ -496,6 +496,8 @@ class TasksScreen(View, SparingScreen["AskAbout | Chosen | None"]):
             self._do(partial(self._open_source, task, task.report.citations))
 
     async def _open_source(self, task: Task, citations: Sequence[TaskCitation]) -> None:
+        if self.app.screen is not self:
+            return
         rows = [source_choice(one, number) for number, one in enumerate(citations)]
         chosen = await self.app.push_screen_wait(PickScreen(_("Sources of the report"), rows))
         if chosen is None:
@@ -521,7 +523,13 @@ class TasksScreen(View, SparingScreen["AskAbout | Chosen | None"]):
             citation.source,
             passage=(citation.begin, citation.end),
             quote=citation.quote,
-            current=any(one.source == citation.source and one.sha256 == document.sha256 for one in evidence),
+            current=any(
+                one.source == citation.source
+                and one.begin <= citation.begin
+                and citation.end <= one.end
+                and one.sha256 == document.sha256
+                for one in evidence
+            ),
         )
 
     def _reader_left(self, wanted: "AskAbout | Chosen | None") -> None:
