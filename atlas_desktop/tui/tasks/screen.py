@@ -103,7 +103,12 @@ def about_text(task: Task, keymap: Keymap) -> Content:
     parts: list[str | tuple[str, str]] = [(clean(task.brief), "bold")]
     parts += [(f"\n→ {clean_line(one.text)}", "") for one in task.guidance]
     if asked := question_text(task):
-        answers = _("{key} answers.", key=how_to("tasks.steer", keymap))
+        answer, approve = how_to("tasks.steer", keymap), how_to("tasks.approve", keymap)
+        answers = (
+            _("{key} answers.", key=answer)
+            if task.report is None
+            else _("{answer} answers, {approve} accepts the report.", answer=answer, approve=approve)
+        )
         parts.append((f"\n{asked} {answers}", "$warning"))
     told = [task_state_text(task.state)]
     if task.tokens:
