@@ -105,10 +105,11 @@ def read_brief(text: str) -> Brief:
     german = _is_german(text)
     subjects = _names(text, german=german)
     things = _things(text, goal) if goal in (Goal.COMPARE, Goal.LIST) else ()
-    if len(things) > len(subjects) and all(any(name in one for one in things) for name in subjects):
+    enumerated = len(things) > len(subjects) and all(any(name in one for one in things) for name in subjects)
+    if enumerated:
         subjects = things
     attributes, noun, nouns, count = _asked(text, subjects)
-    if things and subjects is things:
+    if enumerated:
         count = None
     if goal not in _TABULAR:
         attributes = ()
@@ -199,8 +200,8 @@ def _names(text: str, *, german: bool) -> tuple[str, ...]:
 
 def _things(text: str, goal: Goal) -> tuple[str, ...]:
     """Returns the things of "compare the boat, the garden and the piano", or of "list the costs of the boat
-    and the piano". Each must have an article or the like: "compare the tents by weight and comfort" has none.
-    Nor has "the tents and the stoves", because these are classes.
+    and the piano". Returns none if one has no article or the like, because it may be anything else ("compare
+    the boat and the car, and explain why"), or if all are classes ("the tents and the stoves").
     """
     cues = known().goals[goal.value]
     sentences = _SENTENCE.findall(text)
