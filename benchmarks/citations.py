@@ -4,7 +4,8 @@ Makes passages of made-up reports, and sentences about them of which the truth i
 in the words of the passage, shortened, reordered, with numbers and dates written differently, paraphrased or
 quoted. Others have a changed number, date, name or unit, are negated, say the opposite, are invented in part
 or in whole, are misquoted, or have the marker of another passage. Prints how many of each kind were called
-supported, and the same of the sentences in citations.toml, which are written by hand.
+supported, and the same of the sentences in citations.toml, which are written by hand, and of those in
+citations_hard.toml, which are made to mislead; `--show` lists those that it gets wrong.
 """
 
 import random
@@ -293,12 +294,13 @@ class Generator:
         return self._random.randint(60, 99)
 
 
-def written_cases() -> list[Case]:
-    """Returns the cases that are written by hand. Half of them have a marker."""
+def written_cases(name: str = "citations") -> list[Case]:
+    """Returns the cases that are written by hand in a file. Half of them have a marker."""
     found = []
-    for entry in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["passages"]:
+    for entry in tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))["passages"]:
         text = entry["text"]
-        passage = Passage(1, SourceKind.DOCUMENT, "d1", "", None, None, 0, len(text), text)
+        title = entry.get("title", "")
+        passage = Passage(1, SourceKind.DOCUMENT, "d1", title, None, None, 0, len(text), text)
         for source, kind in ((1, "supported"), (None, "unsupported")):
             for number, sentence in enumerate(entry[kind]):
                 reply = f"{sentence} [1]" if number % 2 else sentence
@@ -333,7 +335,7 @@ def is_supported(case: Case, cited: Cited) -> bool:
     return not cited.unsupported and bool(markers) and case.source in {None, *markers}
 
 
-def report(cases: Sequence[Case]) -> None:
+def report(cases: Sequence[Case], *, show: bool = True) -> None:
     total: Counter[str] = Counter()
     supported: Counter[str] = Counter()
     literal = 0
@@ -342,7 +344,7 @@ def report(cases: Sequence[Case]) -> None:
         total[case.kind] += 1
         literal += is_literal(case, cited)
         supported[case.kind] += is_supported(case, cited)
-        if is_supported(case, cited) != (case.source is not None):
+        if show and is_supported(case, cited) != (case.source is not None):
             print(f"  wrong ({case.kind}): {case.reply}")
     for kind, count in total.items():
         print(f"{kind:18} {supported[kind]:4} of {count:4} called supported")
@@ -355,9 +357,12 @@ def report(cases: Sequence[Case]) -> None:
 
 
 def main() -> None:
-    report(Generator().cases(int(sys.argv[1]) if len(sys.argv) > 1 else CASES))
+    given = [one for one in sys.argv[1:] if one != "--show"]
+    report(Generator().cases(int(given[0]) if given else CASES))
     print()
     report(written_cases())
+    print("\nMade to mislead:")
+    report(written_cases("citations_hard"), show="--show" in sys.argv)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
-from memory.documents.statements import Statement, contradicts, has, sentences
+from memory.documents.statements import Day, Quantity, Statement, contradicts, exceeds, has, sentences
 from memory.summaries.evidence import is_small_talk
 
 
@@ -96,12 +96,14 @@ _ROUNDING = 1e-9
 _CELL = re.compile(r"[|\t]")
 _YEAR_OR_CODE = re.compile(r"(?:19|20)\d\d|[^\W\d_]+\d+")
 
+_AROUND = " .,;:!?\"'“”„*_#|-•"
 _MARKERS = re.compile(r"[^\S\n]{0,3}\[\d{1,3}(?:[,;] ?\d{1,3}){0,20}\]")
 _DIGITS = re.compile(r"\d+")
 _QUOTED = re.compile(
     r"“([^“”]{2,600})”|\"([^\"\n]{2,600})\"|„([^„“”\"]{2,600})[“”\"]|«([^«»]{2,600})»|»([^«»]{2,600})«"
     r"|「([^「」]{2,600})」|『([^『』]{2,600})』"
 )
+_PAUSE = re.compile(r"[,;:.!?]")
 _LEFT_OUT = re.compile(r"\[(?:…|\.\.\.)\]|…|\.\.\.")
 _LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+|#{1,6}\s|\d{1,3}[.)]\s+)+")
 _REFERS = re.compile(
@@ -158,6 +160,14 @@ def cite(reply: str, passages: Sequence[Passage]) -> Cited:
     return Cited(tuple(dict.fromkeys(citations)), tuple(unsupported))
 
 
+@dataclass(frozen=True, slots=True)
+class _Quote:
+    """What a reply quotes. `negated`: the reply's clause with the quotation in it denies something."""
+
+    text: str
+    negated: bool
+
+
 class _Claim:
     """A sentence, or the part of one up to its markers."""
 
@@ -168,10 +178,10 @@ class _Claim:
         mark = _LIST_MARK.match(text)
         self.plain = text[mark.end() if mark is not None else 0 :].replace("**", "").strip()
         self.quotes = [
-            part.strip()
+            _Quote(part.strip(), _denied_around(text, match, part))
             for match in _QUOTED.finditer(text)
             for part in _LEFT_OUT.split(next(filter(None, match.groups())))
-            if part.strip()
+            if _is_quotation(part.strip())
         ]
 
     @cached_property
@@ -195,13 +205,24 @@ class _Claim:
         return not any(statement.words <= source.named.words and not facts for source in sources.values())
 
 
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What a sentence is about: the word that it `opens` with, its `own` words with those of the sentence in
+    front of it that it refers to, and the words `around` it, also of the one that it stands below as below a
+    heading."""
+
+    opening: str
+    own: frozenset[str]
+    around: frozenset[str]
+
+
 class _Source:
     """A passage with what its sentences state."""
 
     def __init__(self, passage: Passage) -> None:
         self.passage = passage
         self._ranges = sentences(passage.text)
-        self._subjects: dict[str, list[frozenset[str]]] = {}
+        self._subjects: dict[str, list[_Subject]] = {}
 
     @cached_property
     def named(self) -> Statement:
@@ -241,17 +262,21 @@ class _Source:
         known = words | self.named.words
         return any(has(word, self.words) for word in clause.words if not has(word, known))
 
-    def subjects(self, window: Statement) -> list[frozenset[str]]:
-        """Returns the words of each sentence of a window. One that refers to the sentence in front of it, or
-        that stands below it as below a heading, has the words of that one, too."""
+    def subjects(self, window: Statement) -> "list[_Subject]":
+        """Returns what each sentence of a window is about."""
         if window.text not in self._subjects:
-            found: list[frozenset[str]] = []
+            found: list[_Subject] = []
             before = ""
             for begin, end in sentences(window.text):
                 text = window.text[begin:end]
-                own = Statement(text).words
-                follows = found and (_REFERS.match(text) or _stands_above(before))
-                found.append(own | found[-1] if follows else own)
+                one = Statement(text)
+                own = around = one.words
+                if found and _REFERS.match(text):
+                    own |= found[-1].own
+                    around |= found[-1].around
+                elif found and _stands_above(before):
+                    around |= found[-1].around
+                found.append(_Subject(one.opening, own, around))
                 before = text
             self._subjects[window.text] = found
         return self._subjects[window.text]
@@ -263,6 +288,9 @@ class _Source:
         for count in range(1, _MOST_SENTENCES + 1):
             for first in range(len(self._ranges) - count + 1):
                 begin, end = self._ranges[first][0], self._ranges[first + count - 1][1]
+                if any(self.passage.text[slice(*one)].endswith("?") for one in self._ranges[first:][:count]):
+                    # A question states nothing.
+                    continue
                 if count == 1 and self.passage.text[begin:end].startswith("#"):
                     # A heading alone states nothing.
                     continue
@@ -275,10 +303,21 @@ class _Source:
         for count, begin, end, window in self.windows:
             if best is not None and count > best[0]:
                 break
+            if _bare(window.text) == _bare(statement.text):
+                return begin, end
             coverage = statement.coverage(window.words)
             if (best is None or coverage > best[1]) and _supports(window, statement, self):
                 best = (count, coverage, (begin, end))
         return best[2] if best is not None else None
+
+    def denies(self, place: tuple[int, int]) -> bool:
+        """Whether a range of the passage, with two words of its sentences in front of it and one after it,
+        denies something."""
+        touched = [(begin, end) for begin, end in self._ranges if begin < place[1] and place[0] < end]
+        begin, end = (touched[0][0], touched[-1][1]) if touched else place
+        text = self.passage.text
+        before, after = text[begin : place[0]].split()[-2:], text[place[1] : end].split()[:1]
+        return Statement(" ".join((*before, text[slice(*place)], *after))).negated
 
     def find(self, quote: str) -> tuple[int, int] | None:
         """Returns where the quotation is in the passage, letter by letter; line breaks are white space."""
@@ -328,6 +367,22 @@ class _Source:
             verified=False,
             sentence=sentence,
         )
+
+
+def _denied_around(text: str, match: re.Match[str], quote: str) -> bool:
+    """Whether the clause of a reply with the quotation in it denies something."""
+    before, after = _PAUSE.split(text[: match.start()])[-1], _PAUSE.split(text[match.end() :])[0]
+    return Statement(f"{before} {quote} {after}").negated
+
+
+def _is_quotation(text: str) -> bool:
+    """Whether what stands between quotation marks is more than a single common word, such as a term."""
+    return len(text.split()) > 1 or any(not letter.islower() for letter in text)
+
+
+def _bare(text: str) -> list[str]:
+    """Returns the words of a text, without case and the marks around them."""
+    return [word for piece in text.casefold().split() if (word := piece.strip(_AROUND))]
 
 
 def _stands_above(line: str) -> bool:
@@ -411,14 +466,17 @@ def _quoted(
     holds = True
     whole = Statement(_QUOTED.sub(lambda match: next(filter(None, match.groups())), claim.plain))
     for quote in claim.quotes:
-        there = [(source, place) for source in named if (place := source.find(quote)) is not None]
+        there = [(source, place) for source in named if (place := source.find(quote.text)) is not None]
         if not there:
-            found += [source.unverified(quote, claim.sentence) for source in named]
-            there = [(source, place) for source in others if (place := source.find(quote)) is not None]
+            found += [source.unverified(quote.text, claim.sentence) for source in named]
+            there = [(source, place) for source in others if (place := source.find(quote.text)) is not None]
             there = [pair for pair in there if pair[0].support(whole) is not None][:1] or there[:1]
-        found += [source.verified(*place, claim.sentence) for source, place in there]
-        holding += [source for source, _ in there]
-        holds = holds and bool(there)
+        # "Do not take aspirin" does not say "take aspirin".
+        alike = [(source, place) for source, place in there if source.denies(place) == quote.negated]
+        found += [source.verified(*place, claim.sentence) for source, place in alike]
+        found += [source.unverified(quote.text, claim.sentence) for source, _ in there if not alike]
+        holding += [source for source, _ in alike]
+        holds = holds and bool(alike)
     around = Statement(_QUOTED.sub(" ", claim.plain))
     if around.names or around.quantities or around.days:
         holds = holds and any(source.support(whole) is not None for source in holding)
@@ -433,16 +491,25 @@ def _supports(window: Statement, statement: Statement, source: _Source) -> bool:
     around = window.words | source.named.words
     return (
         _has_numbers(window, statement, source.named)
+        and not exceeds(statement, window)
+        and not (statement.is_universal and any(clause.excepted for clause in window.clauses))
         and statement.coverage(around) >= LEAST_COVERAGE
         and _covers_own(window, statement, source.named)
+        and all(has(word, source.words) or has(word, source.named.words) for word in statement.things)
         and around.issuperset(statement.names)
-        and all(_supports_clause(window, clause, statement, source) for clause in statement.clauses)
+        and all(
+            _supports_clause(window, clause, statement, names, source)
+            for clause, names in _with_names(statement.clauses)
+        )
         and _in_column(window, statement, source.header)
     )
 
 
 def _covers_own(window: Statement, statement: Statement, named: Statement) -> bool:
-    """Whether enough of what is not in the headings is in the window itself."""
+    """Whether enough of what is not in the headings is in the window itself; of a statement with only common
+    words ("The next work day is on 6 May"), all of them."""
+    if not statement.words:
+        return statement.stems <= window.stems
     own = [word for word in statement.words if not has(word, named.words)]
     found = sum(has(word, window.words) for word in own)
     return found >= _LEAST_OWN * len(own) if own else not window.words.isdisjoint(statement.words)
@@ -455,13 +522,22 @@ def _has_numbers(window: Statement, statement: Statement, named: Statement) -> b
     codes = {
         value for quantity in named.quantities for value in quantity.values if _YEAR_OR_CODE.fullmatch(value)
     }
-    return all(
-        any(quantity.agrees(other) for other in window.quantities)
-        or not quantity.values.isdisjoint(years | codes)
-        for quantity in statement.quantities
-    ) and all(
-        any(one.within(other) for one in days for others in window.days for other in others)
-        for days in statement.days
+    return (
+        all(
+            any(quantity.agrees(other) for other in window.quantities)
+            or not quantity.values.isdisjoint(years | codes)
+            for quantity in statement.quantities
+        )
+        and all(
+            any(
+                one.within(other) and (not turn or not turned or turn == turned)
+                for one in days
+                for others, turned in zip(window.days, window.turns, strict=True)
+                for other in others
+            )
+            for days, turn in zip(statement.days, statement.turns, strict=True)
+        )
+        and all(window.moments.get(word, turn) == turn for word, turn in statement.moments.items())
     )
 
 
@@ -482,18 +558,39 @@ def _in_column(window: Statement, statement: Statement, header: str) -> bool:
     return not numbered or any(numbered)
 
 
+def _share_value(one: Statement, other: Statement) -> bool:
+    """Whether two statements have a number or a date in common."""
+    return _share_number(one, other) or any(_share_day(days, other) for days in one.days)
+
+
+def _share_day(days: Sequence[Day], other: Statement) -> bool:
+    return any(day.within(same) for day in days for meant in other.days for same in meant)
+
+
 def _share_number(one: Statement, other: Statement) -> bool:
     return any(first.agrees(second) for first in one.quantities for second in other.quantities)
 
 
-def _supports_clause(window: Statement, clause: Statement, whole: Statement, source: _Source) -> bool:
-    """Whether the clauses of the window about the same subject say the same: with the same names, the same
+def _with_names(clauses: Sequence[Statement]) -> Iterator[tuple[Statement, tuple[str, ...]]]:
+    """Yields each clause with the names in it, or in the clause that it refers to: "he gave it back"."""
+    names: tuple[str, ...] = ()
+    for clause in clauses:
+        refers = not clause.who and _REFERS.match(clause.text.strip())
+        names = (*names, *clause.names) if refers else clause.names
+        yield clause, names
+
+
+def _supports_clause(
+    window: Statement, clause: Statement, whole: Statement, names: Sequence[str], source: _Source
+) -> bool:
+    """Whether the clauses of the window about the same subject say the same: with the same `names`, the same
     numbers, and both negated or neither.
     """
     if len(clause.words) > 1 and not any(
-        clause.coverage(about | source.named.words) > _LEAST_OF_CLAUSE
-        and not source.says_elsewhere(clause, about)
-        for about in source.subjects(window)
+        clause.coverage(subject.around | source.named.words) > _LEAST_OF_CLAUSE
+        and not source.says_elsewhere(clause, subject.around)
+        and not _is_about_something_else(clause, subject.opening, subject.own, source.named)
+        for subject in source.subjects(window)
     ):
         return False
     known = window.words | source.named.words
@@ -502,21 +599,46 @@ def _supports_clause(window: Statement, clause: Statement, whole: Statement, sou
         return False
     topic = clause if clause.words else whole
     # A single word in front of a colon applies to the rest of the sentence.
-    heading = len(clause.words) == 1 and not (clause.quantities or clause.days)
+    first = clause.text == whole.clauses[0].text
+    heading = first and len(clause.words) == 1 and not (clause.quantities or clause.days)
     about = topic.words - set(topic.names)
     ranked = [(sum(has(word, other.words) for word in about), other) for other in window.clauses]
     most = max((shared for shared, _ in ranked), default=0)
     nearest = [other for shared, other in ranked if shared == most] if most else [window]
     return (
-        (heading or any(_agrees(other, clause) for other in nearest))
+        (heading or any(_agrees(other, topic) for other in nearest))
         and not _mixes(window, clause)
-        and _names_agree(window, clause, source.named)
+        and (heading or not _is_denied(window, clause))
+        and _names_agree(window, clause, names, source.named)
         and _numbers_stand_there(window, clause, topic, source)
     )
 
 
+def _is_about_something_else(clause: Statement, opening: str, own: frozenset[str], named: Statement) -> bool:
+    """Whether the clause and a sentence with its `own` words each open with what the other does not mention,
+    or the clause with a noun that is not even in a heading: "The gutter was cleaned" does not say, even under
+    the heading "Roof", that the roof was cleaned, and "Cleaned in May" not that the gutter was.
+    """
+    if not clause.opening or has(clause.opening, own):
+        return False
+    unknown = clause.opens_with_noun and not has(clause.opening, named.words)
+    return unknown or (bool(opening) and not has(opening, clause.words | named.words))
+
+
 def _agrees(other: Statement, clause: Statement) -> bool:
     return other.negated == clause.negated and not contradicts(clause, other)
+
+
+def _is_denied(window: Statement, clause: Statement) -> bool:
+    """Whether a word of the clause, which denies nothing, is only in clauses of the window that do: "They may
+    stand in the yard, but not in the hall" does not say that they may stand in the hall."""
+    if clause.negated:
+        return False
+    return any(
+        bool(holding) and all(other.negated for other in holding)
+        for word in clause.words
+        if (holding := [other for other in window.clauses if has(word, other.words)])
+    )
 
 
 def _mixes(window: Statement, clause: Statement) -> bool:
@@ -534,12 +656,12 @@ def _mixes(window: Statement, clause: Statement) -> bool:
     return False
 
 
-def _names_agree(window: Statement, clause: Statement, named: Statement) -> bool:
-    """Whether the window says the same about the names in the clause: for each of its words, a clause of the
-    window with that word is about nobody else, and two names are in the same order.
+def _names_agree(window: Statement, clause: Statement, whose: Sequence[str], named: Statement) -> bool:
+    """Whether the window says the same about the names in or of the clause: for each of its words, a clause
+    of the window with that word is about nobody else, and two names are in the same order.
     """
     # A word that begins a sentence is not a name if it is in lower case in the window.
-    names = [name for name in clause.names if name in window.names or name not in window.words]
+    names = [name for name in whose if name in window.names or name not in window.words]
     others: dict[str, bool] = {}
     before = named.words
     for sentence in window.sentences:
@@ -547,23 +669,29 @@ def _names_agree(window: Statement, clause: Statement, named: Statement) -> bool
         subject: Statement | None = None
         for other in sentence:
             subject = other if other.names else subject
-            wrong = _is_about_another(subject, other, clause, names, before)
-            for word in clause.words.difference(clause.names):
-                if has(word, other.words):
-                    others[word] = others.get(word, True) and wrong
+            wrong = _is_about_another(subject, other, clause.words.union(whose), names, before)
+            told = [word for word in clause.words.difference(whose) if has(word, other.words)]
+            if clause.words <= {*whose} and _share_value(clause, other):
+                # "She came in 2019."
+                told.append("")
+            for word in told:
+                others[word] = others.get(word, True) and wrong
     return not any(others.values()) and all(_same_order(other, clause) for other in window.clauses)
 
 
 def _is_about_another(
     subject: Statement | None,
     other: Statement,
-    clause: Statement,
+    said: frozenset[str],
     names: Sequence[str],
     before: frozenset[str],
 ) -> bool:
-    """Whether `other` is about somebody whom the clause does not name. It is about the first name of itself,
-    or of a clause in front of it in the sentence (`subject`), or else about what was named `before`."""
-    if subject is not None and subject.names[0] in clause.words:
+    """Whether `other` is about somebody whom a clause with the words `said` does not name.
+
+    It is about the first name of itself, or of a clause in front of it in the sentence (`subject`), or else
+    about what was named `before`.
+    """
+    if subject is not None and subject.names[0] in said:
         return False
     around = other.words if subject is other else before if subject is None else subject.words | other.words
     missing = [name for name in names if name not in around]
@@ -578,6 +706,47 @@ def _same_order(other: Statement, clause: Statement) -> bool:
     return shared == [name for name in other.names if name in shared]
 
 
+def _subjects_of(clauses: Sequence[Statement]) -> Iterator[tuple[Statement, tuple[str, frozenset[str]]]]:
+    """Yields the clauses of a sentence, each with its opening, or else that of the clause in front of it
+    ("Insurance: 612 €"), and the words of the sentence."""
+    words = frozenset[str]().union(*(one.words for one in clauses))
+    opening = ""
+    for one in clauses:
+        opening = one.opening or opening
+        yield one, (opening, words)
+
+
+def _is_of(later: Statement, quantity: Quantity, clause: Statement, other: Statement) -> bool:
+    """Whether the clause is about what a `later` clause of the sentence says, with a number of its own: "It
+    stands at 42 degrees, in winter at 48 degrees" does not say 42 degrees of winter."""
+    rivals = [one for one in later.quantities if (one.unit, one.counted) == (quantity.unit, quantity.counted)]
+    if not rivals or any(quantity.agrees(one) for one in rivals):
+        return False
+    return any(has(word, clause.words) and not has(word, other.words) for word in later.words)
+
+
+def _belongs_elsewhere(window: Statement, clause: Statement, holding: Sequence[Statement]) -> bool:
+    """Whether the clauses of the window that hold a value are about something else: each has words of its
+    own, none of which the clause has, and the clause has a word of another one. "Eco: 195 min. Quick: 30 min"
+    does not say that Eco takes 30 minutes.
+    """
+    told: list[tuple[Statement, frozenset[str]]] = []
+    before = frozenset[str]()
+    for clauses in window.sentences:
+        carried = before if _REFERS.match(clauses[0].text.strip()) else frozenset[str]()
+        told += [(one, one.words | carried) for one in clauses]
+        before = carried.union(*(one.words for one in clauses))
+    held = [(one, words) for one, words in told if any(one is other for other in holding)]
+    for one, words in held:
+        others = [said for other, said in told if other is not one]
+        own = [word for word in words if not any(has(word, said) for said in others)]
+        if not own or any(has(word, clause.words) for word in own):
+            return False
+        if not any(has(word, said) and not has(word, words) for said in others for word in clause.words):
+            return False
+    return bool(held)
+
+
 def _numbers_stand_there(window: Statement, clause: Statement, topic: Statement, source: _Source) -> bool:
     """Whether no number of the clause belongs to something else: the clause of the window that contains it is
     as similar as the others with numbers. Names count twice.
@@ -587,6 +756,19 @@ def _numbers_stand_there(window: Statement, clause: Statement, topic: Statement,
         shared = [word for word in topic.words if has(word, other.words)]
         return sum(source.weight(word) * (2 if word in topic.names else 1) for word in shared)
 
+    subjects = {
+        id(other): subject for clauses in window.sentences for other, subject in _subjects_of(clauses)
+    }
+    following = {
+        id(other): clauses[at:] for clauses in window.sentences for at, other in enumerate(clauses, 1)
+    }
+    holders = [
+        [one for one in window.clauses if any(quantity.agrees(other) for other in one.quantities)]
+        for quantity in clause.quantities
+    ]
+    holders += [[one for one in window.clauses if _share_day(days, one)] for days in clause.days]
+    if any(_belongs_elsewhere(window, topic, holding) for holding in holders):
+        return False
     numbered = [other for other in window.clauses if other.quantities]
     best = max(map(similar, numbered), default=0.0)
     for quantity in clause.quantities:
@@ -594,6 +776,13 @@ def _numbers_stand_there(window: Statement, clause: Statement, topic: Statement,
         if counts and not any(quantity.agrees(one) for one in counts):
             return False
         holding = [other for other in numbered if any(quantity.agrees(one) for one in other.quantities)]
+        if holding and all(
+            contradicts(clause, other)
+            or _is_about_something_else(clause, *subjects[id(other)], source.named)
+            or any(_is_of(later, quantity, clause, other) for later in following[id(other)])
+            for other in holding
+        ):
+            return False
         if any(other.words and other.coverage(clause.words) == 1 for other in holding):
             continue
         if holding and max(map(similar, holding)) < best - _ROUNDING:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, cached_property
 from importlib.resources import files
+from itertools import pairwise
 
 from memory.memories.upkeep import negated
 from memory.search.terms import is_unspaced
 from memory.summaries.evidence import fold, readings, stem
-from memory.summaries.languages import lexicon
+from memory.summaries.languages import common_in, lexicon
 
 # A run of marks is examined once, from its first one: that keeps it linear.
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s|\Z)|[。！？]++[”’」』）]*+|\n")
@@ -37,17 +38,19 @@ def sentences(text: str, whole: Sequence[tuple[int, int]] = ()) -> list[tuple[in
     """
     found: list[tuple[int, int]] = []
     begin = line = number = 0
+    rows = _rows(text)
     for match in _END.finditer(text):
         at = match.end()
         while number < len(whole) and whole[number][1] <= match.start():
             number += 1
         inside = number < len(whole) and whole[number][0] < at < whole[number][1]
         newline = match[0] == "\n"
-        ends = not inside and (
-            _line_ends(text, line, match.start()) if newline else _sentence_ends(text, begin, match)
-        )
         if newline:
+            ends = line in rows or at in rows or _line_ends(text, line, match.start())
             line = at
+        else:
+            ends = line not in rows and _sentence_ends(text, begin, match)
+        ends = ends and not inside
         if not ends:
             continue
         markers = None if newline else _MARKERS.match(text, at)
@@ -56,6 +59,16 @@ def sentences(text: str, whole: Sequence[tuple[int, int]] = ()) -> list[tuple[in
         begin = max(begin, at)
     _add(found, text, begin, len(text))
     return found
+
+
+def _rows(text: str) -> frozenset[int]:
+    """Returns where the lines begin that are rows of a table: neighbours with equally many bars."""
+    lines, begin = [], 0
+    for line in text.split("\n"):
+        lines.append((begin, line.count(" | ")))
+        begin += len(line) + 1
+    pairs = [(one, other) for (one, bars), (other, more) in pairwise(lines) if bars and bars == more]
+    return frozenset(begin for pair in pairs for begin in pair)
 
 
 def _add(found: list[tuple[int, int]], text: str, begin: int, end: int) -> None:
@@ -96,8 +109,13 @@ _MONTH_NAMES = (
     "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
     "januari februari maart april mei juni juli augustus september oktober november december",
 )
-_MONTHS = {name: at for names in _MONTH_NAMES for at, name in enumerate(names.split(), 1)} | {"sep": 9}
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+MONTHS: Mapping[str, int] = {
+    **{name: at for names in _MONTH_NAMES for at, name in enumerate(names.split(), 1)},
+    "sep": 9,
+}
+"""The numbers of months by their names in several languages."""
+
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _DATE = re.compile(
     r"(?<![\d.\-])(?P<iso>\d{4}[-/]\d{1,2}[-/]\d{1,2})(?![\d\-])"
     r"|(?P<han>\d{4}年(?:\d{1,2}月(?:\d{1,2}日)?)?|\d{1,2}月\d{1,2}日)"
@@ -119,7 +137,8 @@ _AFTER = re.compile(r"[ \u00a0\u202f-]?(%|°[CF]|€|£|\$|[^\W\d_]+\.?)")
 _CURRENCY = re.compile(r"([€£$])\s?$")
 _CLAUSE = re.compile(
     r"[,;:–—](?=\s|\Z|\D)(?!\s\d{4}\b)|[，、；：。！？]"
-    r"|\b(?:and|but|while|whereas|although|or|und|aber|während|sondern|oder|et|mais|y|pero|ma)\b",
+    r"|\b(?:and|but|while|whereas|although|or|und|aber|während|sondern|oder|et|mais|y|pero|ma)\b"
+    r"|\b(?:except|excepting|außer|ausgenommen|excepto|salvo)\b",
     re.IGNORECASE,
 )
 _COMMAND = re.compile(
@@ -137,7 +156,15 @@ class _Lists:
     """Word lists: units, directions and powers of ten by word; pairs of stems with opposite meanings."""
 
     of_sources: frozenset[str]
+    negations: frozenset[str]
+    exceptions: frozenset[str]
+    universals: frozenset[str]
+    date_directions: Mapping[str, str]
+    unit_stems: frozenset[str]
+    before_subjects: frozenset[str]
+    attributes: frozenset[str]
     opposites: tuple[tuple[frozenset[str], frozenset[str]], ...]
+    scopes: tuple[frozenset[str], ...]
     directions: Mapping[str, str]
     scales: Mapping[str, int]
     units: Mapping[str, str]
@@ -149,7 +176,15 @@ def _lists() -> _Lists:
     pairs = [(_stems(one), _stems(other)) for one, other in found["opposites"]]
     return _Lists(
         of_sources=frozenset(found["of_sources"].split()),
+        negations=frozenset(map(fold, found["negations"].split())),
+        exceptions=frozenset(map(fold, found["exceptions"].split())),
+        universals=_stems(found["universals"]),
+        date_directions={fold(one): name for one, name in _by_word(found["date_directions"]).items()},
+        unit_stems=_stems(" ".join(_by_word(found["units"]))),
+        before_subjects=frozenset(found["before_subjects"].split()),
+        attributes=frozenset(found["attributes"].split()),
         opposites=tuple(pair for one, other in pairs for pair in ((one, other), (other, one))),
+        scopes=tuple(map(_stems, found["scopes"])),
         directions=_by_word(found["directions"]),
         scales={word: int(power) for word, power in _by_word(found["scales"]).items()},
         units=_by_word(found["units"]),
@@ -197,32 +232,72 @@ class Day:
 
 
 class Statement:
-    """A text and what it states."""
+    """A text and what it states. `excepted`: it is the exception of what stands in front of it."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, excepted: bool = False) -> None:
         self.text = text
+        self.excepted = excepted
         days: list[tuple[Day, ...]] = []
         rest = _DATE.sub(lambda match: _taken(match, days), text)
         self.days = tuple(days)
         """Each date as what it may mean: 3/4/2024 means two days."""
+        self.turns = tuple(_turn(text, match.start()) for match in _DATE.finditer(text))
+        """The direction in front of each date: "from", "to", "before" or "after"; "" if there is none."""
         self.quantities = _quantities(rest)
         found = _WORD.findall(rest)
         self.stems = frozenset(map(_root, found))
         """Stems of all words, including those that carry no meaning of their own."""
-        content = [word for word in found if _has_content(word)]
+        common = common_in([fold(word) for word in found])
+        content = [word for word in found if _has_content(word, common)]
+        self.moments = {
+            _root(word): turn
+            for before, word in pairwise(found)
+            if _is_calendar(word) and (turn := _lists().date_directions.get(fold(before)))
+        }
+        """The directions in front of days and months without a date ("until Wednesday"), by their stems."""
         self.words = frozenset(piece for word in content for piece in _pieces(word))
+        subjects = [word for word in content if not _is_calendar(word)]
+        opening = next((word for word in subjects if fold(word) not in _lists().attributes), "")
+        self.opening = _pieces(opening)[0] if opening else ""
+        """The stem of the first content word that is no month, day or attribute: of most sentences, their
+        subject."""
+        before = found[: found.index(opening)] if opening else []
+        self.opens_with_noun = not _lists().before_subjects.isdisjoint(map(fold, before))
+        """Whether an article or the like shows that the opening is a noun."""
         command = _COMMAND.match(text)
         verb = command[1] if command is not None else None
-        self.names = tuple(
-            dict.fromkeys(_root(word) for word in content if word[0].isupper() and word != verb)
-        )
+        capital = dict.fromkeys(word for word in content if word[0].isupper() and word != verb)
+        self.names = tuple(dict.fromkeys(map(_root, capital)))
         """Stems of words with a capital letter, in order. At the start of a sentence it need not be a name; a
         command ("Run the …") is not.
         """
+        self.who = any(not _is_calendar(word) for word in capital)
+        """Whether one of the names is no month or day."""
+
+    @cached_property
+    def things(self) -> frozenset[str]:
+        """The stems of the words after an article or the like: "the gutter", "a new bow"."""
+        found = _WORD.findall(_DATE.sub(" ", self.text))
+        things = set()
+        for at, word in enumerate(found):
+            if fold(word) in _lists().before_subjects or word.endswith(("'s", "’s")):
+                following = (one for one in found[at + 1 : at + 4] if _root(one) in self.words)
+                thing = next(following, "")
+                if thing and fold(thing) not in _lists().attributes:
+                    things.add(_root(thing))
+        return frozenset(things)
 
     @cached_property
     def negated(self) -> bool:
-        return negated(self.text) or any(mark in self.text for mark in ("不", "没有", "ない", "ません"))
+        said = not _lists().negations.isdisjoint(map(fold, _WORD.findall(self.text)))
+        said = (
+            said or negated(self.text) or any(mark in self.text for mark in ("不", "没有", "ない", "ません"))
+        )
+        return said != self.excepted
+
+    @property
+    def is_universal(self) -> bool:
+        return not self.stems.isdisjoint(_lists().universals)
 
     @property
     def opens_with_name(self) -> bool:
@@ -236,10 +311,10 @@ class Statement:
     @cached_property
     def sentences(self) -> tuple[tuple["Statement", ...], ...]:
         """The clauses that say something, by sentence."""
-        pieces = [_CLAUSE.split(self.text[begin:end]) for begin, end in sentences(self.text)]
+        pieces = [_clauses(self.text[begin:end]) for begin, end in sentences(self.text)]
         if len(pieces) == 1 == len(pieces[0]):
             return ((self,),)
-        found = [tuple(one for one in map(Statement, parts) if one.says_something) for parts in pieces]
+        found = [tuple(one for one in parts if one.says_something) for parts in pieces]
         return tuple(clauses for clauses in found if clauses)
 
     @property
@@ -262,6 +337,27 @@ class Statement:
         )
 
 
+def _clauses(sentence: str) -> list[Statement]:
+    """Returns the clauses of a sentence. A value alone belongs to what is in front of it ("Battery: 215 €"),
+    and a word such as "not" to what follows ("but not in the hall")."""
+    found: list[tuple[int, Statement]] = []
+    begin, mark = 0, ""
+    for match in (*_CLAUSE.finditer(sentence), None):
+        end = len(sentence) if match is None else match.start()
+        one = Statement(sentence[begin:end], excepted=mark in _lists().exceptions)
+        if match is not None and one.negated and not one.says_something:
+            continue
+        alone = one.words <= _lists().unit_stems and (one.quantities or one.days)
+        if alone and found and found[-1][1].words:
+            first, before = found.pop()
+            found.append((first, Statement(sentence[first:end], excepted=before.excepted)))
+        else:
+            found.append((begin, one))
+        if match is not None:
+            begin, mark = match.end(), fold(match[0])
+    return [one for _, one in found]
+
+
 def has(word: str, words: Collection[str]) -> bool:
     """Whether a stem, or one that begins alike, is among `words`."""
     return word in words or (len(word) >= _ALIKE and any(one[:_ALIKE] == word[:_ALIKE] for one in words))
@@ -278,14 +374,24 @@ def contradicts(one: Statement, other: Statement) -> bool:
     )
 
 
-def _has_content(word: str) -> bool:
-    """Whether a word shows what a sentence is about. Numbers are compared separately."""
+def exceeds(one: Statement, other: Statement) -> bool:
+    """Whether one statement says "only", "even" or "except" where the other does not."""
+    return any(not one.stems.isdisjoint(scope) and other.stems.isdisjoint(scope) for scope in _lists().scopes)
+
+
+def _has_content(word: str, common: Collection[str]) -> bool:
+    """Whether a word, that is not among the `common` ones, shows what a sentence is about. Numbers are
+    compared separately."""
     folded = fold(word)
     if len(word) < _LEAST_LETTERS and not is_unspaced(word) and not (word.isupper() and len(word) > 1):
         return False
-    if folded in lexicon().common or folded in _lists().of_sources:
+    if folded in common or folded in _lists().of_sources:
         return False
     return _worded(folded) is None and folded not in _lists().scales
+
+
+def _is_calendar(word: str) -> bool:
+    return fold(word).removesuffix("s") in lexicon().calendar
 
 
 def _root(word: str) -> str:
@@ -315,9 +421,19 @@ def _taken(match: re.Match[str], days: list[tuple[Day, ...]]) -> str:
         month_name = found["m1"] or found["m2"] or found["m3"]
         year_said, day_said = found["y1"] or found["y2"] or found["y3"], found["d1"] or found["d2"]
         year_number = int(year_said) if year_said else None
-        meant = [Day(year_number, _MONTHS[month_name.casefold()], int(day_said) if day_said else None)]
+        meant = [Day(year_number, MONTHS[month_name.casefold()], int(day_said) if day_said else None)]
     days.append(tuple(meant))
     return " "
+
+
+_AFTER_TURN = frozenset({"dem", "den", "zum", "zur"})
+
+
+def _turn(text: str, begin: int) -> str:
+    """Returns the direction of the date at a place: the last word in front of it but an article."""
+    before = [fold(word) for word in _WORD.findall(text[max(0, begin - 24) : begin])]
+    said = [word for word in before[-2:] if word not in _lists().before_subjects and word not in _AFTER_TURN]
+    return _lists().date_directions.get(said[-1], "") if said else ""
 
 
 def _quantities(text: str) -> tuple[Quantity, ...]:

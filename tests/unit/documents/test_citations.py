@@ -258,6 +258,231 @@ def test_the_heading_tells_whom_a_passage_is_about() -> None:
     assert not verified(cite("Bob Ito joined in 2019 [1].", [source]))
 
 
+@pytest.mark.parametrize(
+    ("text", "title", "said", "not_said"),
+    [
+        (
+            "The gutter was cleaned for 118 euros.",
+            "Roof",
+            "The roof's gutter was cleaned for 118 euros.",
+            "The roof was cleaned for 118 euros.",
+        ),
+        (
+            "# Roof\n\nThe gutter was cleaned for 118 euros.",
+            "Notes on the house",
+            "The gutter of the roof was cleaned for 118 euros.",
+            "The roof was cleaned for 118 euros.",
+        ),
+        (
+            "It weighs 80 g. The burner weighs 45 g.",
+            "Alpine stove",
+            "The Alpine stove weighs 80 g.",
+            "The Alpine stove weighs 45 g.",
+        ),
+        (
+            "Item | Cost\nGutter | 118 euros\nTiles | 940 euros",
+            "Roof",
+            "On the roof, the tiles cost 940 euros.",
+            "The roof cost 118 euros.",
+        ),
+        (
+            "Die Dachrinne wurde für 118 Euro gereinigt.",
+            "Garage",
+            "Die Dachrinne der Garage wurde für 118 Euro gereinigt.",
+            "Die Garage wurde für 118 Euro gereinigt.",
+        ),
+    ],
+)
+def test_a_title_does_not_replace_what_a_sentence_is_about(
+    text: str, title: str, said: str, not_said: str
+) -> None:
+    source = passage(text, title=title)
+    assert verified(cite(f"{said} [1]", [source]))
+    assert not verified(cite(f"{not_said} [1]", [source]))
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("The boat cost 14,800 euros.", "The piano cost 14,800 euros."),
+        (
+            "The heating was serviced on 3 May for 120 euros.",
+            "The piano was serviced on 3 May for 120 euros.",
+        ),
+        (
+            "Water is charged by meter: 2.10 euros a cubic metre.",
+            "Gas is charged by meter: 2.10 euros a cubic metre.",
+        ),
+        # Small words of other languages.
+        ("The boat cost 14,800 euros.", "The van cost 14,800 euros."),
+        ("My daughter moved to Turku in May.", "My son moved to Turku in May."),
+        ("Das Pferd bekommt am 3. Mai einen Sattel.", "Das Kind bekommt am 3. Mai einen Sattel."),
+    ],
+)
+def test_something_else_in_the_same_words_is_not_supported(text: str, other: str) -> None:
+    assert verified(cite(f"{text} [1]", [passage(text)]))
+    assert not verified(cite(f"{other} [1]", [passage(text)]))
+    assert not verified(cite(f"{text} [1]", [passage(other)]))
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "not_said"),
+    [
+        (
+            "Erik has the spare key; Solveig gave hers back in June.",
+            "Erik has the spare key.",
+            "Erik has the spare key; no one else has it.",
+        ),
+        (
+            "Erik has the spare key; Solveig gave hers back in June.",
+            "Solveig gave hers back in June.",
+            "Erik has the spare key; he gave it back in June.",
+        ),
+        (
+            "Ada Berg joined in 2019, and she leads the workshop.",
+            "Ada Berg joined in 2019; she leads the workshop.",
+            "Bob Ito joined in 2019; he leads the workshop.",
+        ),
+        ("The gate is open at night.", "The gate is open at night.", "The gate is open only at night."),
+        (
+            "The crane may not be used after 18:00, unless the harbour master agrees.",
+            "The crane may not be used after 18:00.",
+            "The crane may not be used after 18:00, even if the harbour master agrees.",
+        ),
+        (
+            "Der Vorlauf steht auf 42 Grad, im Winter auf 48 Grad.",
+            "Der Vorlauf steht im Winter auf 48 Grad.",
+            "Der Vorlauf steht im Winter auf 42 Grad.",
+        ),
+        (
+            "The next survey is in September 2027; the last one cost 310 euros.",
+            "The next survey is in September 2027.",
+            "The next survey will cost 310 euros.",
+        ),
+    ],
+)
+def test_what_a_sentence_says_beyond_its_passage_is_not_supported(
+    text: str, said: str, not_said: str
+) -> None:
+    assert verified(cite(f"{said} [1]", [passage(text)]))
+    assert not verified(cite(f"{not_said} [1]", [passage(text)]))
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "not_said"),
+    [
+        ("Eco: 195 min\nQuick: 30 min\nIntensive: 130 min", "Eco: 195 min", "Eco: 130 min"),
+        ("- Battery: 215 €\n- Antifouling: 390 €", "**Battery:** 215 €", "**Battery:** 390 €"),
+        ("- Battery: 215 €\n- Antifouling: 390 €", "Antifouling, 390 €", "Antifouling, 215 €"),
+        ("Pets are allowed, except dogs.", "Pets are allowed.", "Dogs are allowed."),
+        ("Pets are allowed, except dogs.", "Pets are allowed.", "All pets are allowed."),
+        (
+            "Neither the car nor the trailer may be sold.",
+            "The car may not be sold.",
+            "The car and the trailer may be sold.",
+        ),
+        (
+            "Are dogs allowed in the flat? The rent is 900 euros.",
+            "The rent is 900 euros.",
+            "Dogs are allowed in the flat.",
+        ),
+        (
+            "Marlen may stay ashore from 1 November until 15 April.",
+            "Marlen may stay ashore until 15 April.",
+            "Marlen may stay ashore until 1 November.",
+        ),
+        (
+            "Omar is in Porto until Wednesday.",
+            "Omar is in Porto until Wednesday.",
+            "Omar is in Porto from Wednesday.",
+        ),
+        (
+            "Fahrräder dürfen im Hof stehen, nicht aber im Flur.",
+            "Fahrräder dürfen im Hof stehen.",
+            "Fahrräder dürfen im Flur stehen.",
+        ),
+        (
+            "You may drive again after six weeks, and swim after four weeks.",
+            "You may drive again after six weeks.",
+            "You may drive again after four weeks.",
+        ),
+        (
+            "Frau Keller wird ab dem 1. September 2026 eingestellt.",
+            "Frau Keller wird ab 1. September 2026 eingestellt.",
+            "Frau Keller wird bis zum 1. September 2026 eingestellt.",
+        ),
+        ("Do not take aspirin.", 'It says "Do not take aspirin".', 'It says that you should "take aspirin".'),
+    ],
+)
+def test_what_the_own_words_of_a_passage_do_not_say_is_not_supported(
+    text: str, said: str, not_said: str
+) -> None:
+    source = passage(text, title="Notes")
+    assert not cite(f"{said} [1]", [source]).unsupported
+    assert verified(cite(f"{said} [1]", [source]))
+    refused = cite(f"{not_said} [1]", [source])
+    assert refused.unsupported or not verified(refused)
+
+
+def test_what_a_sentence_denies_beside_its_quotation_is_no_matter_of_the_quotation() -> None:
+    source = passage("Delivery within nine weeks of the drawing. Removal of the kitchen is not included.")
+    reply = (
+        'It says "delivery within nine weeks of the drawing" [1], so not from today, '
+        'and "Removal of the kitchen is not included" [1].'
+    )
+    assert [one.quote for one in verified(cite(reply.replace('"d', '"D'), [source]))] == [
+        "Delivery within nine weeks of the drawing",
+        "Removal of the kitchen is not included",
+    ]
+    assert not verified(cite('It is not the case that "Delivery within nine weeks" is promised. [1]', [source]))
+
+
+def test_a_common_word_in_quotation_marks_is_no_quotation() -> None:
+    source = passage("The code of the lock is in the red notebook KX-44.")
+    assert not verified(cite('The "code" of the lock is 12345. [1]', [source]))
+    assert [one.quote for one in verified(cite('It is "KX-44". [1]', [source]))] == ["KX-44"]
+
+
+COSTS = "# Costs\n\n- Insurance: 612 € a year, paid in January\n- Road tax: 284 € a year"
+DATES = (
+    "The next work day is on 6 September 2026 at 9:30. "
+    "Hedges may not be cut between 1 March and 30 September."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "supported"),
+    [
+        (COSTS, "The insurance costs 612 € a year.", True),
+        (COSTS, "The insurance costs 284 € a year.", False),
+        (COSTS, "Insurance costs 284 € a year.", False),
+        (COSTS, "The road tax costs 612 € a year.", False),
+        (COSTS, "The road tax is 284 € a year.", True),
+        # Something else is done, owned or had.
+        ("We sold the boat in May for 900 euros.", "We sold the van in May for 900 euros.", False),
+        ("We sold the boat in May for 900 euros.", "The boat was sold in May for 900 euros.", True),
+        ("Mr Lindqvist keeps the key of the gate.", "Mr Lindqvist keeps the key of the shed.", False),
+        ("Lea needs a new bow, about 220 euros.", "Lea needs a new cello for about 220 euros.", False),
+        ("The key is with Jonas, not with Petra any more.", "The key is with Jonas.", True),
+        ("The key is with Jonas, not with Petra any more.", "The key is with Jonas and Petra.", False),
+        ("The shed cost 340 €; the society pays half of it.", "The society pays all of it.", False),
+        ("The shed cost 340 €; the society pays half of it.", "The society pays half of it.", True),
+        # Attributes may be in other words.
+        ("The tiles cost 940 euros.", "The price for the tiles is 940 euros.", True),
+        ("In Graz, 417 employees work on two floors.", "The number of employees in Graz is 417.", True),
+        # Only common words, and a clause that is only a date.
+        (DATES, "The next work day is on 6 September 2026 at 9:30.", True),
+        (DATES, "The next work day is on 6 September 2026.", True),
+        (DATES, "The next work day is on 7 September 2026.", False),
+        (DATES, "The last work day is on 6 September 2026.", False),
+        (DATES, "You may not cut hedges between 1 March and 30 September.", True),
+        (DATES, "Hedges may be cut between 1 March and 30 September.", False),
+    ],
+)
+def test_amounts_and_dates_belong_to_what_they_are_said_of(text: str, said: str, *, supported: bool) -> None:
+    assert bool(verified(cite(f"{said} [1]", [passage(text)]))) is supported
+
+
 def test_a_passage_is_as_long_as_its_range() -> None:
     with pytest.raises(ValueError, match="as long"):
         Passage(1, SourceKind.NOTE, "n1", "Note", None, None, 0, 5, "four")

@@ -67,3 +67,13 @@ def test_all_but_white_space_is_in_one_sentence(text: str) -> None:
         assert text[begin:until] == text[begin:until].strip()
         end = until
     assert not text[end:].strip()
+
+
+def test_a_row_of_a_table_is_one_sentence() -> None:
+    text = (
+        "What was paid in the first year of the boat, by the order of the dates on the receipts\n"
+        "date | item | euro | paid to\n"
+        "2026-06-21 | Stockholm tar and linseed oil, from old stock of the yard | 96.80 | D. Roche. Paid\n"
+        "2026-07-18 | mainsail | 450.00 | a retired judge"
+    )
+    assert [text[begin:end] for begin, end in sentences(text)] == text.split("\n")
