@@ -526,6 +526,8 @@ async def measured(room: RoomServices, case: Case) -> tuple[Result, Task]:
 
 
 def _in(fact: str, text: str) -> bool:
+    # A total is written with separators of thousands.
+    fact, text = (re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", one) for one in (fact, text))
     pattern = re.escape(fact).replace(r"=\ ", r"=\W*")
     return re.search(rf"(?<![\w.,]){pattern}(?!\w)" if fact[0].isdigit() else pattern, text) is not None
 

@@ -3,7 +3,7 @@
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -19,7 +19,8 @@ class Lexicon:
 
     `number_words` are small numbers (two and more) with their digits; `ambiguous_numbers` those that are
     common words of another language. `small_words` are articles, pronouns and the like by language, `common`
-    words that name no topic. `german_before_noun` and `said_of_somebody` help to recognise names.
+    words that name no topic; `nouns` are those of them that do in one language. `german_before_noun` and
+    `said_of_somebody` help to recognise names.
     """
 
     number_words: Mapping[str, str]
@@ -30,6 +31,7 @@ class Lexicon:
     small_words: Mapping[str, frozenset[str]]
     small: frozenset[str]
     common: frozenset[str]
+    nouns: Mapping[str, frozenset[str]]
 
 
 @cache
@@ -49,7 +51,24 @@ def lexicon() -> Lexicon:
         small_words=small,
         small=every,
         common=every | frozenset(found["common"].split()),
+        nouns={language: frozenset(text.split()) for language, text in found["nouns"].items()},
     )
+
+
+def common_in(found: Sequence[str]) -> frozenset[str]:
+    """Returns the common words of a text with these words (casefolded), without those that are nouns in its
+    language: in English "van" is one. Without any small word, the text counts as English, of equally many as
+    another language."""
+    known = lexicon()
+    doubtful = {word for nouns in known.nouns.values() for word in nouns.intersection(found)}
+    if not doubtful:
+        return known.common
+    counts = {
+        language: sum(word in small for word in found if word not in doubtful)
+        for language, small in known.small_words.items()
+    }
+    likely = max(counts, key=lambda one: (counts[one], counts[one] == 0 or one != "en"))
+    return known.common - known.nouns.get(likely, frozenset())
 
 
 def words(text: str) -> list[str]:

@@ -1,11 +1,12 @@
 """Computes findings from passages: tables, choices, totals, contradictions, plans, the best sentences."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice
 
-from memory.documents.statements import Statement, contradicts
+from memory.documents.statements import Day, Statement, contradicts
 from memory.memories.upkeep import negated
 from memory.tasks.briefs import Attribute, Brief, Goal
 from memory.tasks.entities import Evidence, EvidenceKind
@@ -14,11 +15,27 @@ from memory.tasks.facts import (
     Sentence,
     disagreeing,
     facts_about,
+    named_in,
+    names_something,
     read_sentences,
     speaks_of,
     subjects_of,
 )
-from memory.tasks.lexicon import Kind, Limit, Value, content, known, plain, rate_of, root, values, words
+from memory.tasks.lexicon import (
+    Kind,
+    Limit,
+    Value,
+    days_in,
+    is_currency,
+    is_month,
+    known,
+    months_in,
+    plain,
+    rate_of,
+    root,
+    values,
+    words,
+)
 
 OWN = frozenset({EvidenceKind.MEMORY, EvidenceKind.MESSAGE})
 _MOST_POINTS = 12
@@ -26,6 +43,8 @@ _MOST_PAIRS = 12
 _MOST_UNSPOKEN = 5
 _MOST_COMPARED = 400
 _ALIKE = 0.5
+_NUMBERED = re.compile(r"\bN[or]\.\s*\d+")
+"""The number of an invoice, whose first letters look like "no"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +90,8 @@ class Findings:
     """Everything computed for a brief.
 
     `missing` are the parts of the brief for which nothing was found; `unspoken` are words of it that are in
-    none of the sentences that were found. `not_added` are amounts in these sentences that are in no total.
+    none of the sentences that were found. `not_added` are amounts in these sentences that are in no total;
+    `repeated` are those of them that are in one already, with the same date, from another source.
     """
 
     goal: Goal
@@ -89,6 +109,7 @@ class Findings:
     missing: tuple[str, ...] = ()
     unspoken: tuple[str, ...] = ()
     not_added: tuple[Fact, ...] = ()
+    repeated: tuple[Fact, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -126,17 +147,17 @@ def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]
     if not subjects:
         return _answer(brief, items)
     memories = [item for item in items if item.evidence.kind is EvidenceKind.MEMORY]
-    remembered = _by_subject(subjects, memories)
-    by_subject = _by_subject(
-        subjects, [item for item in items if item.evidence.kind is not EvidenceKind.MEMORY]
-    )
+    remembered = _by_subject(subjects, memories, brief.attributes)
+    read = [item for item in items if item.evidence.kind is not EvidenceKind.MEMORY]
+    by_subject = _by_subject(subjects, read, brief.attributes)
     attributes = brief.attributes or _usual(by_subject.values())
     rows = []
     for name, own in by_subject.items():
         facts: dict[str, Fact] = {}
         others: dict[str, Fact] = {}
         for attribute in attributes:
-            found = _stated(name, attribute, own) or _stated(name, attribute, remembered[name])
+            found = _stated(name, attribute, own, subjects)
+            found = found or _stated(name, attribute, remembered[name], subjects)
             if found:
                 facts[attribute.name] = found[0]
                 if (other := disagreeing(found)) is not None:
@@ -145,12 +166,11 @@ def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]
     told = {name: [*own, *remembered[name]] for name, own in by_subject.items()}
     if brief.goal is Goal.LIST:
         rows = _kept(brief, rows, told)
-    missing = [
-        f"{row.subject}: {attribute.name}"
-        for row in rows
-        for attribute in attributes
-        if attribute.name not in row.facts
-    ]
+    missing = []
+    for row in rows:
+        lacking = [f"{row.subject}: {one.name}" for one in attributes if one.name not in row.facts]
+        # Nobody asked for the usual attributes: of what is found nowhere, its name says enough.
+        missing += lacking if row.facts or row.sentences or brief.attributes else [row.subject]
     if brief.count is not None and len(rows) < brief.count and brief.goal is Goal.COMPARE:
         missing += [f"{brief.nouns} {number + 1}" for number in range(len(rows), brief.count)]
     findings = Findings(
@@ -159,17 +179,27 @@ def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]
     return _choose(brief, findings, items, told) if brief.choice else findings
 
 
-def _by_subject(subjects: Sequence[str], items: Sequence[Sentence]) -> dict[str, list[Sentence]]:
-    owners = speaks_of(items, subjects)
+def _by_subject(
+    subjects: Sequence[str], items: Sequence[Sentence], attributes: Sequence[Attribute]
+) -> dict[str, list[Sentence]]:
+    owners = speaks_of(items, subjects, attributes)
+    named = [named_in(item, subjects) for item in items]
     return {
-        name: [item for item, owner in zip(items, owners, strict=True) if owner == name] for name in subjects
+        name: [
+            item
+            for item, owner, several in zip(items, owners, named, strict=True)
+            if owner == name or (len(several) > 1 and name in several)
+        ]
+        for name in subjects
     }
 
 
-def _stated(subject: str, attribute: Attribute, items: Sequence[Sentence]) -> list[Fact]:
+def _stated(
+    subject: str, attribute: Attribute, items: Sequence[Sentence], subjects: Sequence[str] = ()
+) -> list[Fact]:
     """Returns the facts without what the user wishes: the amount of "it must not cost more than 100 euros" is
     no price."""
-    return [fact for fact in facts_about(subject, attribute, items) if not _is_wish(fact)]
+    return [fact for fact in facts_about(subject, attribute, items, subjects) if not _is_wish(fact)]
 
 
 def _is_wish(fact: Fact) -> bool:
@@ -327,26 +357,36 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
     )
     by_rate: dict[str, list[tuple[str, Fact]]] = {}
     not_added: list[Fact] = []
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for item in _summed(brief, items, dimensions):
         own = [one for one in item.values if one.dimension in dimensions and one.amount is not None]
+        main = _main(item, own)
         for value in own:
-            key = (" ".join(sorted(item.content)), value.text)
+            # A text that is found twice counts once, but equal rows of a table are several.
+            words_ = f"{item.whole} {value.begin}" if item.is_row else " ".join(sorted(item.content))
+            key = (item.evidence.source if item.is_row else "", words_, value.text)
             if key in seen:
                 continue
             seen.add(key)
             rate = rate_of(item.text, value)
             fact = Fact(_item_name(item), name, f"{value.text} {rate}".strip(), item, value)
             # The rest of the sentence may explain the value: "120 euros, 20 of it for the paint".
-            if value is own[0] and not _is_unpaid(item, value, unpaid):
+            if value is main and _counts(brief, fact, unpaid):
                 by_rate.setdefault(root(rate.split()[-1]) if rate else "", []).append((rate, fact))
             else:
                 not_added.append(fact)
+    by_rate, totals_ = _without_totals(by_rate)
+    not_added += totals_
     # 12 euros a month and 30 euros have no sum.
     most = "" if "" in by_rate else max(by_rate, key=lambda one: len(by_rate[one]), default="")
     added = by_rate.pop(most, [])
-    rate, facts = added[0][0] if added else "", [fact for _, fact in added]
+    rate = added[0][0] if added else ""
+    facts, repeated = _once([fact for _, fact in added])
+    not_added += repeated
     not_added += [fact for others in by_rate.values() for _, fact in others]
+    for item in _nearby(brief, items, dimensions, [fact.sentence for fact in (*facts, *not_added)]):
+        own = [one for one in item.values if one.dimension in dimensions and one.amount is not None]
+        not_added += [Fact(_item_name(item), name, value.text, item, value) for value in own]
     totals: dict[str, list[Fact]] = {}
     for fact in facts:
         if fact.value is not None:
@@ -359,7 +399,134 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
         missing=() if facts else (name,),
         unspoken=_unspoken(brief, [one.sentence for one in (*facts, *not_added)]) if facts else (),
         not_added=tuple(not_added),
+        repeated=tuple(repeated),
     )
+
+
+def _once(facts: Sequence[Fact]) -> tuple[list[Fact], list[Fact]]:
+    """Returns the amounts without those that another source has with the same day, and these: a bill that is
+    also in a list is one."""
+    once: list[Fact] = []
+    again: list[Fact] = []
+    for fact in facts:
+        (again if any(_is_same_bill(fact, one) for one in once) else once).append(fact)
+    return once, again
+
+
+def _is_same_bill(one: Fact, other: Fact) -> bool:
+    """Whether two sources have an amount with the same date, for the same thing."""
+    if one.value is None or other.value is None or not one.value.same(other.value):
+        return False
+    if one.sentence.evidence.source == other.sentence.evidence.source:
+        return False
+    mine, others = (_distinct(fact.sentence) for fact in (one, other))
+    # Tickets for Anna and for Ben are two.
+    alike = not mine.isdisjoint(others) and (mine <= others or others <= mine)
+    return alike and not {*map(str, _days(one))}.isdisjoint(map(str, _days(other)))
+
+
+def _distinct(item: Sentence) -> frozenset[str]:
+    """Returns the stems that say what an amount was for: no months, currencies, or words such as "cost"."""
+    words_ = (word for word in words(item.text) if not is_currency(word) and not is_month(word))
+    common = known().kinds["price"].stems | known().spending
+    return item.content.intersection(map(root, words_)) - common - item.around
+
+
+def _days(fact: Fact) -> list[Day]:
+    """Returns the whole dates that are said of an amount."""
+    if fact.value is None:
+        return []
+    texts = _texts_around(fact.sentence, fact.value)
+    return [day for text in texts for day in days_in(text) if day.year is not None and day.day is not None]
+
+
+def _main(item: Sentence, own: Sequence[Value]) -> Value | None:
+    """Returns the value that counts: in a row the largest in a column of totals (net, total), otherwise the
+    first."""
+    totals = [cell for cell in item.cells if not known().totals.isdisjoint(map(root, words(cell.column)))]
+    found = [value for value in own for cell in totals if cell.begin <= value.begin < cell.end]
+    return max(found, key=lambda one: one.amount or 0) if found else own[0] if own else None
+
+
+def _without_totals(
+    by_rate: dict[str, list[tuple[str, Fact]]],
+) -> tuple[dict[str, list[tuple[str, Fact]]], list[Fact]]:
+    """Returns the amounts without those of lines such as "Total: 412 euros", and these; of a source that has
+    no other amounts, they stay."""
+    every = [fact for pairs in by_rate.values() for _rate, fact in pairs]
+    itemised = {fact.sentence.evidence.source for fact in every if not _says_total(fact.sentence)}
+    left = [
+        fact for fact in every if _says_total(fact.sentence) and fact.sentence.evidence.source in itemised
+    ]
+    kept = {
+        rate: [(word, fact) for word, fact in pairs if not any(fact is one for one in left)]
+        for rate, pairs in by_rate.items()
+    }
+    return {rate: pairs for rate, pairs in kept.items() if pairs}, left
+
+
+def _says_total(item: Sentence) -> bool:
+    """Whether a sentence begins by saying that it is a total, or a tax that is included."""
+    if item.is_row:
+        return False
+    begins = [root(word) for word in words(item.text)[:2]]
+    taxed = not known().taxes.isdisjoint(begins) and not known().included.isdisjoint(item.stems)
+    return taxed or not known().totals.isdisjoint(begins)
+
+
+def _counts(brief: Brief, fact: Fact, unpaid: frozenset[str]) -> bool:
+    """Whether a value is a part of the total: it was paid, in the period of the brief, and is no total."""
+    item, value = fact.sentence, fact.value
+    assert value is not None
+    return not (
+        (_is_wish(fact) and item.stems & known().wishing)
+        or _is_denied(item, value)
+        or _is_total(item)
+        # Whatever is taken off is taken off.
+        or (not _is_negative(value) and _is_unpaid(item, value, unpaid))
+        or not _in_period(brief, item, value)
+    )
+
+
+def _is_negative(value: Value) -> bool:
+    return value.amount is not None and value.amount < 0
+
+
+def _is_denied(item: Sentence, value: Value) -> bool:
+    """Whether the clause of a value says that it was not so, or only would be."""
+    if item.is_row:
+        return False
+    clause = next(item.text[one.begin : one.end] for one in item.cells if value.begin < one.end)
+    return negated(_NUMBERED.sub("", clause)) or not known().supposed.isdisjoint(map(root, words(clause)))
+
+
+def _is_total(item: Sentence) -> bool:
+    """Whether a row is the total of others."""
+    cells = (item.text[cell.begin : cell.end].strip(" *:") for cell in item.cells)
+    return item.is_row and any(root(cell) in known().totals for cell in cells if cell)
+
+
+def _in_period(brief: Brief, item: Sentence, value: Value) -> bool:
+    """Whether the dates of a sentence, or else of its headings and title, are in the period of the brief."""
+    if brief.period is None:
+        return True
+    texts = _texts_around(item, value)
+    around = (*item.evidence.heading, item.evidence.title)
+    for group, title in ((texts, False), (around, True)):
+        found = [brief.period.holds(day) for text in group for day in days_in(text, title=title)]
+        if True in found or False in found:
+            return True in found
+    return False
+
+
+def _texts_around(item: Sentence, value: Value) -> list[str]:
+    """Returns what may say when an amount was paid: the other cells of its row, or its sentence; but of "due
+    in May; the last one cost 90 €" only the clause, because May is not when the last one was."""
+    if not item.is_row:
+        clause = next(item.text[one.begin : one.end] for one in item.cells if value.begin < one.end)
+        earlier = not known().earlier.isdisjoint(map(root, words(clause)))
+        return [clause if earlier else item.text]
+    return [item.text[one.begin : one.end] for one in item.cells if not one.begin <= value.begin < one.end]
 
 
 def _is_unpaid(item: Sentence, value: Value, unpaid: frozenset[str]) -> bool:
@@ -396,6 +563,25 @@ def _summed(brief: Brief, items: Sequence[Sentence], dimensions: frozenset[str])
     return found
 
 
+def _nearby(
+    brief: Brief, items: Sequence[Sentence], dimensions: frozenset[str], told: Sequence[Sentence]
+) -> list[Sentence]:
+    """Returns sentences of the same sources with half of the words: perhaps parts of the total in other
+    words."""
+    if brief.parts:
+        return []
+    known_ = {id(item) for item in told}
+    sources = {item.evidence.source for item in told}
+    return [
+        item
+        for item in items
+        if item.evidence.source in sources
+        and id(item) not in known_
+        and _has(item, dimensions)
+        and 0 < len(brief.topic) <= 2 * len(item.told & brief.topic)
+    ]
+
+
 def _any_has(items: Sequence[Sentence], dimensions: frozenset[str]) -> bool:
     return any(_has(item, dimensions) for item in items)
 
@@ -406,10 +592,10 @@ def _has(item: Sentence, dimensions: frozenset[str]) -> bool:
 
 def _item_name(item: Sentence) -> str:
     if item.is_row:
-        # The cells that are not numbers or dates say what the row is about.
+        # The cells that are more than a number or a date say what the row is about; without any, the first.
         cells = [item.text[cell.begin : cell.end].strip() for cell in item.cells]
-        if name := ", ".join(cell for cell in cells if words(cell) and not values(cell)):
-            return name
+        named = [cell for cell in cells if names_something(cell) and not is_currency(cell)]
+        return ", ".join(named) or cells[0]
     return item.evidence.heading[-1] if item.evidence.heading else item.evidence.title
 
 
@@ -559,7 +745,7 @@ def _answer(brief: Brief, items: Sequence[Sentence]) -> Findings:
 def _unspoken(brief: Brief, items: Sequence[Sentence]) -> tuple[str, ...]:
     """Returns the words of the brief's topic that none of the sentences has. One that only names a kind of
     value, such as "costs", is not among them if they have a value of that kind."""
-    spoken = {stem for item in items for stem in item.told | _kinds_of(item)}
+    spoken = {stem for item in items for stem in item.told | _kinds_of(item) | months_in(item.text)}
     found = [word for word in dict.fromkeys(words(brief.text)) if root(word) in brief.topic - spoken]
     return tuple(found[:_MOST_UNSPOKEN])
 
@@ -609,12 +795,16 @@ def _matching(brief: Brief, items: Sequence[Sentence]) -> list[_Match]:
     """Returns the sentences that tell something of the topic, the best first."""
     found = []
     for at, item in enumerate(items):
-        own = (item.content | _kinds_of(item) & known().valued) & brief.topic
+        own = (item.content | _kinds_of(item) & known().valued | months_in(item.text)) & brief.topic
         told = own | item.around & brief.topic
         if told and (len(item.content) >= 2 or item.values):
             # Of what is said twice, the memory is shown rather than the message that it is from.
             memory = item.evidence.kind is EvidenceKind.MEMORY
             found.append(_Match(item, told, (len(told) + len(own) + 0.3 * bool(item.values), memory, -at)))
+    # Of what something costs, the prices of other things tell nothing; they are in passages without its name.
+    naming = {one.sentence.evidence.id for one in found if not one.told <= known().valued}
+    if naming:
+        found = [one for one in found if one.sentence.evidence.id in naming]
     return sorted(found, key=lambda one: one.rank, reverse=True)
 
 
@@ -623,18 +813,3 @@ def _repeats(item: Sentence, other: Sentence) -> bool:
     if not item.content ^ other.content <= known().remembering:
         return False
     return [value.text for value in item.values] == [value.text for value in other.values]
-
-
-def queries(brief: Brief, missing: Sequence[str] = (), guidance: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Returns the queries of research, each with its subject ("" for none)."""
-    wanted = " ".join(one.name for one in brief.attributes)
-    found = [("", brief.text)]
-    found += [("", sentence) for sentence in guidance]
-    found += [(name, f"{name} {wanted}".strip()) for name in brief.subjects]
-    found += [("", part.replace(":", " ")) for part in missing]
-    return list(dict.fromkeys(found))
-
-
-def content_of(text: str) -> frozenset[str]:
-    """Returns the stems of the words that show what a text is about."""
-    return frozenset(content(text))

@@ -3,10 +3,23 @@
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 
 from memory.summaries.evidence import fold
 from memory.summaries.languages import lexicon
-from memory.tasks.lexicon import Kind, Limit, content, known, limits, means_something, root, words
+from memory.tasks.lexicon import (
+    Kind,
+    Limit,
+    Period,
+    content,
+    is_month,
+    known,
+    limits,
+    meaningful,
+    period_in,
+    root,
+    words,
+)
 
 LONGEST = 4_000
 """Characters of a brief."""
@@ -54,7 +67,7 @@ class Brief:
     `subjects` are names in it; `noun` is the stem of what they are, `count` how many. `topic` are the stems
     of everything else that it is about; `parts` are those of each thing that a total is over, if there are
     several. `choice`: it asks which is best; `best` is the attribute that decides, and whether the least or
-    the most of it is wanted.
+    the most of it is wanted. `period` is that of a total.
     """
 
     text: str = field(repr=False)
@@ -69,6 +82,7 @@ class Brief:
     choice: bool = False
     best: tuple[str, str] | None = None
     limits: tuple[Limit, ...] = ()
+    period: Period | None = None
 
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
@@ -83,14 +97,36 @@ _WITHOUT = re.compile(
     re.IGNORECASE,
 )
 """A sentence with one of these takes back what it names."""
+_MEANT = re.compile(r"\b(?:mean|meant|meine|meinte|digo|quise decir)\b")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CUT = re.compile(r"[,;]| and (?:say|tell|which|recommend)\b")
 _CHOOSE = re.compile(r"[,;]? (?:and )?(?:say|tell|which|recommend)\b")
 _ENUMERATED = re.compile(r",|;|\band\b|\bund\b|\by\b|&|\bor\b|\boder\b")
+_SET_BESIDE = re.compile(
+    r"\b(?:with|to|against|mit|con)\b(?! (?:their|its|ihr|sein|sus?\b|regard|respect|each other))"
+)
+_SUPERLATIVE = re.compile(
+    r"\b(?:best|most|least|worst|\w{2,}est|beste\w*|meisten|(?:größ|höch)\w+|\w{3,}sten|mejor\w*)\b"
+)
+_SMALL = frozenset(map(root, words("again according at based by for from in of on one ones per see to with")))
+"""Words that are never the last one of a thing."""
 _PURPOSE = frozenset({"for", "für", "para"})
 _TOKEN = re.compile(r"\d+|[^\W\d_]+(?:-[^\W\d_]+)*")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{2,80})[”\"»“]")
-_SUM_UP = re.compile(r"\bsum up (?:(?:all|the|my|our|what) ){0,3}([^\W\d_]+)")
+_SUM_UP = re.compile(r"\bsum up ([^,.;:?!]{1,80})")
+_REST = re.compile(
+    r"\b(?:about|of|for|in|on|from|since|until|by|with|to|during|between|that|which|who|we|i)\b"
+)
+_HOW_MUCH = re.compile(
+    r"\bhow much (?:[\w'’]+ ){1,3}(?:spend|spent|pay|paid)\b"
+    r"|\bwie ?viel (?:[\w'’]+ ){1,10}(?:ausgegeben|bezahlt|gezahlt)\b"
+    r"|\bcu[aá]nto (?:[\w'’]+ ){0,3}(?:gastado|pagado|gast[eé]|pagu[eé]|gastamos|pagamos)\b"
+)
+_SPENT = re.compile(
+    r"\b(?:what|all|everything|how much|the money)(?: that)?(?: [\w'’]+){0,3} (?:spend|spent|pay|paid)\b"
+    r"|\bwhat (?:(?:the|my|our|it) ?)?(?:[\w'’]+ ){0,2}costs?$"
+)
 _MOST_ATTRIBUTES = 8
 _MOST_SUBJECTS = 40
 _LONGEST_THING = 3
@@ -118,6 +154,14 @@ def read_brief(text: str) -> Brief:
     chosen = any(stem in known().choice for stem in stems)
     best = next((known().best[stem] for stem in stems if stem in known().best), None)
     own = {stem for one in attributes for stem in one.stems}
+    period = None
+    if goal is Goal.SUM:
+        # Of "the water costs", all but the kind of value is what it is about.
+        own = {stem for one in attributes for stem in one.stems if one.kind and stem in one.kind.stems}
+        period = _period(text)
+        own |= known().spending
+        if period is not None:
+            own |= {root(word) for word in words(text) if is_month(word)}
     cues = known().asking | known().choice | frozenset().union(*known().goals.values())
     cues |= {root(word) for word in known().articles}
     topic = frozenset(stem for stem in content(text) if stem not in own and stem not in cues)
@@ -130,12 +174,22 @@ def read_brief(text: str) -> Brief:
         nouns=nouns,
         count=count,
         attributes=attributes,
-        topic=topic or frozenset(content(text)),
+        # A total of everything needs no topic.
+        topic=topic or (frozenset() if goal is Goal.SUM else frozenset(content(text))),
         parts=parts,
         choice=chosen and goal in (Goal.COMPARE, Goal.LIST),
         best=best,
         limits=tuple(limits(text)),
+        period=period,
     )
+
+
+def _period(text: str) -> Period | None:
+    """Returns the period of a brief; a line that was added and corrects it replaces it ("I meant 2026")."""
+    for line in reversed(text.split("\n")[1:]):
+        if _MEANT.search(line) and _YEAR.search(line):
+            return period_in(_MEANT.sub("in", line))
+    return period_in(text)
 
 
 def _goal(text: str) -> Goal:
@@ -146,9 +200,15 @@ def _goal(text: str) -> Goal:
         return Goal.CONTRADICTION
     if "add up" in lowered or "zähle" in lowered or "how much in all" in lowered:
         return Goal.SUM
+    if _HOW_MUCH.search(lowered):
+        return Goal.SUM
     if (summed := _SUM_UP.search(lowered)) is not None:
-        # "Sum up the costs" asks for a total, "sum up the lease" for a summary.
-        return Goal.SUM if _by_kind([root(summed[1])]) else Goal.SUMMARY
+        # "Sum up the water costs" asks for a total, "sum up the rent contract" for a summary.
+        before = words(_REST.split(summed[1])[0])
+        heads = [root(one) for one, after in pairwise([*before, "and"]) if after == "and"]
+        # The minutes of a meeting are no amount.
+        by_kind = any(_by_kind([one]) for one in heads if one != root("minutes"))
+        return Goal.SUM if by_kind or _SPENT.search(summed[1].strip()) else Goal.SUMMARY
     for stem in stems:
         for name in ("compare", "plan", "sum", "list", "summary"):
             if stem in goals[name] and not (name == "list" and stem in _NO_LIST):
@@ -206,22 +266,36 @@ def _things(text: str, goal: Goal) -> tuple[str, ...]:
     cues = known().goals[goal.value]
     sentences = _SENTENCE.findall(text)
     sentence = next((one for one in sentences if not cues.isdisjoint(map(root, words(one)))), "")
-    before, of, about = _parted(sentence, enumerated=True)
     kinds = frozenset().union(*(kind.stems for kind in known().kinds.values()))
-    valued = not kinds.isdisjoint(map(root, words(before)))
-    if goal is Goal.LIST and not (of and valued):
-        return ()
-    if fold(of) in _PURPOSE and not valued:
-        # "Compare the phones for comfort and noise": these are no phones.
-        return ()
-    found = [_thing(part, kinds) for part in _ENUMERATED.split(about or _CHOOSE.split(before)[0])]
-    found = list(dict.fromkeys(found))
-    if "" in found or len(found) < 2 or all(fold(one).endswith("s") for one in found):
-        return ()
+    found = _set_beside(sentence, kinds) if goal is Goal.COMPARE else []
+    if not found:
+        before, of, about = _parted(sentence, enumerated=True)
+        valued = not kinds.isdisjoint(map(root, words(before)))
+        if goal is Goal.LIST and not (of and valued):
+            return ()
+        if fold(of) in _PURPOSE and not valued:
+            # "Compare the phones for comfort and noise": these are no phones.
+            return ()
+        parts = _ENUMERATED.split(about or _CHOOSE.split(before)[0])
+        found = list(dict.fromkeys(_thing(part, kinds) for part in parts))
+        if "" in found or len(found) < 2 or all(fold(one).endswith("s") for one in found):
+            return ()
     left_out = {stem for one in sentences if _WITHOUT.search(one) for stem in content(_WITHOUT.sub(" ", one))}
     if left_out <= {root(word) for one in found for word in words(one)}:
         found = [one for one in found if not left_out.intersection(content(one))] or found
     return tuple(found)
+
+
+def _set_beside(sentence: str, kinds: frozenset[str]) -> list[str]:
+    """Returns the two things of "compare the boat with the van"; none if what follows "with" may be something
+    else ("the phones with the best camera")."""
+    parts = _SET_BESIDE.split(sentence)
+    if len(parts) != 2 or ":" in sentence or _ENUMERATED.search(sentence) or _SUPERLATIVE.search(parts[1]):
+        return []
+    found = [_thing(part, kinds) for part in parts]
+    # "The phones", "the three offers": what follows is what they are compared by.
+    several = fold(found[0]).endswith("s") or fold(found[0]).split(" ")[0] in lexicon().number_words
+    return [] if "" in found or several or found[0] == found[1] else found
 
 
 def _thing(part: str, kinds: frozenset[str]) -> str:
@@ -232,11 +306,16 @@ def _thing(part: str, kinds: frozenset[str]) -> str:
         return ""
     cues = known().asking | frozenset().union(*known().goals.values())
     before, thing = tokens[: starts[-1]], tokens[starts[-1] + 1 :]
-    while thing and root(thing[-1]) in kinds | cues:
-        # "How much the boat and the garden cost."
-        thing.pop()
-    known_before = all(not means_something(word) or root(word) in cues for word in before)
-    named = known_before and 1 <= len(thing) <= _LONGEST_THING and means_something(thing[-1])
+    said = meaningful(part)
+    # The rent is a thing, as the price of something is not.
+    if not (len(thing) == 1 and root(thing[0]) in known().particular):
+        while thing and root(thing[-1]) in kinds | cues:
+            # "How much the boat and the garden cost."
+            thing.pop()
+    known_before = all(word not in said or root(word) in cues for word in before)
+    # The last word of "swimming course" is a small word elsewhere ("of course").
+    told = bool(thing) and (thing[-1] in said or (thing[0] in said and root(thing[-1]) not in _SMALL))
+    named = known_before and told and len(thing) <= _LONGEST_THING
     return " ".join(thing) if named else ""
 
 
@@ -311,8 +390,10 @@ def _noun(text: str, names: set[str]) -> tuple[str, str, int | None]:
     count: int | None = None
     numbers = lexicon().number_words
     found: list[str] = []
+    tokens = _TOKEN.findall(text)
+    said = meaningful(" ".join(tokens))
     cues = known().asking | known().choice | frozenset().union(*known().goals.values())
-    for token in _TOKEN.findall(text):
+    for token in tokens:
         word = fold(token)
         value = token if token.isdecimal() else numbers.get(word)
         if value is not None:
@@ -320,7 +401,7 @@ def _noun(text: str, names: set[str]) -> tuple[str, str, int | None]:
             count = int(value) if not found and int(value) <= _MOST_SUBJECTS else count
             continue
         stem = root(token)
-        if word in known().articles or not means_something(token) or stem in names or stem in cues:
+        if word in known().articles or token not in said or stem in names or stem in cues:
             continue
         found.append(token)
     plurals = [
@@ -333,13 +414,14 @@ def _noun(text: str, names: set[str]) -> tuple[str, str, int | None]:
 def _attribute(part: str, apart: set[str]) -> Attribute | None:
     """Returns an attribute from a part of a list ("the boiling time"); None if the part is not one."""
     cues = known().asking | known().choice | frozenset().union(*known().goals.values())
+    said = meaningful(part)
     kept = [
         word
         for word in words(part)
         if fold(word) not in known().articles
         and root(word) not in apart
         and (root(word) not in cues or any(root(word) in kind.stems for kind in known().kinds.values()))
-        and (means_something(word) or any(root(word) in kind.stems for kind in known().kinds.values()))
+        and (word in said or any(root(word) in kind.stems for kind in known().kinds.values()))
     ]
     if not 1 <= len(kept) <= 3 or any(char.isdigit() for char in part):
         return None

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from memory.documents.statements import sentences
+from memory.documents.statements import Statement, sentences
 from memory.summaries.evidence import fold
 from memory.tasks.briefs import Attribute, Brief
 from memory.tasks.entities import Evidence, EvidenceKind
@@ -13,9 +13,11 @@ from memory.tasks.lexicon import (
     Limit,
     Value,
     content,
+    is_currency,
+    is_number,
     known,
     limits,
-    means_something,
+    meaningful,
     root,
     value_in,
     values,
@@ -25,8 +27,17 @@ from memory.tasks.lexicon import (
 _SPLIT = re.compile(r"[,;](?=\s)|\s(?:and|but|while|und|aber|während|y|pero)(?=\s)")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s")
+_LABEL = re.compile(r"\W*[^\W\d_][\w'’-]*: ")
+_NOT_ABOUT = re.compile(r"\W*(?:i|my|we|our|you|your|ich|mein\w*|wir|unser\w*|du|dein\w*)\b", re.IGNORECASE)
+_ABOUT_IT = re.compile(r"\b(?:it|its|them|this|that|es|ihn|sie|dafür|davon)\b", re.IGNORECASE)
+"""What a sentence about the user or the reader says of the thing before ("you may swim with it")."""
 _CELL = "|"
 _MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Reply-To): [^\n]*@|Date: \w{3}, \d{1,2} \w{3} \d{4} ")
+_GREETING = re.compile(
+    r"(?i:dear|hello|hi|liebe[rs]?|hallo|sehr geehrte[rs]?|querid[oa]s?|hola|estimad[oa]s?)"
+    r"(?:\s+(?:[^\W\d_a-z][\w.'’-]*|and|und|y|all|alle|zusammen|everyone|tod[oa]s)){0,6}\s*[,!:]?\Z"
+)
 _LONGEST_WORDING = 90
 _GENERAL = frozenset({"report", "document", "note", "file", "page"})
 
@@ -75,11 +86,12 @@ class Sentence:
         found = values(self.text)
         if not self.is_row:
             return found
-        # The unit of a number in a table is often in the head of its column only.
-        for cell in self.cells:
-            text = self.text[cell.begin : cell.end]
+        # The unit of a number in a table is often in the head of its column or in the cell beside it only.
+        texts = [self.text[cell.begin : cell.end] for cell in self.cells]
+        currencies = _currencies(texts, [cell.column for cell in self.cells])
+        for at, (cell, text) in enumerate(zip(self.cells, texts, strict=True)):
             number = text.strip()
-            if (value := value_in(cell.column, number)) is not None:
+            if (value := value_in(f"{cell.column} {currencies.get(at, '')}", number)) is not None:
                 begin = cell.begin + text.index(number)
                 found = [one for one in found if one.begin != begin]
                 found.append(replace(value, begin=begin, end=begin + len(number)))
@@ -102,14 +114,16 @@ class Sentence:
 
     @property
     def is_row(self) -> bool:
-        return self.text.count(_CELL) >= 2
+        bars = _bars(self.text)
+        return bars > 0 if len(self._columns) == bars + 1 else bars > 1
 
     @property
     def states(self) -> bool:
         """Whether it can state something."""
         if self.evidence.kind is EvidenceKind.MESSAGE and self.text.rstrip().endswith("?"):
             return False
-        return _HEADING.match(self.text) is None and _MAIL_HEADER.match(self.text) is None
+        text = self.text.strip()
+        return not (_HEADING.match(text) or _MAIL_HEADER.match(text) or _GREETING.match(text))
 
     @property
     def whole(self) -> tuple[int, int]:
@@ -144,19 +158,55 @@ def read_sentences(evidence: Iterable[Evidence]) -> list[Sentence]:
     found: dict[tuple[str, int, int], Sentence] = {}
     for one in evidence:
         columns = _columns(one.header)
-        for begin, end in sentences(one.text):
+        places = sentences(one.text)
+        for number, (begin, end) in enumerate(places):
+            after = one.text[slice(*places[number + 1])] if number + 1 < len(places) else ""
             sentence = Sentence(one, begin, end, columns=columns)
+            if not columns and _is_head(sentence.text, after):
+                columns = _columns(sentence.text)
+                continue
             if sentence.is_row:
                 if set(sentence.text) <= set("|-: \t"):
                     continue
-                if not columns:
-                    columns = _columns(sentence.text)
-                    continue
             else:
                 columns = _columns(one.header)
-            if sentence.stems and sentence.states:
+            if (sentence.stems or (sentence.is_row and sentence.values)) and sentence.states:
                 found.setdefault((one.source, *sentence.whole), sentence)
     return list(found.values())
+
+
+def _currencies(cells: Sequence[str], columns: Sequence[str]) -> dict[int, str]:
+    """Returns the currencies that have a cell of their own, by the cells with their numbers: the one in front
+    of it, or else the one after it, and those whose column says that they are amounts."""
+    found = {}
+    amounts = known().totals | known().kinds["price"].stems
+    for at, cell in enumerate(cells):
+        if is_currency(cell):
+            near = [one for one in (at - 1, at + 1) if 0 <= one < len(cells) and is_number(cells[one])]
+            named = [
+                one for one, column in enumerate(columns) if not amounts.isdisjoint(map(root, words(column)))
+            ]
+            found.update({one: cell.strip() for one in near[:1] + named})
+    return found
+
+
+def _bars(text: str) -> int:
+    return text.strip().strip(_CELL).count(_CELL)
+
+
+def _is_head(text: str, after: str) -> bool:
+    """Whether a line names the columns of the row after it: none of its cells is only a number or a date."""
+    if not (bars := _bars(text)) or bars != _bars(after):
+        return False
+    return all(names_something(cell) for cell in text.strip().strip(_CELL).split(_CELL) if cell.strip())
+
+
+def names_something(cell: str) -> bool:
+    """Whether a cell has words beside its values."""
+    rest = cell
+    for value in reversed(values(cell)):
+        rest = rest[: value.begin] + rest[value.end :]
+    return bool(words(rest))
 
 
 def _columns(header: str) -> list[str]:
@@ -222,35 +272,64 @@ def _called(text: str, noun: str) -> Iterator[str]:
 
 
 def _is_name(word: str) -> bool:
-    return word[0].isupper() and fold(word) not in known().openers and means_something(word)
+    return word[0].isupper() and fold(word) not in known().openers and bool(meaningful(word))
 
 
 def _next_to(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     return text[one.end() : other.start()] in (" ", "-")
 
 
-def speaks_of(items: Sequence[Sentence], subjects: Sequence[str]) -> list[str]:
+def speaks_of(
+    items: Sequence[Sentence], subjects: Sequence[str], attributes: Sequence[Attribute] = ()
+) -> list[str]:
     """Returns the subject of each sentence, "" for none.
 
-    A sentence that names none has the subject of the one before it in its passage; the first, that of the
-    title or the headings.
+    A sentence that names none has the subject of the one before it in its passage, unless it begins with a
+    thing of its own ("The deposit is …"), which is none of the `attributes` and no kind of value; and an item
+    of a list not that of another item. The first has that of the title or the headings, or else the one that
+    its passage was found for, if its source names it anywhere.
     """
+    told = frozenset().union(
+        *(one.spoken for one in attributes), *(one.stems for one in known().kinds.values())
+    )
     keys = {name: _key(name, subjects) for name in subjects}
+    naming = {
+        (item.evidence.source, name)
+        for item in items
+        for name, key in keys.items()
+        if key <= item.stems | item.around
+    }
     found: list[str] = []
-    passage, current = "", ""
+    passage, first, current, by_item = "", "", "", False
     for item in items:
-        if item.evidence.id != passage:
-            passage = item.evidence.id
-            current = _named(item.around, keys) or (
-                item.evidence.subject if item.evidence.subject in keys else ""
-            )
-        if item.is_row:
-            found.append(_named(item.stems, keys) or current)
-            continue
+        evidence = item.evidence
+        if evidence.id != passage:
+            passage, by_item = evidence.id, False
+            wanted = evidence.subject if (evidence.source, evidence.subject) in naming else ""
+            first = current = _named(item.around, keys) or wanted
         named = _named(item.stems, keys)
-        current = named or current
+        if item.is_row:
+            found.append(named or current)
+            continue
+        is_item = _ITEM.match(item.text) is not None
+        if named:
+            current, by_item = named, is_item
+        elif (is_item and by_item) or _opens_with_another(item.text, told):
+            current, by_item = first, False
         found.append(current)
     return found
+
+
+def _opens_with_another(text: str, told: Collection[str]) -> bool:
+    """Whether a sentence is about a thing of its own, and not about a value ("The boiling time is …"), whose
+    words `told` has."""
+    if _NOT_ABOUT.match(text) and not _ABOUT_IT.search(text):
+        return True
+    one = Statement(text)
+    if not one.opening or not (one.opens_with_noun or _LABEL.match(text) is not None):
+        return False
+    first, second = [*content(text), "", ""][:2]
+    return first not in told and (second not in told or second in known().valued)
 
 
 def _key(name: str, subjects: Sequence[str]) -> frozenset[str]:
@@ -269,12 +348,27 @@ def _named(stems: Collection[str], keys: dict[str, frozenset[str]]) -> str:
 # --- values -----------------------------------------------------------------------------------------
 
 
-def facts_about(subject: str, attribute: Attribute, items: Sequence[Sentence]) -> list[Fact]:
+def named_in(item: Sentence, subjects: Sequence[str]) -> list[str]:
+    """Returns the subjects that a sentence names; of two names one of which is part of the other, the
+    longer."""
+    keys = {name: _key(name, subjects) for name in subjects}
+    found = [name for name, key in keys.items() if key and key <= item.stems]
+    return [name for name in found if not any(keys[name] < keys[other] for other in found)]
+
+
+def facts_about(
+    subject: str, attribute: Attribute, items: Sequence[Sentence], subjects: Sequence[str] = ()
+) -> list[Fact]:
     """Returns what these sentences, all about the subject, state about an attribute, best first.
 
     Only sentences with the attribute's own words count: what something else costs is not the kitchen's price.
+    Of a sentence that names several of the `subjects`, only the clauses about this one.
     """
-    found = [fact for item in items for fact in _facts(subject, attribute, item)]
+    found = [
+        fact
+        for item in items
+        for fact in _facts(subject, attribute, item, _clauses_of(subject, item, subjects))
+    ]
     if attribute.kind is not None and (special := attribute.special):
         found = [one for one in found if special & (one.sentence.stems | _column_of(one))]
     return sorted(found, key=lambda one: -one.score)
@@ -287,8 +381,22 @@ def _column_of(fact: Fact) -> frozenset[str]:
     return frozenset(map(root, words(next(columns, ""))))
 
 
-def _facts(subject: str, attribute: Attribute, item: Sentence) -> Iterator[Fact]:
+def _clauses_of(subject: str, item: Sentence, subjects: Sequence[str]) -> Sequence[Cell]:
+    """Returns the clauses of a sentence about the subject: those that name it, and those after one that name
+    no other. "The Corsa costs 8,900 €; the Fabia costs 9,400 €" has one about each."""
+    if item.is_row or len(named_in(item, subjects)) < 2:
+        return item.cells
+    keys = {name: _key(name, subjects) for name in subjects}
+    found, current = [], ""
     for cell in item.cells:
+        current = _named(frozenset(map(root, words(item.text[cell.begin : cell.end]))), keys) or current
+        if current == subject:
+            found.append(cell)
+    return found
+
+
+def _facts(subject: str, attribute: Attribute, item: Sentence, cells: Sequence[Cell]) -> Iterator[Fact]:
+    for cell in cells:
         text = item.text[cell.begin : cell.end]
         stems = frozenset(map(root, words(f"{text} {cell.column}")))
         own = len(stems & attribute.spoken) + len(stems & attribute.special)

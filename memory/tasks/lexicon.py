@@ -1,16 +1,17 @@
-"""The words and values in briefs and sources: amounts with units, money, dates, and limits on them."""
+"""The words and values in briefs and sources: amounts with units, money, dates, periods, and limits on
+values."""
 
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from memory.documents.statements import Day, dates
+from memory.documents.statements import MONTHS, Day, dates
 from memory.summaries.evidence import fold, readings, stem
-from memory.summaries.languages import lexicon
+from memory.summaries.languages import common_in, lexicon
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
@@ -50,6 +51,13 @@ class Words:
     particular: frozenset[str]
     distinct: frozenset[str]
     valued: frozenset[str]
+    spending: frozenset[str]
+    wishing: frozenset[str]
+    totals: frozenset[str]
+    earlier: frozenset[str]
+    taxes: frozenset[str]
+    included: frozenset[str]
+    supposed: frozenset[str]
     remembering: frozenset[str]
     unpaid: frozenset[str]
     per: frozenset[str]
@@ -79,6 +87,13 @@ def known() -> Words:
         particular=_stems(found["particular"]),
         distinct=_stems(found["distinct"]),
         valued=_stems(found["valued"]),
+        spending=_stems(found["spending"]),
+        wishing=_stems(found["wishing"]),
+        totals=_stems(found["totals"]),
+        earlier=_stems(found["earlier"]),
+        taxes=_stems(found["taxes"]),
+        included=_stems(found["included"]),
+        supposed=_stems(found["supposed"]),
         remembering=_stems(found["remembering"]),
         unpaid=_stems(found["unpaid"]),
         per=frozenset(found["per"].split()),
@@ -110,20 +125,26 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-@lru_cache(maxsize=20_000)
-def means_something(word: str) -> bool:
-    """Whether a word shows what a text is about."""
-    folded = fold(word)
-    return len(folded) > 1 and folded not in lexicon().common
+def meaningful(text: str) -> list[str]:
+    """Returns the words that show what a text is about, as written."""
+    found = words(text)
+    common = common_in([fold(word) for word in found])
+    return [word for word in found if len(word) > 1 and fold(word) not in common]
 
 
 def content(text: str) -> list[str]:
     """Returns the stems of the words that show what a text is about, in order."""
-    return [root(word) for word in words(text) if means_something(word)]
+    return [root(word) for word in meaningful(text)]
 
 
-_NUMBER = re.compile(r"(?<![\w.,:/-])\d+(?:[.,'’\u00a0\u202f]\d+)*(?![\d:/]|-\d)")
-_AFTER = re.compile(r"[ \u00a0\u202f-]?([%€£$]|°[CF]|km/h|[^\W\d_]+)")
+_NUMBER = re.compile(
+    # "1 299,00": with a decimal comma, spaces separate thousands.
+    r"(?<![\w.,:/])(?<!\w-)(?:\d{1,3}(?: \d{3})+,\d{1,2}(?![\d.,])"
+    r"|\d+(?:[.,'’\u00a0\u202f]\d+)*(?![\d:/]|-\d))"
+)
+_AFTER = re.compile(r"(?:,[-\u2013\u2014])?[ \u00a0\u202f-]?([%€£$]|°[CF]|km/h|[^\W\d_]+)")
+_CODE = re.compile(r"(?<!\w)([A-Z]{3})[ \u00a0]?$")
+"""The code of a currency before an amount: "EUR 12.50"."""
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?")
 _UNIT = re.compile(r"[%€£$]|°[CF]|km/h|[^\W\d_]+")
 _CURRENCY = "€£$"
@@ -197,14 +218,25 @@ def values(text: str) -> list[Value]:
 def value_in(unit: str, text: str) -> Value | None:
     """Returns the value of a bare number whose unit is in another text: that of its column, such as "Price
     (€)". None if the text is more than a number, or no unit is named."""
-    if _NUMBER.fullmatch(text) is None:
+    if not is_number(text):
         return None
     found = [values(f"{text} {word}") for word in _UNIT.findall(unit) if fold(word) in known().units]
     return found[0][0] if found else None
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is only a number."""
+    return _NUMBER.fullmatch(text.strip()) is not None
+
+
+def is_currency(text: str) -> bool:
+    """Whether a text is only a currency."""
+    unit = known().units.get(fold(text.strip()))
+    return unit is not None and unit.dimension == "money"
+
+
 def _amount(text: str, begin: int, end: int, written: str) -> Value | None:
-    number = _decimal(written)
+    number = _decimal(written.replace(" ", ""))
     if number is None:
         return None
     units = known().units
@@ -221,9 +253,17 @@ def _amount(text: str, begin: int, end: int, written: str) -> Value | None:
         begin = text.rindex(before[-1], max(0, begin - 2), begin)
     elif after is not None and word in units:
         unit, end = units[word], after.end()
+    elif (code := _CODE.search(text[max(0, begin - 4) : begin])) is not None:
+        named = units.get(fold(code[1]))
+        if named is not None and named.dimension == "money":
+            unit, begin = named, begin - len(code[0])
     if unit is None:
         counted = after[1] if after is not None and after[1].isalpha() else ""
         return Value(begin, end, text[begin:end], "count", fold(counted), number)
+    sign, before = text[max(0, begin - 1) : begin], text[max(0, begin - 3) : max(0, begin - 1)]
+    if unit.dimension == "money" and sign in ("-", "\u2212") and not before.strip()[-1:].isdigit():
+        # What comes back: "-50.00 EUR".
+        number, begin = -number, begin - 1
     amount = number if unit.dimension == "money" else (number * unit.factor).normalize()
     return Value(begin, end, text[begin:end], unit.dimension, unit.name, amount)
 
@@ -288,3 +328,217 @@ def rate_of(text: str, value: Value) -> str:
     if len(said) == 2 and said[0].casefold() in known().per and root(said[1]) in known().rates:
         return " ".join(said)
     return ""
+
+
+# --- periods ----------------------------------------------------------------------------------------
+
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+_POINT = re.compile(
+    rf"(?<![\w-])(?:(?P<iso>(?:19|20)\d\d-(?:0[1-9]|1[0-2]))(?![\d-])"
+    rf"|(?:\d{{1,2}}(?:st|nd|rd|th|\.)?\s(?:of |de )?)?(?P<month>{_MONTH})\b\.?"
+    rf"(?:\s\d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,?\s(?:of |de |del )?(?P<year>(?:19|20)\d\d)\b)?"
+    rf"|(?P<alone>(?:19|20)\d\d)(?![\w.,-]*\w))",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(
+    r"\b(in|of|for|during|from|since|until|till|between|year|im|vom|von|seit|ab|bis|zwischen|jahr|des"
+    r"|wir|ich|en|de|del|desde|hasta|entre|año)\s(?:the |el |año |jahr )?$",
+    re.IGNORECASE,
+)
+_JOINED = re.compile(
+    r"\s?(to|until|till|through|and|bis|und|a|hasta|y|-|–|,)\s?(?:the )?(?:in )?", re.IGNORECASE
+)
+_RANGES = frozenset(("to", "until", "till", "through", "bis", "a", "hasta", "-", "–"))
+_FROM_TO = frozenset(("between", "zwischen", "entre"))
+_SINCE = frozenset(("since", "seit", "ab", "desde"))
+_UNTIL = frozenset(("until", "till", "bis", "hasta"))
+_ALSO_WORDS = frozenset(("may", "march", "august"))
+"""Months that are other words too, if they have no capital letter."""
+_SHORT_MONTH = 3
+_CELL_DATE = re.compile(
+    rf"(?:\d{{1,2}}[.-])?(?:(?P<number>0?[1-9]|1[0-2])|(?P<name>{_MONTH})\.?)[./\s-](?P<year>(?:19|20)?\d\d)",
+    re.IGNORECASE,
+)
+_LOOKED_BEFORE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Months from `first` to `last`, both included; None: open. With years they are counted from year 0;
+    `yearly`: they are 1 to 12, of any year."""
+
+    first: int | None
+    last: int | None
+    yearly: bool
+
+    def holds(self, day: Day) -> bool | None:
+        """Whether a date is in it; None if the date does not tell."""
+        if self.yearly:
+            first, last = self.first or 1, self.last or 12
+            if day.month is None:
+                return None
+            inside = first <= day.month <= last
+            return inside if first <= last else day.month >= first or day.month <= last
+        if day.year is None:
+            return None
+        low, high = day.year * 12 + (day.month or 1), day.year * 12 + (day.month or 12)
+        if (self.first is not None and high < self.first) or (self.last is not None and low > self.last):
+            return False
+        whole = (self.first is None or low >= self.first) and (self.last is None or high <= self.last)
+        return True if whole else None
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The months and years that a brief names."""
+
+    spans: tuple[Span, ...]
+
+    def holds(self, day: Day) -> bool | None:
+        """Whether a date is in it; None if the date does not tell."""
+        found = [one.holds(day) for one in self.spans]
+        return True if True in found else None if None in found else False
+
+
+_WHOLE_NAME = 4
+"""Letters; shorter names of months are abbreviations, or the same in several languages."""
+
+
+def is_month(word: str) -> bool:
+    return fold(word) in MONTHS or word.casefold() in MONTHS
+
+
+def months_elsewhere(text: str) -> str:
+    """Returns the months that dates in a text name, as other languages write them, each with its year: a
+    deadline in January may be in a German letter, too."""
+    said = {word.casefold() for word in words(text)}
+    named = {MONTHS[word] for word in said if word in MONTHS}
+    found = dict.fromkeys(
+        (day.month, day.year) for _, _, meant in dates(text) for day in meant if day.month in named
+    )
+    return " ".join(
+        f"{name} {year or ''}".strip()
+        for month, year in found
+        for name in _names_of(month or 0)
+        if name not in said and len(name) >= _WHOLE_NAME
+    )
+
+
+def months_in(text: str) -> frozenset[str]:
+    """Returns the stems of the months that a text names, in every language."""
+    numbers = {MONTHS[name] for word in words(text) if (name := word.casefold()) in MONTHS}
+    return frozenset(root(name) for number in numbers for name in _names_of(number))
+
+
+def _names_of(month: int) -> list[str]:
+    return [name for name, number in MONTHS.items() if number == month]
+
+
+def period_in(text: str) -> Period | None:
+    """Returns the period in a brief: "in March", "since May 2025", "from January to April", "of 2024, 2025".
+
+    A month or year counts only after a word such as "in"; of "what Jan paid" there is none.
+    """
+    spans: list[Span] = []
+    points = _points(text)
+    for at in range(len(points) - 2, -1, -1):
+        # "In January and March 2026": both are of that year.
+        begin, end, day = points[at]
+        joined = _JOINED.fullmatch(text, end, points[at + 1][0])
+        if day.year is None and joined is not None and joined[1].casefold() not in _RANGES:
+            points[at] = begin, end, replace(day, year=points[at + 1][2].year)
+    following = ""
+    for at, (begin, end, day) in enumerate(points):
+        how = following or _how(text, begin)
+        following = ""
+        if not how or how == "done":
+            continue
+        joined = _JOINED.fullmatch(text, end, points[at + 1][0]) if at + 1 < len(points) else None
+        word = joined[1].casefold() if joined is not None else ""
+        if word in _RANGES or (word in ("and", "und", "y") and how in _FROM_TO):
+            spans.append(_span(day, points[at + 1][2]))
+            following = "done"
+        elif how in _SINCE:
+            spans.append(_span(day, None))
+        elif how in _UNTIL:
+            spans.append(_span(None, day))
+        else:
+            spans.append(_span(day, day))
+            following = how if word else ""
+    return Period(tuple(spans)) if spans else None
+
+
+def _span(first: Day | None, last: Day | None) -> Span:
+    if first is not None and last is not None:
+        turns = (first.month or 1) > (last.month or 12)
+        if first.year is None and last.year is not None:
+            first = Day(last.year - turns, first.month, None)
+        elif last.year is None and first.year is not None:
+            last = Day(first.year + turns, last.month, None)
+    yearly = all(one is None or one.year is None for one in (first, last))
+    if yearly:
+        first_month, last_month = (None if one is None else one.month for one in (first, last))
+        return Span(first_month, last_month, yearly=True)
+    return Span(
+        None if first is None else (first.year or 0) * 12 + (first.month or 1),
+        None if last is None else (last.year or 0) * 12 + (last.month or 12),
+        yearly=False,
+    )
+
+
+def _how(text: str, begin: int) -> str:
+    found = _BEFORE.search(text[max(0, begin - _LOOKED_BEFORE) : begin])
+    return found[1].casefold() if found is not None else ""
+
+
+def _points(text: str) -> list[tuple[int, int, Day]]:
+    """Returns the months and years in a text, with their places."""
+    amounts = [(one.begin, one.end) for one in values(text) if one.dimension not in ("date", "count")]
+    found = []
+    for match in _POINT.finditer(text):
+        if any(begin < match.end() and match.start() < end for begin, end in amounts):
+            continue
+        if match["month"] is None:
+            year, _dash, month = (match["iso"] or match["alone"]).partition("-")
+            found.append((match.start(), match.end(), Day(int(year), int(month) if month else None, None)))
+            continue
+        name = match["month"]
+        # "Jan", "Mar" and the like are months only with a year; "may" and "march" only with a capital.
+        if not match["year"] and (
+            (len(name) <= _SHORT_MONTH and name.casefold() not in ("may", "mai"))
+            or (name.islower() and name in _ALSO_WORDS)
+        ):
+            continue
+        year_ = int(match["year"]) if match["year"] else None
+        found.append((match.start(), match.end(), Day(year_, MONTHS[name.casefold()], None)))
+    return found
+
+
+def days_in(text: str, *, title: bool = False) -> list[Day]:
+    """Returns the dates that a sentence, a cell or a title states, if only by month or year.
+
+    In a sentence, a month or year without a word such as "in" before it is none; in a title it is.
+    """
+    cell = text.strip()
+    if (found := _CELL_DATE.fullmatch(cell)) is not None:
+        year = int(found["year"])
+        month = int(found["number"]) if found["number"] else MONTHS[found["name"].casefold()]
+        return [Day(year if year >= _FULL_YEAR else 2000 + year, month, None)]
+    days: list[Day] = []
+    taken: list[tuple[int, int]] = []
+    for begin, end, meant in dates(text):
+        taken.append((begin, end))
+        written = text[begin:end]
+        if len(meant) > 1 and "." in written:
+            # With dots, the day comes first.
+            meant = tuple(one for one in meant if one.day == int(written.split(".")[0]))[:1]
+        if len({(one.year, one.month) for one in meant}) == 1:
+            days.append(meant[0])
+    for begin, end, day in _points(text):
+        whole = not text[:begin].strip() and not text[end:].strip()
+        if (title or whole or _how(text, begin)) and not any(b < end and begin < e for b, e in taken):
+            days.append(day)
+    return days
+
+
+_FULL_YEAR = 1900

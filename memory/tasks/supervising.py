@@ -21,6 +21,7 @@ from memory.tasks.contexts import (
 )
 from memory.tasks.entities import Asked, Evidence, Guidance, Step, StepState, Task, Team
 from memory.tasks.facts import subjects_of
+from memory.tasks.lexicon import months_elsewhere
 
 EMPTIED = "{}"
 MOST_WRITTEN = 110
@@ -118,6 +119,8 @@ def _research(
     task: Task, brief: Brief, said: Sequence[Guidance], round_: int, *, revises: bool = False
 ) -> Assign:
     queries = [Query(task.brief, own=True), *(Query(one.text, own=True) for one in said)]
+    if brief.goal is not Goal.SUM and (months := months_elsewhere(task.brief)):
+        queries.append(Query(months))
     missing = _missing(task)
     queries += [Query(part.replace(":", ""), subject=part.partition(":")[0]) for part in missing]
     if not revises and not missing:

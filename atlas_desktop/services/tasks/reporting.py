@@ -10,7 +10,7 @@ from datetime import datetime
 
 import msgspec
 
-from atlas_desktop.locale import N_, _, formats
+from atlas_desktop.locale import N_, _, formats, quoted
 from atlas_desktop.parsing.plain import structure
 from atlas_desktop.parsing.protocol import parser_of
 from atlas_desktop.services.cleaning import clean, clean_line
@@ -197,9 +197,17 @@ def opening(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
     elif brief.choice and findings.rows:
         lines.append(_("Nothing was found that decides between them."))
     lines += [_in_total(total) for total in findings.totals]
-    if findings.totals and findings.not_added:
-        amounts = ", ".join(dict.fromkeys(fact.text for fact in findings.not_added[:_MOST_AMOUNTS]))
-        more = "" if len(findings.not_added) <= _MOST_AMOUNTS else " …"
+    if twice := _in_several(findings):
+        lines.append(_("The same amount is in several sources: {amounts}.", amounts=", ".join(twice)))
+    if findings.repeated:
+        amounts = ", ".join(dict.fromkeys(fact.text for fact in findings.repeated))
+        lines.append(
+            _("Added once, as several sources have it with the same date: {amounts}.", amounts=amounts)
+        )
+    other = [fact for fact in findings.not_added if fact not in findings.repeated]
+    if findings.totals and other:
+        amounts = ", ".join(dict.fromkeys(fact.text for fact in other[:_MOST_AMOUNTS]))
+        more = "" if len(other) <= _MOST_AMOUNTS else " …"
         lines.append(_("Found, but not added: {amounts}.", amounts=amounts + more))
     if findings.goal is Goal.CONTRADICTION:
         lines.append(
@@ -231,8 +239,8 @@ def body(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
     if findings.contradictions:
         _heading(writer, _("Contradictions"))
         for one, other in findings.contradictions:
-            writer.line(f"- “{_flat(one)}” {writer.cite(one)}")
-            writer.line(f"  “{_flat(other)}” {writer.cite(other)}")
+            writer.line(f"- {quoted(_flat(one))} {writer.cite(one)}")
+            writer.line(f"  {quoted(_flat(other))} {writer.cite(other)}")
     if findings.dated:
         _heading(writer, _("Dates"))
         for value, item in findings.dated:
@@ -240,14 +248,15 @@ def body(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
     _quoted(writer, _("What has to be done"), findings.duties)
     if findings.goal is Goal.PLAN:
         _quoted(writer, _("What you said"), [wish.sentence for wish in findings.wishes])
-    rows = [item for row in findings.rows for item in row.sentences]
+    # A sentence may be about several things.
+    rows = dict.fromkeys(item for row in findings.rows for item in row.sentences)
     _quoted(writer, _("In the sources"), [*rows, *findings.points])
     if findings.missing or findings.unspoken:
         _heading(writer, _("Not found"))
     for part in findings.missing:
         writer.line(f"- {part}")
     if findings.unspoken:
-        names = ", ".join(f"“{word}”" for word in findings.unspoken)
+        names = ", ".join(quoted(word) for word in findings.unspoken)
         writer.line(_("These words of the task are in none of the sentences above: {words}.", words=names))
 
 
@@ -327,17 +336,32 @@ def _verdict(writer: ReportWriter, one: Verdict) -> str:
 
 def _totals(writer: ReportWriter, findings: Findings) -> None:
     _heading(writer, _("Total"))
-    for total in findings.totals:
+    for number, total in enumerate(findings.totals):
+        if number:
+            writer.line()
         for fact in total.facts:
-            writer.line(f"- {fact.subject}: {fact.text} {writer.cite(fact.sentence)}")
-        sum_ = " + ".join(_bare(fact) for fact in total.facts)
-        writer.line()
-        writer.line(f"{sum_} = **{_amount(total)}**")
+            item = fact.sentence
+            text = f"{fact.subject}: {fact.text}" if item.is_row else f"{fact.text}: {_flat(item)}"
+            writer.line(f"- {text} {writer.cite(item)}")
+        if len(total.facts) > 1:
+            sum_ = " + ".join(_bare(fact) for fact in total.facts)
+            writer.line()
+            writer.line(f"{sum_} = **{_amount(total)}**")
     if findings.not_added:
         _heading(writer, _("Not added"))
         for item in dict.fromkeys(fact.sentence for fact in findings.not_added):
             amounts = ", ".join(fact.text for fact in findings.not_added if fact.sentence is item)
             writer.line(f"- {amounts}: {_flat(item)} {writer.cite(item)}")
+
+
+def _in_several(findings: Findings) -> list[str]:
+    """Returns the added amounts that are in more than one source: perhaps they are one."""
+    sources: dict[str, set[str]] = {}
+    for fact in (fact for total in findings.totals for fact in total.facts):
+        if fact.value is not None and fact.value.amount is not None:
+            amount = f"{plain(fact.value.amount)} {fact.value.unit}"
+            sources.setdefault(amount, set()).add(fact.sentence.evidence.source)
+    return [amount for amount, found in sources.items() if len(found) > 1]
 
 
 def _in_total(total: Total) -> str:
@@ -361,7 +385,12 @@ def _bare(fact: Fact) -> str:
 
 
 def _amount(total: Total) -> str:
-    return f"{plain(total.amount)} {total.unit}".strip()
+    amount = plain(total.amount)
+    if total.facts[0].value is not None and total.facts[0].value.dimension == "money":
+        exponent = total.amount.normalize().as_tuple().exponent
+        places = -exponent if isinstance(exponent, int) and exponent < 0 else 0
+        amount = formats().decimal(float(total.amount), max(places, 2) if places else 0)
+    return f"{amount} {total.unit}".strip()
 
 
 def _flat(item: Sentence) -> str:

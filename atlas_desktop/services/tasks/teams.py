@@ -23,7 +23,7 @@ from memory.errors import DocumentNotFound, MessageNotFound
 from memory.recall.entities import Hit, RecallQuery
 from memory.storage.store import Store
 from memory.tasks.analysis import Findings, analyse
-from memory.tasks.briefs import Brief
+from memory.tasks.briefs import Brief, Goal
 from memory.tasks.contexts import (
     MOST_MEMORIES,
     AnalysisBrief,
@@ -117,7 +117,9 @@ class Research:
         for query in wanted.queries:
             about = await self._about(brief, query)
             documents = await self._documents(task, query, about, wanted)
-            own = await self._own(task, query, about) if query.own else []
+            # A total of chosen documents has nothing of what the user said elsewhere.
+            only_documents = task.documents is not None and brief.goal is Goal.SUM
+            own = await self._own(task, query, about) if query.own and not only_documents else []
             for one in (*own, *documents):
                 if one.place not in places:
                     places.add(one.place)
@@ -198,7 +200,7 @@ class Research:
         )
         memories = 0
         for hit in answer.hits:
-            if not _hit_close(hit, about):
+            if hit.replaced or not _hit_close(hit, about):
                 continue
             if hit.kind == "memory":
                 memories += 1
@@ -388,7 +390,9 @@ class Teams:
         reporting.opening(writer, brief, findings)
         step = replace(step, context=prompt, context_tokens=(await count([prompt]))[0])
         reason, by_model, left_out = "none", 0, 0
-        if given and step.attempts <= _MOST_TRIES and self._wording.works:
+        # A total says it all: what a model adds to it can only be less exact.
+        asks = bool(given) and not (brief.goal is Goal.SUM and findings.totals)
+        if asks and step.attempts <= _MOST_TRIES and self._wording.works:
             try:
                 answer = await self._wording.ask(prompt, wanted.most_tokens)
             except ModelsError:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memory.clock import micros, moment
+from memory.entities import Place
 from memory.errors import AmbiguousId, ProjectNotFound, TaskNotFound
 from memory.storage.connection import Connection, id_range, new_id, storable
 from memory.storage.queries import context, erasure_check, full_text
@@ -492,6 +493,14 @@ def note(conn: Connection, event: TaskEvent, now: datetime) -> None:
 
 
 # --- forgetting -------------------------------------------------------------------------------------
+
+
+def places_of(conn: Connection, task_ids: Collection[str]) -> tuple[Place, ...]:
+    """Returns tasks as what contains forgotten text."""
+    rows = conn.execute(
+        f"SELECT title FROM tasks WHERE id IN {_LISTED}", (json.dumps(list(task_ids)),)
+    ).fetchall()
+    return tuple(Place("task", row[0]) for row in rows)
 
 
 def erase(conn: Connection, task_ids: Collection[str]) -> tuple[str, ...]:

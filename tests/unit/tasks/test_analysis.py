@@ -1,6 +1,7 @@
 """What is computed from passages."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -11,6 +12,7 @@ from memory.tasks.analysis import Findings, analyse
 from memory.tasks.briefs import read_brief
 from memory.tasks.entities import Evidence, EvidenceKind
 from memory.tasks.facts import read_sentences, subjects_of
+from memory.tasks.lexicon import plain
 
 
 def passages(*texts: tuple[str, str], memories: Sequence[str] = ()) -> list[Evidence]:
@@ -233,6 +235,105 @@ def test_of_what_is_compared_and_not_found_the_row_is_empty() -> None:
     assert findings.missing == ("caravan: price",)
 
 
+def test_an_item_of_a_list_is_not_about_the_item_before_it() -> None:
+    text = "- Berth: 940 € a season\n- Insurance: 168 € a year\n- Survey: soon; the last one cost 310 €"
+    told = table(found("Compare the berth and the insurance.", ("Boat", text)))
+    assert told == {"berth": {"price": "940 €"}, "insurance": {"price": "168 €"}}
+
+
+def test_a_passage_that_was_found_for_a_thing_but_does_not_name_it_says_nothing_about_it() -> None:
+    choir = "The fee is 45 euros a term. The concert is on 5 December 2026."
+    berth = "The berth costs 940 euros a season."
+    evidence = [
+        replace(one, subject=subject)
+        for one, subject in zip(passages(("Choir", choir), ("Boat", berth)), ("garage", "berth"), strict=True)
+    ]
+    findings = analyse(read_brief("Compare the berth and the garage."), evidence)
+    assert table(findings) == {"berth": {"price": "940 euros"}, "garage": {}}
+    assert findings.missing == ("garage",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Alpine stove is red. The price is 45 euros. The boiling time is 4 minutes.",
+        "The Alpine stove is red. Price: 45 euros. Boiling time: 4 minutes.",
+    ],
+)
+def test_a_value_in_the_next_sentence_is_of_the_same_thing(text: str) -> None:
+    told = table(found("Compare the price and boiling time of the Alpine and the Brook.", ("Notes", text)))
+    assert told["Alpine"] == {"price": "45 euros", "boiling time": "4 minutes"}
+
+
+@pytest.mark.parametrize(
+    ("brief", "text", "expected"),
+    [
+        (
+            "Compare the {} and the {} by price.",
+            "The Corsa costs 8,900 € and has 61,000 km; the Fabia costs 9,400 €.",
+            {"Corsa": "8,900 €", "Fabia": "9,400 €"},
+        ),
+        (
+            "Compare the {} and the {} by date.",
+            "The concert is on 5 December 2026; the rehearsal is the evening before.",
+            {"concert": "5 December 2026", "rehearsal": None},
+        ),
+        (
+            "Compare the {} and the {} by price.",
+            "The piano is not insured; the violin is insured for 3,000 euros.",
+            {"piano": None, "violin": "3,000 euros"},
+        ),
+    ],
+)
+def test_of_two_things_in_a_sentence_each_has_its_own_value(
+    brief: str, text: str, expected: dict[str, str | None]
+) -> None:
+    for order in (list(expected), list(expected)[::-1]):
+        told = table(found(brief.format(*order), ("Notes", text)))
+        values = {name: next(iter(row.values()), None) for name, row in told.items()}
+        assert values == expected
+
+
+def test_a_label_of_one_sign_is_read() -> None:
+    told = table(
+        found("Compare the boat and the berth by price.", ("Notes", "The boat is red. 水: 5 euros."))
+    )
+    assert told["berth"] == {}
+
+
+def test_what_the_reader_may_do_is_not_about_the_thing_before() -> None:
+    text = "Take the aspirin three times a day. You may swim again after four weeks."
+    told = table(found("Compare the aspirin and the bandage by time.", ("After", text)))
+    assert "four weeks" not in told["aspirin"].values()
+
+
+def test_a_thing_of_its_own_has_its_own_values() -> None:
+    text = "The rent is 870 euros. Notice: three months. The deposit of 2,610 euros is with the bank."
+    told = table(found("Compare the rent and the berth.", ("Flat", text)))
+    assert told["rent"] == {"price": "870 euros"}
+
+
+def test_what_something_costs_is_in_the_next_sentence() -> None:
+    findings = found(
+        "What does the swimming course cost?",
+        ("Sports", "We offer a swimming course for adults. It costs 60 euros."),
+        ("Boat", "The berth costs 940 euros."),
+    )
+    told = [point.text for point in findings.points]
+    assert "It costs 60 euros." in told
+    assert "The berth costs 940 euros." not in told
+
+
+@pytest.mark.parametrize(
+    "greeting", ["Hi, the boat repair cost 310 euros", "Hallo, die Miete kostet 310 Euro"]
+)
+def test_a_message_that_begins_with_a_greeting_says_something(greeting: str) -> None:
+    message = Evidence("q", "s", 9, EvidenceKind.MESSAGE, "q", "", 0, len(greeting), greeting)
+    assert [one.text for one in read_sentences([message])] == [greeting]
+    for alone in ("Dear Anna,", "Sehr geehrte Damen und Herren,", "Hola todos"):
+        assert not read_sentences([replace(message, text=alone, end=len(alone))])
+
+
 def test_sentences_that_differ_in_a_value_are_not_the_same() -> None:
     findings = found("What is the fee?", ("Fees", "In 2025: fee 58 euros. In 2026: fee 60 euros."))
     assert len(findings.points) == 2
@@ -428,3 +529,227 @@ def test_every_sentence_stands_where_it_says_whatever_the_texts(texts: list[str]
         begin, end = item.whole
         assert item.evidence.text[begin:end] == item.text
     analyse(read_brief(brief or "Compare all."), given_)
+
+
+WATER = """month | cold water in m³ | cost in euros
+2026-01 | 6.1 | 41.30
+2026-02 | 5.4 | 37.80
+2026-03 | 5.9 | 40.10
+2025-12 | 6.6 | 42.75"""
+COSTS = """date | item | euro | paid to
+2026-06-21 | Stockholm tar and linseed oil, from the old stock of the yard | 96.80 | chandler
+2026-07-18 | mainsail, second-hand | 450.00 | D. Roche
+2026-01-10 | larch boards, 6 | 684.00 | sawmill"""
+
+
+def added(findings: Findings) -> dict[str, str]:
+    return {fact.subject: fact.text for total in findings.totals for fact in total.facts}
+
+
+def test_every_row_of_a_table_is_added_by_itself() -> None:
+    findings = found("Sum up all the amounts in euro.", ("costs.csv", COSTS))
+    assert added(findings) == {
+        "Stockholm tar and linseed oil, from the old stock of the yard, chandler": "96.80 euro",
+        "mainsail, second-hand, D. Roche": "450.00 euro",
+        "larch boards, 6, sawmill": "684.00 euro",
+    }
+    assert [total.amount for total in findings.totals] == [Decimal("1230.8")]
+
+
+@pytest.mark.parametrize(
+    ("brief", "sum_"),
+    [
+        ("Sum up the costs of the water.", "161.95"),
+        ("Sum up the water costs of January to March 2026.", "119.2"),
+        ("Sum up the water costs of February.", "37.8"),
+        ("Sum up what we paid for water in 2025.", "42.75"),
+        ("Sum up the water costs from December to January.", "84.05"),
+    ],
+)
+def test_rows_without_words_are_added_by_the_period_of_the_brief(brief: str, sum_: str) -> None:
+    findings = found(brief, ("water.csv", WATER))
+    assert [total.amount for total in findings.totals] == [Decimal(sum_)]
+    others = {fact.text for fact in findings.not_added}
+    assert len(added(findings)) + len(others) == 4, "what is outside the period is said"
+
+
+def test_a_limit_of_the_user_and_what_did_not_happen_are_not_added() -> None:
+    findings = found(
+        "Sum up the costs of the boat.",
+        ("Boat", "The survey of the boat cost 180 euros. A new wheel would be 140 euros."),
+        memories=["I want to spend at most 6,000 euros on the boat."],
+    )
+    assert [fact.text for total in findings.totals for fact in total.facts] == ["180 euros"]
+    assert {fact.text for fact in findings.not_added} == {"140 euros", "6,000 euros"}
+
+
+@pytest.mark.parametrize(
+    ("table", "sum_"),
+    [
+        (
+            """date | for | amount | currency | pieces
+2026-01-15 | van insurance | 612.00 | EUR | 1
+2026-06-18 | van clutch | 1140.00 | EUR | 2
+2026-07-09 | cello rental | 29.00 | EUR | 3""",
+            "1752 €",
+        ),
+        ("for | currency | amount\nvan tax | $ | 284\nvan clutch | $ | 16", "300 $"),
+        ("for | amount | currency\nvan tax | 284 | EUR\nvan ferry | 120 | CHF", "284 € 120 CHF"),
+        ("for | net | currency | total\nvan tyres | 100 | EUR | 119\nvan oil | 200 | EUR | 238", "357 €"),
+    ],
+)
+def test_a_currency_may_have_a_column_of_its_own(table: str, sum_: str) -> None:
+    findings = found("Add up what the van cost.", ("bills.csv", table))
+    assert " ".join(f"{plain(one.amount)} {one.unit}" for one in findings.totals) == sum_
+
+
+def test_the_same_bill_in_two_sources_is_added_once() -> None:
+    letter = "The new clutch of the van cost 1,140 € on 18 June 2026. In July the van had new tyres for 95 €."
+    bills = """date | for | amount | currency
+2026-06-18 | van clutch | 1140.00 | EUR
+2026-06-20 | van wax | 95.00 | EUR"""
+    findings = found("Add up what the van cost.", ("bills.csv", bills), ("letter.txt", letter))
+    (total,) = findings.totals
+    # The 95 euros are of different days, or perhaps not.
+    assert str(total.amount) == "1330"
+    assert [fact.text for fact in findings.repeated] == ["1,140 €"]
+    tickets = [
+        ("a.txt", "Train ticket for Anna, 18 June 2026: 29 €."),
+        ("b.txt", "Train ticket for Ben, 18 June 2026: 29 €."),
+    ]
+    assert str(found("Add up what the train cost.", *tickets).totals[0].amount) == "58"
+    # In one source, equal rows are two bills.
+    twice = f"{bills}\n2026-06-18 | van clutch | 1140.00 | EUR"
+    assert str(found("Add up what the van cost.", ("bills.csv", twice)).totals[0].amount) == "2375"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-06-18; van clutch; 1,140 €",
+        "In 2026 the van had a new clutch; it cost 1,140 €.",
+        "Last autumn, on 3 October 2026, the van needed a clutch for 1,140 €.",
+    ],
+)
+def test_a_date_is_that_of_the_amounts_of_its_sentence(text: str) -> None:
+    findings = found("Sum up the costs of the van in 2026", ("van.txt", text))
+    assert [fact.text for total in findings.totals for fact in total.facts] == ["1,140 €"]
+
+
+def test_the_date_of_the_next_one_is_not_that_of_the_last_one() -> None:
+    van = "New clutch, 18 June 2026: 1,140 €\nInspection due in October 2026; the last one cost 129 €"
+    findings = found("Sum up the costs of the van in 2026", ("The van", van))
+    assert [fact.text for total in findings.totals for fact in total.facts] == ["1,140 €"]
+    assert [fact.text for fact in findings.not_added] == ["129 €"]
+
+
+def test_equal_rows_are_several_amounts_and_a_total_is_none() -> None:
+    rent = "month | rent in euros\n2026-01 | 800\n2026-02 | 800\n2026-03 | 800\nTotal | 2400"
+    findings = found("Sum up the rent in euros.", ("rent.csv", rent))
+    assert [total.amount for total in findings.totals] == [Decimal(2400)]
+    assert [fact.text for fact in findings.not_added] == ["2400 euros"]
+
+
+def test_a_bar_in_a_sentence_is_no_table() -> None:
+    text = "The survey of the boat: 180 euros | paid in June.\nThe mast of the boat cost 250 euros."
+    findings = found("Sum up the costs of the boat.", ("Boat", text))
+    assert [total.amount for total in findings.totals] == [Decimal(430)]
+
+
+@pytest.mark.parametrize(
+    ("brief", "added_"),
+    [
+        ("Sum up the water costs of March.", {"50 euros"}),
+        ("Sum up the water costs of January 2026.", {"40 euros"}),
+        ("Sum up the water costs since February.", {"50 euros"}),
+        ("Sum up the water costs of May.", set[str]()),
+        ("Sum up the water costs of 2025.", {"90 euros"}),
+    ],
+)
+def test_months_and_years_in_sentences_are_read(brief: str, added_: set[str]) -> None:
+    text = (
+        "In January 2026 the water cost 40 euros. In March 2026 the water cost 50 euros. "
+        "In 2025 the water cost 90 euros. The water meter cost 12 euros."
+    )
+    findings = found(brief, ("Water", text))
+    assert {fact.text for total in findings.totals for fact in total.facts} == added_
+    others = {fact.text for fact in findings.not_added}
+    assert others | added_ == {"40 euros", "50 euros", "90 euros", "12 euros"}
+
+
+def test_an_amount_is_no_year_and_dots_put_the_day_first() -> None:
+    text = "work | date | euros\nroof | 05.04.2026 | 2000\ngutter | 12.05.26 | 300\ndoor | 01.04.2026 | 1950"
+    findings = found("Sum up the costs in euros of April 2026.", ("repairs.csv", text))
+    assert added(findings) == {"roof": "2000 euros", "door": "1950 euros"}
+
+
+def test_what_a_clause_denies_is_not_the_amount_beside_it() -> None:
+    text = (
+        "Invoice No. 12 for the garage: 350 euros. The gate of the garage cost 180 euros, VAT not included. "
+        "The deposit of 90 euros for the garage was not paid."
+    )
+    findings = found(
+        "Sum up the costs of the garage.",
+        ("Garage", text),
+        memories=["I paid over 200 euros for the garage door."],
+    )
+    assert sorted(fact.text for total in findings.totals for fact in total.facts) == [
+        "180 euros",
+        "200 euros",
+        "350 euros",
+    ]
+    assert [fact.text for fact in findings.not_added] == ["90 euros"]
+
+
+def test_a_total_line_is_not_added_to_what_it_adds_up_but_counts_alone() -> None:
+    items = "Berger, invoice for the boiler\nValve: EUR 212.00\nLabour: EUR 200.00\nTotal: EUR 412.00\n"
+    items += "VAT 19 % included: EUR 65.78"
+    findings = found("Sum up the invoices from Berger.", ("Berger", items))
+    assert [total.amount for total in findings.totals] == [Decimal(412)]
+    assert [fact.text for fact in findings.not_added] == ["EUR 412.00", "EUR 65.78"]
+    alone = found("Sum up the invoices from Berger.", ("Berger", "Berger, invoice\nTotal: 99,- €"))
+    assert [total.amount for total in alone.totals] == [Decimal(99)]
+
+
+def test_what_came_back_and_what_was_only_estimated_is_not_added() -> None:
+    text = (
+        "The kitchen taps cost 300 euros. The returned kitchen lamp was 150 euros. "
+        "The estimate for the kitchen was 1,900 euros."
+    )
+    findings = found("Sum up the costs of the kitchen.", ("Kitchen", text))
+    assert [fact.text for total in findings.totals for fact in total.facts] == ["300 euros"]
+    assert sorted(fact.text for fact in findings.not_added) == ["1,900 euros", "150 euros"]
+
+
+def test_amounts_said_in_other_words_beside_the_others_are_named() -> None:
+    text = (
+        "In March 2024 a storm took tiles, replaced for 640 EUR. The chimney was sealed for 385.50 EUR. "
+        "In February 2026 the skylight was repaired for 215 EUR."
+    )
+    findings = found("Add up the repairs of the roof.", ("Roof", text))
+    assert [fact.text for total in findings.totals for fact in total.facts] == ["215 EUR"]
+    assert [fact.text for fact in findings.not_added] == ["640 EUR", "385.50 EUR"]
+
+
+def test_a_negative_amount_is_taken_off() -> None:
+    text = "Sofa: 1 149,90 €\nSofa discount in June: -50.00 EUR\nSofa cover: 60 euros"
+    findings = found("Add up everything for the sofa.", ("Sofa", text))
+    assert sum(total.amount for total in findings.totals) == Decimal("1159.9")
+    back = found("Sum up the costs of the boat.", ("Boat", "Boat, motor: 410 EUR\nBoat, deposit: -100 EUR"))
+    assert [total.amount for total in back.totals] == [Decimal(310)]
+
+
+def test_of_several_amounts_in_a_row_the_column_of_totals_counts() -> None:
+    heating = (
+        "| Month | Gas | Sweep | Total |\n| --- | --- | --- | --- |\n"
+        "| October 2026 | 97,50 € | 62,00 € | 159,50 € |\n| November 2026 | 128,10 € | | 128,10 € |\n"
+        "| Sum | 225,60 € | 62,00 € | 287,60 € |"
+    )
+    findings = found("Sum up the heating costs since October.", ("Heating", heating))
+    assert [total.amount for total in findings.totals] == [Decimal("287.6")]
+
+
+def test_a_budget_is_no_cost_unless_it_is_asked_for() -> None:
+    text = "Canada hotel: 410 EUR\nCanada budget: 2,500 EUR at most"
+    findings = found("Sum up what the Canada trip cost.", ("Canada", text))
+    assert [total.amount for total in findings.totals] == [Decimal(410)]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.tasks.briefs import Goal, read_brief
-from memory.tasks.lexicon import limits, values
+from memory.tasks.lexicon import days_in, limits, period_in, values
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,21 @@ from memory.tasks.lexicon import limits, values
         ("Where do the two reports contradict each other?", Goal.CONTRADICTION),
         ("Plan the trip to Lofoten.", Goal.PLAN),
         ("Sum up the reports on the harbour.", Goal.SUMMARY),
+        ("Sum up the rent contract.", Goal.SUMMARY),
+        ("Sum up the water costs of January to April 2026.", Goal.SUM),
+        ("Sum up what we have spent on the boat Marthe.", Goal.SUM),
+        ("Sum up what the minutes say.", Goal.SUMMARY),
+        ("Sum up the minutes of the meeting.", Goal.SUMMARY),
+        ("Sum up the discussion about the price.", Goal.SUMMARY),
+        ("Sum up what Mara said about the costs.", Goal.SUMMARY),
+        ("Sum up all notes on costs.", Goal.SUMMARY),
+        ("Sum up how much we spent.", Goal.SUM),
+        ("Sum up the money spent on the boat.", Goal.SUM),
+        ("Summiere die Kosten der Heizung.", Goal.SUM),
+        ("How much did we spend on heating since October?", Goal.SUM),
+        ("Wie viel haben wir 2025 für die Heizung ausgegeben?", Goal.SUM),
+        ("¿Cuánto pagamos por el viaje?", Goal.SUM),
+        ("How much does the boiler service cost?", Goal.ANSWER),
         ("What did Mara say about the garden?", Goal.ANSWER),
         ("Vergleiche Preis und Gewicht der drei Kocher.", Goal.COMPARE),
         ("Compara el precio de las tiendas.", Goal.COMPARE),
@@ -92,6 +107,24 @@ def test_names_in_a_brief_are_its_subjects() -> None:
         ("Compara los móviles con su cámara y su batería.", ()),
         ("Vergleiche die Preise der Zelte und Kocher.", ()),
         ("Compare red and white wine.", ()),
+        ("Compare the drum lessons and the swimming course.", ("drum lessons", "swimming course")),
+        ("Compare the rent and the berth.", ("rent", "berth")),
+        ("Compare my boat with my van.", ("boat", "van")),
+        ("Vergleiche mein Boot mit dem Auto.", ("Boot", "Auto")),
+        ("Compare the stoves with their weight and price.", ()),
+        ("Compare the boat and the garden: colour", ("boat", "garden")),
+        ("Vergleiche das Boot und den Garten: Farbe", ("Boot", "Garten")),
+        ("Compare the phones with the best battery.", ()),
+        ("Compare the three offers with the budget.", ()),
+        ("Vergleiche die drei Angebote mit dem Budget.", ()),
+        ("Vergleiche die Wohnungen mit dem größten Balkon.", ()),
+        ("Compare the bus to the airport and the taxi to the airport.", ()),
+        ("Vergleiche die Wohnung mit dem Balkon und die Wohnung mit dem Garten.", ()),
+        (
+            "Vergleiche die Fahrt nach Berlin und die Fahrt nach Bonn.",
+            ("Fahrt nach Berlin", "Fahrt nach Bonn"),
+        ),
+        ("Compara el viaje por mar y el viaje por tierra.", ("viaje por mar", "viaje por tierra")),
     ],
 )
 def test_things_without_names_are_subjects_too(text: str, subjects: tuple[str, ...]) -> None:
@@ -143,3 +176,68 @@ def test_any_text_is_a_brief(text: str) -> None:
     brief = read_brief(text)
     assert brief.goal in Goal
     assert all(one.stems for one in brief.attributes)
+
+
+@pytest.mark.parametrize("added", ["I meant 2026.", "Ich meinte 2026, mit dem Anstrich."])
+def test_a_period_that_corrects_the_first_replaces_it(added: str) -> None:
+    period = read_brief(f"Sum up the costs of the boat in 2025\n{added}").period
+    assert period is not None
+    (before, after) = days_in("3 May 2025 and 3 May 2026")
+    assert (period.holds(before), period.holds(after)) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "outside"),
+    [
+        ("from January 1 to March 31", ["2026-02"], ["2026-04"]),
+        ("between January and April", ["2025-02"], ["2025-05"]),
+        ("of November 2025 to February 2026", ["2025-11", "2026-01"], ["2025-10", "2026-03"]),
+        ("from 2023 to 2025", ["2024-06"], ["2022-12", "2026-01"]),
+        ("since March", ["2026-12"], ["2026-02"]),
+        ("from 2026-01 to 2026-02", ["2026-02"], ["2026-03"]),
+        ("in January and March 2026", ["2026-01", "2026-03"], ["2026-02", "2025-03"]),
+        ("vom November bis Februar", ["2026-12", "2026-02"], ["2026-03"]),
+        ("de enero a marzo de 2026", ["2026-02"], ["2025-02"]),
+    ],
+)
+def test_a_period_is_read_with_its_middle_and_its_ends(
+    text: str, inside: list[str], outside: list[str]
+) -> None:
+    period = period_in(text)
+    assert period is not None
+    assert [period.holds(day) for one in inside for day in days_in(one)] == [True] * len(inside)
+    assert [period.holds(day) for one in outside for day in days_in(one)] == [False] * len(outside)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what Jan paid",
+        "the costs of Mar del Plata",
+        "May you sum up the costs",
+        "more than 2000 euros",
+        "a Golf 2015",
+    ],
+)
+def test_names_and_amounts_are_no_period(text: str) -> None:
+    assert period_in(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        # Small words of other languages.
+        ("Sum up the costs of the van in 2026", {"van"}),
+        ("Add up what we paid for the hat", {"hat"}),
+        ("Was hat der Van insgesamt gekostet?", {"van"}),
+        ("Rechne zusammen, was die Reise gekostet hat", {"rei"}),
+        ("Rechne die Kosten der Reise nach Lissabon zusammen", {"rei", "lissabon"}),
+        ("Sum up the payments for the van", {"van"}),
+        ("Berechne die Summe der Ausgaben für den Van", {"van"}),
+        ("Suma los gastos del coche en 2026", {"coch"}),
+    ],
+)
+def test_a_total_is_about_things_not_about_its_own_words(text: str, topic: set[str]) -> None:
+    brief = read_brief(text)
+    assert brief.goal is Goal.SUM
+    assert brief.topic == topic

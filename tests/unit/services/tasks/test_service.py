@@ -352,7 +352,7 @@ async def test_a_task_can_be_forgotten_by_its_id() -> None:
     await furnish(scene)
     task = await done(scene)
     receipt = await scene.room.forgetting.forget(Target(ids=(task.id,)))
-    assert "task" in receipt.erased.places
+    assert "task" in [place.kind for place in receipt.erased.places]
     assert not await scene.room.tasks.list()
 
 
@@ -379,3 +379,22 @@ async def test_a_cancelled_task_takes_no_more_orders() -> None:
         await scene.room.tasks.steer(task.id, "Go on.")
     with pytest.raises(TaskInState):
         await scene.room.tasks.approve(task.id)
+
+
+async def test_a_total_is_computed_without_the_model_and_says_what_may_count_twice() -> None:
+    scene = Scene(model=ScriptedChatModel(["The roof cost 120 euros."]))
+    for name, text in (
+        ("letter", "The gutter of the house cost 120 euros."),
+        ("diary", "Paid for the gutter of the house: 120 euros. The lamp of the house cost 1,500 euros."),
+    ):
+        await shelve(scene.store, f"/home/ada/{name}.md", text, title=name)
+    await remember(scene, "The house key cost 9 euros.")
+    task = await done(scene, NewTask("Add up what the house cost."))
+    assert task.report is not None
+    assert "In total: 1,749 €" in task.report.text
+    assert "The same amount is in several sources: 120 €." in task.report.text
+    assert "roof" not in task.report.text
+    chosen = [one.id for one in await scene.store.documents.list()]
+    only = await done(scene, NewTask("Add up what the house cost.", documents=tuple(chosen)))
+    assert only.report is not None
+    assert "In total: 1,740 €" in only.report.text, "nothing that was said elsewhere"
