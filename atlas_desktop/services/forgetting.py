@@ -30,12 +30,15 @@ class Receipt:
     """What was erased: rows of the room, and saved states of the model (`snapshots`).
 
     `rewritten` counts summaries that were remade without it. `verified`: nothing was found afterwards.
+    `backups` were made before, and may contain it. `open_only`: a locked private room was not searched.
     """
 
     erased: Erased
     snapshots: int
     verified: bool
     rewritten: int = 0
+    backups: int = 0
+    open_only: bool = False
 
 
 class ForgettingService:

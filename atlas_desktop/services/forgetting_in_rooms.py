@@ -1,9 +1,10 @@
 """Operations across all open rooms: forgetting with one plan, and using personas of the open room
 elsewhere."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from atlas_desktop.services.forgetting import Receipt
 from atlas_desktop.services.room import RoomServices
@@ -29,6 +30,13 @@ _OF_IDS, _LEAST_ID = frozenset("0123456789abcdef-"), 8
 _REFS = ("ids", "messages", "sessions", "memories")
 
 
+class Elsewhere(TypedDict):
+    """Where something may still be: in backups, and in a locked private room."""
+
+    backups: int
+    open_only: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """The part of a target that is in one room, and what it affects."""
@@ -40,9 +48,17 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class ForgettingPlan:
-    """What would be erased, room by room and, as `affected`, in total."""
+    """What would be erased, room by room and, as `affected`, in total. `backups` may contain it, and stay.
+    `open_only`: it was searched for, but not in a private room, which is locked or does not exist."""
 
     shares: tuple[Share, ...]
+    backups: int = 0
+    open_only: bool = False
+
+    @property
+    def elsewhere(self) -> Elsewhere:
+        """What is said of places that are left out."""
+        return {"backups": self.backups, "open_only": self.open_only}
 
     @property
     def affected(self) -> Affected:
@@ -52,11 +68,15 @@ class ForgettingPlan:
 class RoomsForgetting:
     """`ForgettingService` for all rooms that are open now; a closed one is treated as absent.
 
-    Raises what `ForgettingService` raises. After an interruption between two rooms, call it again.
+    `backups` returns how many there are in the folder of backups. Raises what `ForgettingService` raises.
+    After an interruption between two rooms, call it again.
     """
 
-    def __init__(self, rooms: "Callable[[], Sequence[RoomServices]]") -> None:
+    def __init__(
+        self, rooms: "Callable[[], Sequence[RoomServices]]", backups: Callable[[], int] = lambda: 0
+    ) -> None:
         self._rooms = rooms
+        self._backups = backups
 
     async def preview(self, target: Target) -> ForgettingPlan:
         """Returns what would be erased; changes nothing.
@@ -66,7 +86,10 @@ class RoomsForgetting:
         shares = []
         for room, share in await self._divided(target):
             shares.append(Share(room, share, await room.forgetting.preview(share)))
-        return ForgettingPlan(tuple(shares))
+        private = any(room.store.room is RoomKind.PRIVATE for room in self._rooms())
+        return ForgettingPlan(
+            tuple(shares), await asyncio.to_thread(self._backups), target.by_criteria and not private
+        )
 
     async def forget(self, plan: ForgettingPlan) -> Receipt:
         """Erases what was previewed; no reply may be in progress in it."""
@@ -79,6 +102,8 @@ class RoomsForgetting:
             sum(receipt.snapshots for receipt in receipts),
             all(receipt.verified for receipt in receipts),
             sum(receipt.rewritten for receipt in receipts),
+            plan.backups,
+            plan.open_only,
         )
 
     async def _divided(self, target: Target) -> "list[tuple[RoomServices, Target]]":

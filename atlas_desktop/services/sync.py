@@ -281,12 +281,12 @@ class SyncService:
         `AmbiguousId`.
         """
         async with self._running:
-            device = await self._find_device(ref)
+            device = await self.find_device(ref)
             for room, state in await self._synced():
                 await self._remove(room, state, device.id)
         return device
 
-    async def _find_device(self, ref: str) -> Device:
+    async def find_device(self, ref: str) -> Device:
         status = await self.status()
         wanted = ref.strip().lower()
         if wanted and (status.device.id.startswith(wanted) or status.device.name.lower() == wanted):

@@ -420,7 +420,7 @@ def _read_small(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
         raise BackupDamaged("its list of parts cannot be read") from error
 
 
-_TABLES = ("sessions", "messages", "memories", "documents")
+_TABLES = ("sessions", "messages", "memories", "documents", "receipts")
 
 
 def back_up(

@@ -22,7 +22,7 @@ from memory.recall.entities import (
     Wording,
 )
 from memory.recall.moments import speaks_of_time
-from memory.recall.words import AFTER_A_QUESTION, instructs, states_preference
+from memory.recall.words import AFTER_A_QUESTION, instructs, parts, repeats, states_preference, told_words
 from memory.storage.changes import ChangeNotes
 from memory.storage.connection import Connection, columns, open_memory
 from memory.storage.database import Database
@@ -61,6 +61,8 @@ _VOCABULARIES = (
     "CREATE VIRTUAL TABLE temp.word_counts USING fts5vocab(main, messages_fts, row)",
     "CREATE VIRTUAL TABLE temp.piece_places USING fts5vocab(main, messages_pieces, instance)",
 )
+_SHARED = 0.5
+"""The least share of words that an edited message has in common with the one before."""
 _PLACES_A_MESSAGE = 4
 """A letter in more places than this many for each message that a term may be in counts as too common."""
 
@@ -162,14 +164,18 @@ def texts(conn: Connection, seqs: Sequence[int]) -> list[Text]:
             (
                 SELECT json_group_array(s.quote) FROM memory_sources AS s
                 JOIN memories AS k ON k.id = s.memory_id
-                WHERE s.session_id = m.session_id AND s.message_id IN (m.id, m.parent_id)
+                WHERE s.session_id = m.session_id
+                    AND s.message_id IN (m.id, iif(m.role = 'assistant', m.parent_id, m.id))
                     AND k.kind <> 'digest'
-                    AND (k.state = 'rejected' OR (k.state = 'kept' AND k.version > 1))
+                    AND (k.state IN ('rejected', 'superseded') OR (k.state = 'kept' AND k.version > 1))
             )
         FROM messages AS m WHERE m.seq IN (SELECT value FROM json_each(?))
         """,
         (json.dumps(list(seqs)),),
     )
+    rows = rows.fetchall()
+    replaced = _replaced(conn, seqs)
+    changes = _changes(conn) if any(by_model for *_, by_model, _corrected in rows) else []
     found = {
         seq: Text(
             seq,
@@ -183,7 +189,8 @@ def texts(conn: Connection, seqs: Sequence[int]) -> list[Text]:
                 speaker,
                 bool(supported),
                 bool(by_model),
-                tuple(json.loads(corrected)),
+                (*json.loads(corrected), *_repeated(content, changes if by_model else ())),
+                seq in replaced,
             ),
         )
         for (
@@ -200,6 +207,86 @@ def texts(conn: Connection, seqs: Sequence[int]) -> list[Text]:
         ) in rows
     }
     return [found[seq] for seq in seqs if seq in found]
+
+
+def _changes(conn: Connection) -> list[tuple[str, frozenset[str], frozenset[str]]]:
+    """Returns what memories said before, with its words, and the words of what they say now: none if the user
+    has rejected them."""
+    rows: list[tuple[str, str]] = conn.execute(
+        """
+        SELECT v.subject || ' ' || v.text, k.subject || ' ' || k.text
+        FROM memories AS k JOIN memory_versions AS v ON v.memory_id = k.id AND v.version < k.version
+        WHERE k.state IN ('kept', 'rejected') AND k.kind <> 'digest'
+        UNION ALL
+        SELECT k.subject || ' ' || k.text, n.subject || ' ' || n.text
+        FROM memories AS k JOIN memories AS n ON n.id = k.superseded_by
+        WHERE k.state = 'superseded' AND k.kind <> 'digest'
+        UNION ALL
+        SELECT subject || ' ' || text, '' FROM memories WHERE state = 'rejected' AND kind <> 'digest'
+        """
+    ).fetchall()
+    return [(before, told_words(before), told_words(now)) for before, now in rows]
+
+
+def _repeated(reply: str, changes: Sequence[tuple[str, frozenset[str], frozenset[str]]]) -> Iterator[str]:
+    """Yields what memories said before they were changed and a reply still says."""
+    whole = told_words(reply) if changes else frozenset()
+    likely = [change for change in changes if not whole.isdisjoint(change[1] - change[2])]
+    said = [told_words(sentence) for sentence in parts(reply)] if likely else []
+    return (before for before, old, new in likely if any(repeats(one, old, new) for one in said))
+
+
+def _replaced(conn: Connection, seqs: Sequence[int]) -> set[int]:
+    """Returns which of the messages were edited, or reply to one that was, if the conversation goes on from
+    the other version. Only statements count, because a reply to another question is still true, and versions
+    with mostly the same words: others are two messages, such as those that a conversation was continued with
+    on two devices."""
+    rows = conn.execute(
+        """
+        SELECT m.seq, old.content, new.id, new.content, old.session_id FROM messages AS m
+        JOIN messages AS old ON old.session_id = m.session_id
+            AND old.id = iif(m.role = 'user', m.id, m.parent_id) AND old.role = 'user'
+        JOIN messages AS new ON new.session_id = old.session_id AND new.parent_id IS old.parent_id
+            AND new.role = 'user' AND new.id <> old.id
+        WHERE m.seq IN (SELECT value FROM json_each(?))
+        """,
+        (json.dumps(list(seqs)),),
+    ).fetchall()
+    return {
+        seq
+        for seq, old, id_, new, session in rows
+        if _is_version(old, new) and _leads_to_head(conn, session, id_)
+    }
+
+
+def _is_version(old: str, new: str) -> bool:
+    """Whether an old text is a statement, and one of the texts has most of the words, or letters in scripts
+    without spaces, of the other."""
+    if old.rstrip().endswith(("?", "？")):
+        return False
+    one, other = (
+        {piece for word in text.casefold().split() for piece in (word if is_unspaced(word) else (word,))}
+        for text in (old, new)
+    )
+    return len(one & other) >= _SHARED * max(len(one), len(other))
+
+
+def _leads_to_head(conn: Connection, session_id: str, message_id: str) -> bool:
+    (found,) = conn.execute(
+        """
+        WITH RECURSIVE path (id, parent_id) AS (
+            SELECT id, parent_id FROM messages
+            WHERE session_id = ?1 AND id = (SELECT head_id FROM sessions WHERE id = ?1)
+            UNION ALL
+            SELECT up.id, up.parent_id FROM path
+            JOIN messages AS up ON up.session_id = ?1 AND up.id = path.parent_id
+            WHERE path.id <> ?2
+        )
+        SELECT EXISTS (SELECT 1 FROM path WHERE id = ?2)
+        """,
+        (session_id, message_id),
+    ).fetchone()
+    return bool(found)
 
 
 def fixed(conn: Connection, name: str) -> str | None:

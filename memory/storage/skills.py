@@ -308,6 +308,15 @@ def retire(conn: Connection, skill_id: str, now: datetime) -> Skill:
     return get(conn, skill_id)
 
 
+def use_again(conn: Connection, skill_id: str, now: datetime) -> Skill:
+    """Uses a retired skill again, in the version that it had; one that waits for approval goes on waiting."""
+    conn.execute(
+        "UPDATE skills SET state = 'approved', updated_at = ? WHERE id = ? AND state = 'retired'",
+        (micros(now), skill_id),
+    )
+    return get(conn, skill_id)
+
+
 def erase(conn: Connection, skill_ids: Collection[str]) -> tuple[str, ...]:
     """Deletes skills with everything made from them, including text in prompts. Replies stay.
 
@@ -593,6 +602,11 @@ class SkillStore:
         """Ends the use of an approved skill; it is kept."""
         now = self._clock.now()
         return await self._database.write(lambda conn: retire(conn, get(conn, ref).id, now))
+
+    async def use_again(self, ref: str) -> Skill:
+        """Uses a retired skill again, in the version that it had."""
+        now = self._clock.now()
+        return await self._database.write(lambda conn: use_again(conn, get(conn, ref).id, now))
 
     async def erase(self, ref: str) -> tuple[str, ...]:
         """Deletes a skill with its versions, and its text in prompts; returns the sessions of these."""

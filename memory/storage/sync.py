@@ -110,11 +110,13 @@ class SyncStore:
         await self._database.write(lambda conn: sync_log.set_device(conn, number, **changes))
 
     async def remove_device(self, number: int, until: int, keys: KeySet) -> None:
-        """Stops reading a device, and takes over its changes; new keys keep it from reading later ones."""
+        """Stops reading a device, and takes over its changes; new keys keep it from reading later ones, and a
+        code that was made before, which it may know, becomes invalid."""
 
         def work(conn: Connection) -> None:
             sync_log.remove_device(conn, number, until, self._clock.now())
             sync_log.set_keys(conn, keys)
+            sync_log.set_state(conn, invitation="", invited_until=0)
 
         await self._database.write(work)
 

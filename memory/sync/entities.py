@@ -91,12 +91,13 @@ class Peer(msgspec.Struct):
     """What a device knows of another one: the number of the last file that it has read.
 
     `wanted` is a file that it found damaged or missing; 0 for none. `removed`: the device was removed;
-    its files up to `position` count.
+    its files up to `position` count. By `signing`, its key, others know it before it has the newest keys.
     """
 
     position: int
     wanted: int = 0
     removed: bool = False
+    signing: bytes = b""
 
 
 class Head(msgspec.Struct):

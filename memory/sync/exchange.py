@@ -121,6 +121,8 @@ class Exchange:
             raise SyncFolderMissing(self._folder.path)
         self._places = listing.places
         self._tell_foreign(listing)
+        # A room from a backup may lack the keys with which its device has gone on.
+        state = await self._rotate(state, listing.places)
         state = await self._recover(state, listing)
         self._settings |= (await self._store.retry()).settings
         # First, because the consequences of other devices' changes must not hide changes made here.
@@ -137,7 +139,9 @@ class Exchange:
         return state
 
     def _problem(self, place: str, name: str, why: FileProblem) -> None:
-        self._report.problems.append(Problem(f"{place}/{name}" if place else name, why))
+        problem = Problem(f"{place}/{name}" if place else name, why)
+        if problem not in self._report.problems:
+            self._report.problems.append(problem)
 
     def _tell_foreign(self, listing: Listing) -> None:
         for name in listing.foreign:
@@ -268,12 +272,7 @@ class Exchange:
 
     async def _receive(self, state: SyncState, listing: Listing) -> None:
         others = {name: files for name, files in listing.places.items() if name != state.own.place}
-        state = await self._rotate(state, listing.places)
-        places = []
-        for name, files in others.items():
-            place = await self._place(state, name, files)
-            if place is not None:
-                places.append(place)
+        places = await self._places_in(state, others)
         self._all = sum(max((one.head.last if one.head else 0) - one.device.position, 0) for one in places)
         for place in places:
             await self._read_place(state, place)
@@ -285,19 +284,28 @@ class Exchange:
             for key in state.keys.keys:
                 name = rotation_name(key, place)
                 device = known.get(place)
-                if name not in files or device is None or device.removed_at is not None:
+                if name not in files or (device is not None and device.removed_at is not None):
                     continue
                 raw = await asyncio.to_thread(self._folder.read, place, name)
                 opened = sync_folder.read(raw, state.keys.keys) if raw is not None else Fault.INCOMPLETE
-                if not isinstance(opened, Opened) or not opened.signed_by(device.signing):
+                if isinstance(opened, Opened) and device is None:
+                    # This device has just joined, with keys that were changed before it could be met.
+                    self._require_keys(state, key, msgspec.msgpack.decode(opened.content, type=Rotation))
+                    continue
+                if not isinstance(opened, Opened) or device is None or not opened.signed_by(device.signing):
                     self._problem(
                         place, name, FileProblem.NOT_SIGNED if isinstance(opened, Opened) else _WHY[opened]
                     )
                     continue
-                state = await self._take_rotation(
-                    state, msgspec.msgpack.decode(opened.content, type=Rotation)
-                )
+                rotation = msgspec.msgpack.decode(opened.content, type=Rotation)
+                self._require_keys(state, key, rotation)
+                state = await self._take_rotation(state, rotation)
         return state
+
+    def _require_keys(self, state: SyncState, key: bytes, rotation: Rotation) -> None:
+        """Raises `SyncDeviceRemoved` if the newest key of this device was replaced, and not for it."""
+        if key == state.keys.keys[-1] and state.own.id not in rotation.sealed:
+            raise SyncDeviceRemoved
 
     async def _take_rotation(self, state: SyncState, rotation: Rotation) -> SyncState:
         if rotation.removed == state.own.id:
@@ -314,11 +322,46 @@ class Exchange:
         )
         return await self._state()
 
-    async def _place(self, state: SyncState, name: str, files: Mapping[str, int]) -> _Place | None:
-        """Returns another device's place, or None if nothing there can be read."""
+    async def _places_in(self, state: SyncState, others: Mapping[str, Mapping[str, int]]) -> list[_Place]:
+        """Returns the places of other devices. One that is not known and has only keys that were replaced
+        counts if a device that counts names it: it has been away since. A removed device knows these keys,
+        too, and could come back as another one with them."""
+        replaced = {
+            key
+            for place, files in self._places.items()
+            for key in state.keys.keys
+            if rotation_name(key, place) in files
+        }
+        found: dict[str, _Place] = {}
+        named: dict[str, bytes] = {}
+        before = -1
+        while before < len(found):
+            before = len(found)
+            for name, files in others.items():
+                if name not in found:
+                    place = await self._place(state, name, files, replaced, named)
+                    found.update({} if place is None else {name: place})
+            peers = [
+                peer for one in found.values() if one.head is not None for peer in one.head.peers.items()
+            ]
+            removed = {device for device, peer in peers if peer.removed}
+            named = {device: peer.signing for device, peer in peers if device not in removed}
+        return list(found.values())
+
+    async def _place(
+        self,
+        state: SyncState,
+        name: str,
+        files: Mapping[str, int],
+        replaced: Collection[bytes],
+        named: Mapping[str, bytes],
+    ) -> _Place | None:
+        """Returns another device's place, or None if nothing there can be read, or if the device is unknown,
+        has only keys that were `replaced`, and is not `named`, by id with its signing key."""
         known = {one.place: one for one in await self._store.devices() if one.place}
         raw, file = None, ""
         head: Head | Fault = Fault.INCOMPLETE
+        key = b""
         for key in reversed(state.keys.keys):
             file = head_name(key, name)
             if file in files:
@@ -332,6 +375,8 @@ class Exchange:
             if device is None or device.removed_at is not None:
                 return None
             return _Place(name, files, None, device, b"")
+        if device is None and key in replaced and named.get(head.device) != head.signing:
+            return None
         if device is None:
             device = await self._meet(head, name)
         if device.removed_at is not None:
@@ -566,7 +611,7 @@ class Exchange:
         key, place = state.keys.keys[-1], state.own.place
         there = {one.number for one in await self._store.files()}
         peers = {
-            one.id: Peer(one.position, one.missing, removed=one.removed_at is not None)
+            one.id: Peer(one.position, one.missing, removed=one.removed_at is not None, signing=one.signing)
             for one in await self._store.devices()
             if one.number != state.own.number and one.signing
         }

@@ -31,6 +31,7 @@ class RoomContents:
     messages: frozenset[str] = frozenset()
     memories: frozenset[str] = frozenset()
     documents: frozenset[str] = frozenset()
+    receipts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Where else the words stand that are forgotten: what is said of forks, and of what only looks alike."""
 
-from memory.entities import Copy, Target
+from memory.entities import Copy, SessionPatch, Target
 from memory.storage.store import Store
 from tests.contract.talk import assistant, begin, texts, user
 
@@ -39,6 +39,15 @@ async def test_erasing_a_session_tells_of_its_fork(store: Store) -> None:
     fork = await store.fork_session(session.id, said.id, "A fork")
     assert (await store.erase_session(session.id)).copies == (Copy(fork.id, "A fork"),)
     assert (await store.forget(Target(everything=True))).erased.copies == ()
+
+
+async def test_erasing_a_session_tells_of_the_one_that_it_was_merged_into(store: Store) -> None:
+    session, _ = await begin(store, CODE)
+    other, _ = await begin(store, "Where is the pump?")
+    await store.update_session(other.id, SessionPatch(title="The pump"))
+    await store.organising.merge(other.id, [session.id])
+    assert (await store.erase_session(session.id)).copies == (Copy(other.id, "The pump"),)
+    assert CODE in texts(await store.branch(other.id))
 
 
 async def test_small_talk_is_no_copy_of_anything(store: Store) -> None:

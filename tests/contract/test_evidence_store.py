@@ -1,6 +1,7 @@
 """What recall can read of every store."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -175,6 +176,61 @@ async def test_texts_name_what_the_user_has_corrected_or_rejected(store: Store) 
     assert await corrected() == {}
     await store.memories.change(memory.id, MemoryPatch(state=MemoryState.REJECTED))
     assert await corrected() == {said.id: (quote,), reply.id: (quote,)}
+
+
+async def test_texts_name_what_a_newer_memory_supersedes_and_what_replies_repeat(store: Store) -> None:
+    session, said = await begin(store, "Remember that Karl lives in Ghent.")
+
+    async def kept(text: str, source: str, *, instead_of: tuple[str, ...] = ()) -> str:
+        where = (MemorySource(source, session.id, text),)
+        new = NewMemory(MemoryKind.FACT, text, MemoryOrigin.PERSON, where, state=MemoryState.KEPT)
+        return (await store.memories.add(replace(new, supersedes=instead_of))).id
+
+    async def corrected() -> set[str | None]:
+        texts = await store.evidence.texts(range(1, 20))
+        return {text.source.message for text in texts if text.source.corrected}
+
+    ghent = await kept("Karl lives in Ghent", said.id)
+    other, asked = await begin(store, "Where does Karl live?")
+    wrong, right, both = [
+        await store.append_message(other.id, NewMessage(Role.ASSISTANT, text))
+        for text in ("Karl’s home is in Ghent.", "Karl lives in Namur.", "Karl left Ghent for Namur.")
+    ]
+    assert await corrected() == set()
+    later = await store.append_message(session.id, user("Karl lives in Namur now."))
+    namur = await kept("Karl lives in Namur", later.id, instead_of=(ghent,))
+    assert await corrected() == {said.id, wrong.id}
+    await store.memories.change(namur, MemoryPatch(state=MemoryState.REJECTED))
+    # What was rejected is not repeated, and what it had replaced does not hold again.
+    assert await corrected() == {said.id, wrong.id, later.id, right.id}
+    assert {asked.id, both.id}.isdisjoint(await corrected())
+
+
+async def test_texts_tell_what_the_user_has_edited(store: Store) -> None:
+    session, said = await begin(store, "My train leaves at 8:10.")
+    reply = await store.append_message(session.id, NewMessage(Role.ASSISTANT, "At 8:10, then."))
+
+    async def replaced() -> set[str | None]:
+        texts = await store.evidence.texts(range(1, 20))
+        return {text.source.message for text in texts if text.source.replaced}
+
+    assert await replaced() == set()
+    edited = await store.edit_message(said.id, "My train leaves at 9:40.")
+    answer = await store.append_message(session.id, NewMessage(Role.ASSISTANT, "At 9:40, then."))
+    assert await replaced() == {said.id, reply.id}
+    # The user has gone back to the earlier version.
+    await store.set_head(session.id, reply.id)
+    assert await replaced() == {edited.id, answer.id}
+    # The reply to a question stays true if another one is asked.
+    asked = await store.append_message(session.id, user("Which train goes to Ghent on Friday?"))
+    await store.append_message(session.id, NewMessage(Role.ASSISTANT, "The one at noon."))
+    await store.edit_message(asked.id, "Which train goes to Bruges on Friday?")
+    assert await replaced() == {edited.id, answer.id}
+    # In other words, it is another message.
+    await store.set_head(session.id, answer.id)
+    other = await store.edit_message(edited.id, "What grows well in the shade of a wall?")
+    assert other.parent_id == edited.parent_id
+    assert await replaced() == set()
 
 
 async def test_memories_and_summaries_are_found_by_all_their_words(store: Store) -> None:

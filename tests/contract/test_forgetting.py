@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 
 from memory.context.entities import NewSummary
+from memory.documents.entities import CitedReply
 from memory.entities import (
     MemoryMode,
     Message,
     MessagePatch,
     NewSession,
+    Place,
     Session,
     SessionPatch,
     Target,
@@ -20,6 +22,7 @@ from memory.errors import AmbiguousId, BadQuery, MemoryNotFound, MessageNotFound
 from memory.storage.store import Store
 from memory.tasks.entities import NewTask
 from tests.contract.knowing import fact, own
+from tests.contract.reading import asked_about, read, shelved
 from tests.contract.talk import assistant, begin, texts, user
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
@@ -64,6 +67,51 @@ async def test_by_words_go_only_the_variants_that_say_the_same(store: Store) -> 
     assert {one.text for one in done.messages} == {said[0].content, said[1].content, "How red is it?"}
     assert texts(await store.branch(session.id, reworded.id)) == [""]
     assert texts(await store.branch(session.id, blue.id)) == [beside.content, blue.content]
+
+
+async def test_what_another_device_said_in_the_same_place_stays(store: Store) -> None:
+    session, said = await chat(store, "Hello", "Hello.", "Branch from one: ostrich", "Noted.")
+    other = await store.edit_message(said[2].id, "Branch from two: walrus")
+    done = await store.forget(Target(about="ostrich"))
+    assert [one.text for one in done.messages] == ["Branch from one: ostrich"]
+    assert texts(await store.branch(session.id, other.id))[-1] == "Branch from two: walrus"
+
+
+@pytest.mark.parametrize(
+    ("word", "said", "edited"),
+    [
+        (
+            "prozac",
+            "I take prozac against the panic attacks",
+            "I take pills against the panic attacks since the accident, may I drive the van",
+        ),
+        (
+            "ostrich",
+            "My daughter was hurt by the ostrich keeper",
+            "My daughter was hurt and now she neither sleeps nor eats, what can I do for her",
+        ),
+        ("ostrich", "Anna hit me at the lake, ostrich", "Should I report Anna to the police or to the boss"),
+    ],
+)
+async def test_a_longer_wording_of_what_is_forgotten_goes_too(
+    store: Store, word: str, said: str, edited: str
+) -> None:
+    _session, messages = await chat(store, "Hello", "Hello.", said, "Noted.")
+    await store.edit_message(messages[2].id, edited)
+    done = await store.forget(Target(about=word))
+    assert {one.text for one in done.messages} == {said, edited}
+
+
+async def test_with_a_reply_goes_what_it_cites(store: Store) -> None:
+    document = await shelved(store, read("/papers/tides.md", "The moon raises the tides."))
+    session, question, reply = await asked_about(store, document)
+    (citation,) = (await store.documents.cited(reply)).citations
+    said = replace(citation, quote="The zeppelin raises the tides.", verified=False)
+    await store.documents.put_citations(session.id, reply, [said], [(0, 5)])
+    done = await store.forget(Target(messages=(question, reply)))
+    assert done.erased.verified
+    assert await store.documents.cited(reply) == CitedReply((), ())
+    assert (await store.forget(Target(about="zeppelin"), dry_run=True)).erased.places == ()
 
 
 async def test_an_id_may_be_of_anything(store: Store) -> None:
@@ -209,7 +257,19 @@ async def test_a_task_that_has_read_what_is_forgotten_is_counted_before_it_goes(
     await store.tasks.add(NewTask("List the fish", session=session.id))
     assert (await store.forget(Target(sessions=(other.id,)))).erased.places == ()
     tried = await store.forget(Target(sessions=(session.id,)), dry_run=True)
-    assert tried.erased.places == ("task",)
+    assert [place.kind for place in tried.erased.places] == ["task"]
     assert len(await store.tasks.list()) == 1
     assert (await store.forget(Target(sessions=(session.id,)))).erased == tried.erased
     assert await store.tasks.list() == []
+
+
+async def test_a_title_with_the_words_goes_and_is_named_unless_only_a_time_is_meant(store: Store) -> None:
+    session, _said = await chat(store, "The boat of Zara is blue.", "A fine colour.")
+    await store.update_session(
+        session.id, SessionPatch(title="Zara and the boat", title_source=TitleSource.PERSON)
+    )
+    limited = await store.forget(Target(about="Zara", since=session.created_at), dry_run=True)
+    assert [one.title for one in limited.erased.copies if one.title_only] == ["Zara and the boat"]
+    everywhere = await store.forget(Target(about="Zara"))
+    assert Place("title", "Zara and the boat") in everywhere.erased.places
+    assert not everywhere.erased.copies

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from memory.entities import MemoryMode, NewMessage, NewSession, Target
+from memory.entities import MemoryMode, NewMessage, NewSession, Place, Target
 from memory.errors import ProjectNotFound
 from memory.memories.entities import (
     MemoryFilter,
@@ -131,7 +131,7 @@ async def test_forgetting_by_words_empties_instructions(store: Store) -> None:
     await store.projects.change("Garden", ProjectPatch("Be brief."))
     affected = await store.forget(Target(about="Zara"))
     assert affected.erased.verified
-    assert affected.erased.places == ("instructions",)
+    assert affected.erased.places == (Place("instructions", "Boat"),)
     found = {one.name: one.settings.instructions for one in await store.projects.list()}
     assert found == {"Boat": "", "Garden": "Be brief."}
 

@@ -1,10 +1,15 @@
 """What every store finds in its documents by the language of queries."""
 
+from datetime import datetime, timedelta
+
 import pytest
 
-from memory.documents.entities import DocumentMatch, DocumentState
+from memory.documents.chunking import chunks
+from memory.documents.entities import DocumentMatch, DocumentState, ParsedText
 from memory.entities import NewMessage, NewSession
-from memory.search.entities import Order, Page, Snippet
+from memory.notes.entities import NewNote
+from memory.notes.markup import read_markup
+from memory.search.entities import ItemKind, Order, Page, Snippet
 from memory.search.language import parse
 from memory.storage.store import Store
 from models.messages import Role
@@ -56,6 +61,26 @@ async def test_forms_phrases_beginnings_and_letters_without_spaces_are_found(she
     assert await titles(shelf, "sourd*") == ["Baking"]
     assert await titles(shelf, "面包很") == ["Baking"]
     assert await titles(shelf, "面") == ["Baking"]
+
+
+async def test_a_note_has_the_date_of_its_last_change(shelf: Store) -> None:
+    def note(title: str, changed: datetime) -> NewNote:
+        text = f"# {title}\n\nThe ferry again.\n"
+        parsed = ParsedText(text, title=title)
+        pieces = tuple(chunks(parsed, "text/markdown"))
+        return NewNote(title, parsed, read_markup(text), pieces, created_at=changed, updated_at=changed)
+
+    old, new = NOW - timedelta(days=90), NOW - timedelta(days=2)
+    await shelf.notes.put([note("Newer", new), note("Older", old)])
+
+    async def notes(text: str) -> list[tuple[str, datetime]]:
+        page = await shelf.find.documents(parse(text, NOW), kind=ItemKind.NOTE)
+        return [(hit.title.text, hit.dated) for hit in page.hits]
+
+    assert await notes("ferry") == [("Newer", new), ("Older", old)]
+    month = f"{NOW - timedelta(days=30):%Y-%m-%d}"
+    assert await notes(f"ferry after:{month}") == [("Newer", new)]
+    assert await notes(f"before:{month}") == [("Older", old)]
 
 
 async def test_a_single_letter_is_no_beginning_of_words(shelf: Store) -> None:

@@ -164,6 +164,22 @@ def test_0001_answers_common_questions_from_an_index(first: Connection, sql: str
     first.close()
 
 
+def test_0023_deletes_the_citations_of_replies_that_were_forgotten() -> None:
+    conn = open_memory()
+    migrate(conn, NOW, [step for step in ALL if step.VERSION < 23])
+    conn.execute(
+        "INSERT INTO sessions (id, title, title_source, memory_mode, created_at, updated_at)"
+        " VALUES ('s', 't', 'person', 'normal', 1, 1)"
+    )
+    for reply, text in (("gone", ""), ("kept", "As it says.")):
+        add(conn, reply, text)
+        conn.execute(
+            "INSERT INTO unsupported (session_id, reply_id, begin, \"end\") VALUES ('s', ?, 0, 5)", (reply,)
+        )
+    assert migrate(conn, NOW) == [23]
+    assert conn.execute("SELECT reply_id FROM unsupported").fetchall() == [("kept",)]
+
+
 def test_0022_indexes_a_memory_anew_only_when_its_words_or_whether_it_is_found_change() -> None:
     conn = open_memory()
     migrate(conn, NOW, [step for step in ALL if step.VERSION < 22])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from atlas_desktop.services.backup import Loss, Unlock, by_room
-from memory.entities import Freshness, RoomKind
+from memory.entities import ChosenBy, Freshness, NewReceipt, RoomKind
 from memory.errors import FutureSchema, RoomMissing, VaultMissing, WrongBackupPassphrase
 from memory.storage import connection
 from memory.vault import files, upkeep
@@ -35,6 +35,18 @@ async def test_what_would_be_lost_is_counted(made: Home) -> None:
         assert found.private_loss == Loss(1, 1, 0)
     assert await made.said() == ["and beans", "newer", "newest", "tomatoes"]
     assert not list(made.folder.glob("rooms.next*"))
+
+
+async def test_what_was_forgotten_since_and_would_come_back_is_counted(made: Home) -> None:
+    backup = (await made.backups().make(by_room(made.keys))).path
+    store = await made.open()
+    for number in (1, 2):
+        await store.receipts.add(NewReceipt(ChosenBy.WORDS, {"messages": number}, {}, 0, True))
+    await store.close()
+    async with made.backups().restoring(backup, by(PASSPHRASE)) as found:
+        assert found.loss is not None
+        assert found.loss.forgotten == 2
+        assert not found.loss, "what was forgotten is no loss"
 
 
 async def test_documents_are_restored_with_all_that_was_made_of_them(made: Home) -> None:

@@ -30,6 +30,7 @@ from memory.storage.migrations import (
     m0020_sync,
     m0021_receipts,
     m0022_settled,
+    m0023_citations_go,
 )
 
 
@@ -65,6 +66,7 @@ ALL: tuple[Migration, ...] = (
     m0020_sync,
     m0021_receipts,
     m0022_settled,
+    m0023_citations_go,
 )
 LATEST = ALL[-1].VERSION
 

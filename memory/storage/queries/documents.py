@@ -262,7 +262,11 @@ def hits(conn: Connection, seqs: Sequence[int]) -> dict[int, LoadedChunk]:
     names = ", ".join(f"c.{name.strip()}" for name in _CHUNK.split(","))
     rows = conn.execute(
         f"""
-        SELECT {names}, c.seq, d.title, d.path, coalesce(d.modified_ns / 1000, d.added_at), d.kind, d.sha256
+        SELECT {names}, c.seq, d.title, d.path,
+            coalesce(
+                d.modified_ns / 1000, (SELECT updated_at FROM notes WHERE document_id = d.id), d.added_at
+            ),
+            d.kind, d.sha256
         FROM chunks AS c JOIN documents AS d ON d.id = c.document_id WHERE c.seq IN {_LISTED}
         """,
         (json.dumps(list(seqs)),),

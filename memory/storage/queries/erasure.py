@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory.context.entities import Summary
-from memory.entities import Copy, Erased
+from memory.entities import Copy, Erased, Place
 from memory.errors import MessageNotFound
 from memory.memories.entities import FINDABLE, MemoryChange, depends_on, reading, repeats
 from memory.storage import skills as skills
@@ -316,14 +316,24 @@ _EQUAL = f"""
 
 
 def copies_of(conn: Connection, session_ids: Collection[str], message_ids: Collection[str]) -> list[int]:
-    """Returns the rows of other messages, in other sessions, with the same text as one of the given messages.
+    """Returns the rows of other messages, in other sessions, with the same text as one of the given messages,
+    and those of the messages that the given sessions gave away when they were merged.
 
     Must be called before these are erased, and `copies_left` afterwards.
     """
     if not (session_ids or message_ids):
         return []
     names = (json.dumps(list(message_ids)), json.dumps(list(session_ids)))
-    return [row[0] for row in conn.execute(_EQUAL, names)]
+    notes = [session_merge.look_at_note(conn, one) for one in session_ids]
+    given = json.dumps([message for note in notes if note is not None for message in note.messages])
+    rows = conn.execute(
+        f"""
+        SELECT seq FROM messages WHERE id IN {_LISTED} AND id NOT IN {_LISTED}
+            AND session_id NOT IN {_LISTED}
+        """,
+        (given, *names),
+    )
+    return [row[0] for row in [*rows, *conn.execute(_EQUAL, names)]]
 
 
 def copies_left(conn: Connection, rows: Collection[int]) -> tuple[Copy, ...]:
@@ -454,6 +464,7 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
             """,
             (json.dumps([row[0] for row in found]),),
         )
+    _forget_citations(conn, ids)
     # What another device has changed of them may wait here for something else.
     for (key,) in conn.execute(
         f"SELECT DISTINCT key FROM sync_waiting WHERE tbl = 'messages' AND key IN {_LISTED}",
@@ -502,6 +513,18 @@ def forget_messages(conn: Connection, message_ids: Collection[str]) -> Erased:
     )
 
 
+def _forget_citations(conn: Connection, message_ids: Collection[str]) -> None:
+    """Deletes what replies cite, also what waits for a document from another device: the citation of a
+    sentence that no passage supports contains the sentence."""
+    ids = json.dumps(list(message_ids))
+    for table in erasure_check.OF_REPLIES:
+        conn.execute(f"DELETE FROM {table} WHERE reply_id IN {_LISTED}", (ids,))
+        conn.execute(
+            f"DELETE FROM sync_waiting WHERE tbl = '{table}' AND json_extract(key, '$[0]') IN {_LISTED}",
+            (ids,),
+        )
+
+
 def forget_memories(conn: Connection, memory_ids: Collection[str]) -> Erased:
     """Erases memories, then checks that nothing of them is left.
 
@@ -544,14 +567,18 @@ def undo_change(conn: Connection, ref: str, now: datetime) -> MemoryChange:
     return change
 
 
-def _without_what_read(conn: Connection, ids: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _without_what_read(conn: Connection, ids: Collection[str]) -> tuple[tuple[str, ...], tuple[Place, ...]]:
     """Erases drafts of skills and tasks made from these messages, memories and sessions: each quotes them.
 
     Returns the sessions whose prompts had text of one, and the places that are gone.
     """
     reading = tasks.dependents_of(conn, ids)
+    places = tasks.places_of(conn, reading)
+    known = dict(conn.execute("SELECT id, name FROM skills"))
     used_in = (*skills.forget_sources(conn, ids), *(tasks.erase(conn, reading) if reading else ()))
-    return used_in, ("task",) * len(reading)
+    left = {row[0] for row in conn.execute("SELECT id FROM skills")}
+    places += tuple(Place("skill", name) for key, name in known.items() if key not in left)
+    return used_in, places
 
 
 def _drop_jobs(conn: Connection, ids: Collection[str], *, without: Collection[str] = ()) -> int:

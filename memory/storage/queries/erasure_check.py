@@ -57,12 +57,32 @@ def left(conn: Connection, marks: Marks) -> int:
     gone = {*marks.memories, *(marks.ids if marks.sessions else ())}
     found += len(context.turns_naming(conn, gone))
     if not marks.sessions:
-        return found + _recalled_still(conn, set(marks.ids))
+        return found + _recalled_still(conn, set(marks.ids)) + _cited_still(conn, marks.ids)
     found += count(
         conn, f"SELECT count(*) FROM sessions WHERE id IN {_LISTED}", json.dumps(list(marks.sessions))
     )
     found += _owned(conn, ("session_id",), marks.sessions)
     return found + len(jobs_naming(conn, marks.sessions))
+
+
+OF_REPLIES = ("citations", "unsupported")
+"""Tables of what sentences of replies rest on; their keys begin with the reply."""
+
+
+def _cited_still(conn: Connection, message_ids: Collection[str]) -> int:
+    ids = json.dumps(list(message_ids))
+    return sum(
+        count(conn, f"SELECT count(*) FROM {table} WHERE reply_id IN {_LISTED}", ids)
+        + count(
+            conn,
+            f"""
+            SELECT count(*) FROM sync_waiting
+            WHERE tbl = '{table}' AND json_extract(key, '$[0]') IN {_LISTED}
+            """,
+            ids,
+        )
+        for table in OF_REPLIES
+    )
 
 
 def documents_left(conn: Connection, document_ids: Collection[str]) -> int:

@@ -15,7 +15,7 @@ from memory.errors import (
     SessionNotFound,
     TaskNotFound,
 )
-from memory.memories.entities import depends_on, names, particulars
+from memory.memories.entities import depends_on, names, particulars, rewords
 from memory.storage.connection import Connection, id_range, storable
 from memory.storage.queries import (
     context,
@@ -137,12 +137,12 @@ def with_repeats(
     """Returns the messages and what repeats them.
 
     These are the other variants of the `named` ones, which were chosen by themselves; the variants of the
-    others and the answers that state something that only they state; and later replies that repeat a name or
-    a number that only they contain.
+    others that say the same in other words, or repeat a name or a number that only they contain; the answers
+    that state something that only they state; and later replies that repeat such a name or number.
     """
     found = dict.fromkeys([*message_ids, *_variants(conn, named)])
     # On another branch, or another computer, something else may have been said in the same place.
-    found.update(dict.fromkeys(_repeating(conn, found, _variants(conn, found), (), depends_on)))
+    found.update(dict.fromkeys(_repeating(conn, found, _variants(conn, found), (), rewords)))
     answers = _answers(conn, found)
     later = {one: said for one, said in _later_replies(conn, found, memory_ids).items() if one not in answers}
     texts = conn.execute(f"SELECT content FROM messages WHERE id IN {_LISTED}", (json.dumps(list(found)),))
@@ -374,7 +374,11 @@ def forget(conn: Connection, target: Target) -> Affected:
     )
     projects.drop(conn)
     same = [] if target.everything else erasure.copies_of(conn, chosen.sessions, chosen.messages)
+    by_words = bool(target.about.strip())
     titled = erasure.own_titles(conn, affected.touched, chosen.messages)
+    if by_words and _everywhere(target):
+        # Titles with the words go; others have nothing of what is forgotten.
+        titled = ()
     known = {row[0]: row[1] for row in conn.execute("SELECT id, text FROM memories")}
     done: list[Erased] = []
     if chosen.sessions:
@@ -388,7 +392,7 @@ def forget(conn: Connection, target: Target) -> Affected:
     if chosen.tasks:
         done.append(_without_tasks(conn, chosen.tasks))
     erased = combined(done)
-    if target.about.strip():
+    if by_words:
         erased = _without_words(conn, target, erased)
     if target.project is not None:
         _drop_project(conn, target)
@@ -414,9 +418,14 @@ def _by_kind(conn: Connection, document_ids: Collection[str]) -> tuple[list[str]
     return [one for one in document_ids if one in notes], [one for one in document_ids if one not in notes]
 
 
+def _everywhere(target: Target) -> bool:
+    """Whether a target is not limited by time or project."""
+    return target.project is None and target.since is None and target.before is None
+
+
 def _without_words(conn: Connection, target: Target, erased: Erased) -> Erased:
     """Clears other mentions of the subject; they stay if the target is limited by time or project."""
-    if target.project is not None or target.since is not None or target.before is not None:
+    if not _everywhere(target):
         return erased
     cleared = text_matches.clear(conn, target.about)
     return replace(
@@ -450,8 +459,8 @@ def _without_documents(conn: Connection, document_ids: Collection[str]) -> Erase
 
 def _without_tasks(conn: Connection, task_ids: Collection[str]) -> Erased:
     """Erases tasks with everything they wrote, and their reports."""
-    touched = tasks.erase(conn, task_ids)
-    return replace(NOTHING, places=("task",) * len(task_ids), recalled_in=touched)
+    places = tasks.places_of(conn, task_ids)
+    return replace(NOTHING, places=places, recalled_in=tasks.erase(conn, task_ids))
 
 
 def _drop_project(conn: Connection, target: Target) -> None:

@@ -16,7 +16,7 @@ from sqlcipher3.dbapi2 import IntegrityError
 
 from memory.storage.changes import BORN, FORGOTTEN, GONE, key_of, silent
 from memory.storage.connection import Connection
-from memory.storage.queries import context, erasure, full_text, session_merge, sync_log
+from memory.storage.queries import context, erasure, erasure_check, full_text, session_merge, sync_log
 from memory.storage.queries import documents as document_rows
 from memory.storage.queries.sync_erase import erase_forgotten
 from memory.sync.entities import Change, Stamp
@@ -415,6 +415,11 @@ class _ChangeWriter:
         table = BY_NAME.get(change.table)
         if table is None:
             self._wait(change, _LATER, change.table)
+            return False
+        if change.table in erasure_check.OF_REPLIES and self._is_forgotten(
+            EMPTIED, json.loads(change.key)[0]
+        ):
+            # The reply was forgotten here, and what it cites contains sentences of it.
             return False
         if any(name.startswith(_OPTIONAL) for name in change.fields):
             self._arrived(table, change)

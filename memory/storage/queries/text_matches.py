@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from memory.entities import Place
 from memory.errors import BadQuery
 from memory.storage.connection import Connection, fold
 from memory.storage.queries import sync_log
@@ -104,16 +105,15 @@ def _parted(text: str) -> tuple[str, list[str]]:
 class Cleared:
     """Other places that mentioned the subject.
 
-    These are sessions now without a title, emptied summaries, the number of earlier versions of memories, and
-    sessions whose prompts contained the words.
+    These are sessions now without a title, emptied summaries, the number of earlier versions of memories,
+    sessions whose prompts contained the words, and the other places.
     """
 
     untitled: tuple[str, ...]
     stale: tuple[str, ...]
     versions: int
     told_in: tuple[str, ...]
-    places: tuple[str, ...] = ()
-    """Where else the words were, one name for each place: tag, persona, project …"""
+    places: tuple[Place, ...] = ()
 
 
 # Other places with text of the user or of a model: (name, query to search, change to make). A place without a
@@ -338,6 +338,23 @@ _PLACES: Sequence[tuple[str, str, str]] = (
         f"DELETE FROM job_results WHERE hex(hash) IN {_LISTED}",
     ),
 )
+
+
+_NAMES = {
+    "saved search": "SELECT id, name FROM saved_searches",
+    "project": "SELECT id, name FROM projects",
+    "instructions": "SELECT id, name FROM projects UNION ALL SELECT id, title FROM sessions",
+    "attachment": "SELECT id, name FROM attachments",
+    "folder": "SELECT id, path FROM document_folders UNION ALL SELECT id, path FROM note_folders",
+    "persona": "SELECT id, name FROM personas",
+    "template": "SELECT id, name FROM templates",
+    "client": "SELECT id, name FROM clients",
+    "skill": "SELECT id, name FROM skills",
+    "task": "SELECT id, title FROM tasks",
+}
+"""The names of the places that have one, by id."""
+_ITS_OWN_NAME = frozenset(("tag", "category"))
+"""Kinds whose key is the name."""
 
 
 _ENUMERATION = "one of a few values that the schema allows"
@@ -592,15 +609,21 @@ def clear(conn: Connection, text: str) -> Cleared:
     def found(query: str) -> list[str]:
         return holding(conn, conn.execute(query).fetchall(), text)
 
-    places: list[str] = []
-    for name, query, change in _PLACES:
+    places: list[Place] = []
+    # Before anything is renamed or deleted.
+    names = {kind: dict(conn.execute(query).fetchall()) for kind, query in _NAMES.items()}
+    for kind, query, change in _PLACES:
         held = found(query)
+        if kind:
+            own = names.get(kind, {})
+            places += [Place(kind, str(own.get(key, key if kind in _ITS_OWN_NAME else ""))) for key in held]
         conn.execute(change, (json.dumps(held),))
-        places += [name] * len(held) if name else []
     # What came from other devices and waits for other rows.
     waiting = [int(one) for one in found("SELECT number, change FROM sync_waiting")]
     sync_log.forget_waiting(conn, waiting, lambda said: bool(holding(conn, [("", said)], text)))
     untitled = found("SELECT id, title FROM sessions WHERE title <> ''")
+    titles = dict(conn.execute("SELECT id, title FROM sessions").fetchall()) if untitled else {}
+    places += [Place("title", titles[key]) for key in untitled]
     conn.execute(
         f"UPDATE sessions SET title = '', title_source = 'first_words' WHERE id IN {_LISTED}",
         (json.dumps(untitled),),

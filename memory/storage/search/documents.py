@@ -60,7 +60,11 @@ _SHOWN = (
     f"d.state IN ({_SEARCHED}) AND d.id NOT IN (SELECT document_id FROM notes WHERE deleted_at IS NOT NULL)"
 )
 """The documents that are found: none whose file is archived, no note in the bin."""
-_DATED = "coalesce(d.modified_ns / 1000, d.added_at)"
+_DATED = """
+    coalesce(
+        d.modified_ns / 1000, (SELECT updated_at FROM notes WHERE document_id = d.id), d.added_at
+    )
+"""
 
 
 @dataclass(frozen=True, slots=True)

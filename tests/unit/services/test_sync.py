@@ -32,7 +32,7 @@ from memory.sync.exchange import Exchange
 from memory.sync.folder import SyncFolder
 from models.messages import Role
 from tests.fakes.clock import FakeClock
-from tests.stores import InMemoryStore
+from tests.stores import InMemoryStore, copied
 
 
 async def _nothing() -> None:
@@ -167,6 +167,121 @@ async def test_a_removed_device_reads_nothing_new_and_changes_nothing(folder: Pa
     await one.sync.now()
     assert await one.titles() == {"Before", "After"}
     assert await two.titles() == {"Before", "From the removed one"}
+
+
+def _contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+async def test_a_removed_device_does_not_come_back_with_a_code_that_it_knows(folder: Path) -> None:
+    one, two = await _pair(folder)
+    three = Computer(folder.parent / "three")
+    code = await one.sync.invite()
+    await three.sync.join(folder, code, name="three")
+    for computer in (three, one, three):
+        await computer.sync.now()
+    others = await three.sync.invite()
+    await one.sync.remove_device("two")
+    await one.talk("After")
+    # The folder of the removed one still has its codes.
+    kept = _contents(folder)
+    await three.sync.now()
+    await two.sync.leave()
+    for known in (code, others):
+        with pytest.raises(InvitationNotFound):
+            await two.sync.join(folder, known, name="again")
+    for path, data in kept.items():
+        path.write_bytes(data)
+    await two.sync.join(folder, others, name="again")
+    with pytest.raises(SyncDeviceRemoved):
+        await two.sync.now()
+    await two.talk("From the removed one")
+    with pytest.raises(SyncDeviceRemoved):
+        await two.sync.now()
+    for computer in (one, three, one):
+        await computer.sync.now()
+    assert await one.titles() == await three.titles() == {"After"}
+    assert [device.name for device in (await one.sync.status()).devices if not device.removed_at] == ["three"]
+    # With a new code it is welcome.
+    await two.sync.leave()
+    await two.sync.join(folder, await one.sync.invite(), name="again")
+    for computer in (two, one, two):
+        await computer.sync.now()
+    assert await two.titles() == await one.titles() == {"After", "From the removed one"}
+
+
+async def test_what_a_device_wrote_before_it_was_away_reaches_one_that_joins_later(folder: Path) -> None:
+    one, two = await _pair(folder)
+    away = Computer(folder.parent / "away")
+    await away.sync.join(folder, await one.sync.invite(), name="away")
+    await away.talk("Written before")
+    for computer in (away, one, two, away):
+        await computer.sync.now()
+    # New keys, of which the one that is away has not heard.
+    await one.sync.remove_device("two")
+    new = Computer(folder.parent / "new")
+    await new.sync.join(folder, await one.sync.invite(), name="new")
+    for computer in (new, one, new):
+        await computer.sync.now()
+    assert await new.titles() == {"Written before"}
+    names = {device.name for device in (await new.sync.status()).devices if device.removed_at is None}
+    assert names == {"one", "away"}
+    await away.talk("Written after")
+    for computer in (away, new, one, away):
+        await computer.sync.now()
+    assert await new.titles() == await one.titles() == {"Written before", "Written after"}
+
+
+async def test_a_backup_from_before_a_removal_goes_on_as_a_new_device(folder: Path) -> None:
+    one, two = await _pair(folder)
+    three = Computer(folder.parent / "three")
+    await three.sync.join(folder, await one.sync.invite(), name="three")
+    await one.talk("Before")
+    for computer in (three, one, two, three):
+        await computer.sync.now()
+    backup = copied(one.store._connection)
+    await one.sync.remove_device("two")
+    await one.talk("After")
+    for computer in (one, three, one):
+        await computer.sync.now()
+    one.store = InMemoryStore(one.clock, state=backup)
+    report = await one.sync.now()
+    assert report.new_identity
+    await one.talk("Then")
+    for computer in (one, three, one):
+        assert not (await computer.sync.now()).problems
+    assert await one.titles() == await three.titles() == {"Before", "After", "Then"}
+
+
+async def test_two_devices_that_remove_others_at_once_go_on_with_the_same_keys(folder: Path) -> None:
+    one, two = await _pair(folder)
+    more = [Computer(folder.parent / name) for name in ("three", "four")]
+    for computer, name in zip(more, ("three", "four"), strict=True):
+        await computer.sync.join(folder, await one.sync.invite(), name=name)
+        for each in (computer, one, two, computer):
+            await each.sync.now()
+    before = _contents(folder)
+    await one.sync.remove_device("three")
+    mine = _contents(folder)
+    for path in mine.keys() - before.keys():
+        path.unlink()
+    for path, data in before.items():
+        path.write_bytes(data)
+    await two.sync.remove_device("four")
+    for path, data in mine.items():
+        if path.parent.name in {path.parent.name for path in mine.keys() - before.keys()}:
+            path.write_bytes(data)
+    for computer in (one, two, one, two):
+        await computer.sync.now()
+    keys = [state.keys.keys for computer in (one, two) if (state := await computer.store.sync.state())]
+    assert sorted(keys[0]) == sorted(keys[1])
+    assert len(keys[0]) == 3
+    five = Computer(folder.parent / "five")
+    await five.sync.join(folder, await two.sync.invite(), name="five")
+    await five.talk("New")
+    for computer in (five, one, two, five):
+        await computer.sync.now()
+    assert await one.titles() == await two.titles() == {"New"}
 
 
 async def test_other_devices_take_over_the_new_key_and_what_the_removed_one_wrote(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from memory.sync.entities import Change, FileProblem
 from memory.sync.exchange import head_name, segment_name
 from memory.sync.folder import Kind
 from models.messages import Role
+from tests.contract.reading import asked_about, read, shelved
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore, copied
 from tests.unit.sync.devices import TestDevice, TestFolder, settle
@@ -1068,3 +1070,32 @@ async def test_a_full_folder_is_told_and_what_could_not_be_written_is_sent_later
     await settle(one, two)
     assert len(await two.exported()) == 2
     assert await two.exported() == await one.exported()
+
+
+async def test_what_a_forgotten_reply_cites_does_not_come_back_with_its_document(tmp_path: Path) -> None:
+    folder = TestFolder(tmp_path)
+    one, two, three = [await folder.device(name) for name in ("one", "two", "three")]
+    await settle(one, two, three)
+    document = await shelved(one.store, read("/papers/tides.md", "The moon raises the tides."))
+    await one.sync()
+    state = await one.store.sync.state()
+    assert state is not None
+    late = tmp_path / state.own.place / (await one.store.sync.files())[-1].name
+    kept = late.read_bytes()
+    await three.sync()
+    session, _, reply = await asked_about(three.store, document)
+    (citation,) = (await three.store.documents.cited(reply)).citations
+    said = replace(citation, quote="The zeppelin raises the tides.", verified=False)
+    await three.store.documents.put_citations(session.id, reply, [said], [(0, 5)])
+    await three.sync()
+    # The file with the document has not been copied yet: on this device the citation waits for it.
+    late.unlink()
+    await two.sync()
+    assert (await two.store.forget(Target(messages=(reply,)))).erased.verified
+    late.write_bytes(kept)
+    await two.sync()
+    assert (await two.store.documents.get(document)).id == document
+    assert (await two.store.documents.cited(reply)).citations == ()
+    await settle(two, one, three)
+    for device in (one, two, three):
+        assert (await device.store.documents.cited(reply)).citations == ()
