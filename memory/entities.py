@@ -185,6 +185,14 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Something other than messages and memories that contained forgotten text, and its name ("": none)."""
+
+    kind: str
+    name: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Erased:
     """The result of an erasure, by kind.
 
@@ -193,10 +201,11 @@ class Erased:
 
     `recalled_in` are the other sessions whose prompts contained some of its text. `stale` are summaries that
     were emptied because of it and will be made again from what remains; `untitled` are sessions whose title
-    was emptied for the same reason. `places` names what else contained the text and no longer does, one name
-    for each item: tag, category, project, saved search, attachment, skill, persona, template, draft,
-    instructions. `copies` are the sessions with an identical message that was not erased, as in a fork, last
-    used first. `documents`, `notes` and `chunks` are documents, notes, and the pieces of their texts.
+    was emptied for the same reason. `places` is what else contained the text and no longer does; its kinds
+    are title, tag, category, project, saved search, attachment, skill, task, persona, template, client,
+    folder, draft, and instructions. `copies` are the sessions with an identical message that was not erased,
+    as in a fork, last used first. `documents`, `notes` and `chunks` are documents, notes, and the pieces of
+    their texts.
     """
 
     messages: int
@@ -213,7 +222,7 @@ class Erased:
     versions: int = 0
     stale: tuple[str, ...] = ()
     untitled: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
+    places: tuple[Place, ...] = ()
     copies: tuple[Copy, ...] = ()
     documents: int = 0
     chunks: int = 0
@@ -355,4 +364,4 @@ def counts(erased: Erased, snapshots: int = 0) -> dict[str, int]:
 
 def places(erased: Erased) -> dict[str, int]:
     """Returns where else the text was, by kind."""
-    return dict(sorted(Counter(erased.places).items()))
+    return dict(sorted(Counter(place.kind for place in erased.places).items()))

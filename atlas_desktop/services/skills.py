@@ -204,6 +204,11 @@ class SkillService:
         """Stops using a skill; it is kept, and `approve` brings it back."""
         return await self._store.skills.retire(ref)
 
+    async def use_again(self, ref: str) -> Skill:
+        """Uses a retired skill again, in the version that it had; one that waits for approval goes on
+        waiting."""
+        return await self._store.skills.use_again(ref)
+
     async def remove(self, ref: str) -> tuple[str, ...]:
         """Deletes a skill with its versions, and its text in prompts; returns the sessions of these
         prompts."""

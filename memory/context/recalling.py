@@ -214,8 +214,8 @@ class ContextRecall:
         told: dict[str, Hit] = {}
         for hit in found:
             # What a reply claimed without support would come back as if it were known, and so would what the
-            # user has corrected.
-            if hit.text not in texts and hit.source.supported and not _is_corrected(hit):
+            # user has corrected or edited.
+            if hit.text not in texts and hit.source.supported and not (_is_corrected(hit) or hit.replaced):
                 told.setdefault(hit.text, hit)
         return list(told.values())
 

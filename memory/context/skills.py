@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from memory.context.entities import Budget, WholeDocument
 from memory.context.recalling import needs_nothing
+from memory.documents.statements import sentences
 from memory.entities import Message
 from memory.recall.entities import QueryVector, QueryVectors
 from memory.recall.question import LONGEST_QUESTION
@@ -25,6 +26,9 @@ _LONGEST_LINE = 300
 """Characters of a description in the head."""
 _COMPARED = 2000
 """Characters of a body that messages are compared with."""
+_SENTENCES = 8
+"""Sentences of a message that are compared one by one."""
+_LEAST_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,18 +147,29 @@ class SkillContext:
         return list(await self._store.skills.list([SkillState.APPROVED]))
 
     async def _cosines(self, text: str, known: Sequence[Skill]) -> dict[str, float]:
-        """Returns how close the meaning of a text is to that of each skill; empty without a model."""
-        asked = await self._vectors.vector(text)
-        if asked is None:
+        """Returns how close the meaning of a text, or of the closest of its sentences, is to that of each
+        skill; empty without a model."""
+        asked = await self._asked(text)
+        if not asked:
             return {}
-        stored = await self._store.skills.vectors(asked.model)
+        model = asked[0].model
+        stored = await self._store.skills.vectors(model)
         found = {}
         for skill in known:
             vector = stored.get((skill.id, skill.version)) or await self._made(skill)
             if vector is None:
                 return {}
-            found[skill.id] = _cosine(asked, vector)
+            found[skill.id] = max(_cosine(one, vector) for one in asked if one.model == model)
         return found
+
+    async def _asked(self, text: str) -> list[QueryVector]:
+        """Returns the vectors of a text and of its first sentences: in a long message, a single one may ask
+        for what a skill is for."""
+        parts = [text[begin:end] for begin, end in sentences(text)]
+        long = [part for part in parts if len(part.split()) >= _LEAST_WORDS]
+        texts = [text, *(long[:_SENTENCES] if len(parts) > 1 else [])]
+        vectors = [await self._vectors.vector(one) for one in texts]
+        return [one for one in vectors if one is not None]
 
     async def _made(self, skill: Skill) -> tuple[float, ...] | None:
         """Makes and stores the vector of a skill; None if no model is available.

@@ -1,7 +1,7 @@
 """The value types of memories: their sources, versions and changes, and their full text."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -305,6 +305,27 @@ def depends_on(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
     words = _words(text)
     only_there = words - _without(words, gone)
     return bool(_without(only_there, left))
+
+
+def rewords(text: str, gone: Sequence[str], left: Iterable[str]) -> bool:
+    """Whether `text` is another wording of one of `gone`, and not something else with a word in common.
+
+    It has a name or number of them that nothing of `left` has; or, beside a word that nothing of `left` has,
+    two words and half of those of the shorter one, or the only one.
+    """
+    words, left = _words(text), list(left)
+    each = [_words(one) for one in gone]
+    # A word may be known as a name only from inside a sentence of the other text.
+    named = particulars([*gone, text]) & words
+    if _without({word for word in named if any(word in one for one in each)}, left):
+        return True
+    for one in each:
+        shared = words & one
+        shorter = min(len(words), len(one))
+        most = 2 * len(shared) > shorter or (len(shared) > 1 and 2 * len(shared) == shorter)
+        if most and _without(shared, left):
+            return True
+    return False
 
 
 def particulars(texts: Iterable[str]) -> frozenset[str]:

@@ -10,7 +10,9 @@ from typing import NamedTuple, Protocol
 class Source:
     """Where the text of a hit comes from. Replies are `by_model`; a reply is not `supported` if one of its
     sentences is not in the documents that it was about. `corrected` are the words of a message, or of the one
-    that it replies to, that the user has since worded otherwise in a memory, or rejected as one.
+    that it replies to, that the user has since worded otherwise in a memory, rejected as one, or that a newer
+    memory supersedes; of a reply also what a memory said before, if the reply repeats it. `replaced`:
+    the user has edited that message, and the conversation goes on from the edited one.
     """
 
     session: str | None
@@ -22,6 +24,7 @@ class Source:
     supported: bool = True
     by_model: bool = False
     corrected: tuple[str, ...] = ()
+    replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,11 @@ class Hit:
     source: Source
     grounds: RawScores = RawScores()
     sources: tuple[str, ...] = ()
+
+    @property
+    def replaced(self) -> bool:
+        """Whether it is a message that the user has edited since, or a memory learned from nothing else."""
+        return self.source.replaced and (self.kind == "message" or len(self.sources) == 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Protocol
 
 from memory.search.terms import is_unspaced
+from memory.summaries.languages import lexicon
 
 # Stems as in the index. They occur in most messages and distinguish none.
 _FUNCTION_WORDS = """
@@ -92,6 +93,9 @@ _INSTRUCTS = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST_NAME = 2
+_LITTLE = 3
+"""A sentence with at most this many times the words of a memory says little else."""
+_MARKS = ".,;:!?…\"'“”„‘’«»()[]*_"
 AFTER_A_QUESTION = " \t\r\n\"')”’"
 """Characters that may follow the question mark at the end of a message."""
 
@@ -201,6 +205,41 @@ def cited(memory: Sequence[str], asked: Collection[str], reply: Collection[str])
     added = {stem for stem in content_words(memory) if stem not in asked and not _is_letter(stem)}
     said = added.intersection(reply)
     return len(said) >= min(_LEAST_WORDS, len(added)) > 0 and len(said) >= _LEAST_SHARE * len(added)
+
+
+def repeats(said: Collection[str], before: Collection[str], now: Collection[str]) -> bool:
+    """Returns whether a sentence of a reply says what a memory said `before` it was changed.
+
+    It has all words that the memory no longer has and a third of those that it still has, or half of the
+    former and most of the latter; and none of the new ones. All are from `told_words`. `now` is empty if the
+    memory was rejected: then the sentence must have all its words, and little else.
+    """
+    sentence, old, new = set(said), set(before), set(now)
+    gone, stays = old - new, old & new
+    if not new:
+        return bool(old) and old <= sentence and len(sentence) <= _LITTLE * len(old)
+    if not gone or (new - old) & sentence:
+        return False
+    if gone <= sentence:
+        return 3 * len(stays & sentence) >= len(stays)
+    return 2 * len(gone & sentence) >= len(gone) and 2 * len(stays & sentence) > len(stays)
+
+
+def parts(reply: str) -> list[str]:
+    """Returns the lines and sentences of a reply, roughly."""
+    marked = reply.replace("! ", ". ").replace("? ", ". ")
+    return [part for line in marked.splitlines() for part in line.split(". ")]
+
+
+def told_words(text: str) -> frozenset[str]:
+    """Returns the folded words and numbers of a text without common words."""
+    found = {fold(word.strip(_MARKS)).removesuffix("'s") for word in text.replace("’", "'").split()}
+    return frozenset(found - _common() - {""})
+
+
+@cache
+def _common() -> frozenset[str]:
+    return FUNCTION_WORDS.union(map(fold, lexicon().common))
 
 
 def _is_letter(stem: str) -> bool:

@@ -18,7 +18,7 @@ from memory.skills.entities import (
     name_from,
 )
 
-_WORDS = 0.1
+_WORDS = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Thresholds:
     others: float
 
 
-WITH_VECTORS = Thresholds(0.38, 0.62)
+WITH_VECTORS = Thresholds(0.4, 0.64)
 BY_WORDS = Thresholds(0.38, 0.7)
 """Without an embedding model the score is the share of words alone."""
 

@@ -209,6 +209,20 @@ async def test_what_the_user_has_corrected_does_not_come_back() -> None:
     assert (await preface_for("When does the gym open?", Asked(other))).hits == (other,)
 
 
+async def test_what_the_user_has_edited_does_not_come_back() -> None:
+    said = hit("Clara sees the doctor on 9 May.", 0.8)
+    said = replace(said, source=replace(said.source, replaced=True))
+    learned = replace(said, id="learned", kind="memory", text="Clara's doctor: 9 May.", sources=(said.id,))
+    edited = hit("Clara sees the doctor on 11 May.", 0.7)
+    brought = await preface_for(ASKED, Asked(said, learned, edited))
+    assert brought.hits == (edited,)
+    # Learned from another message, too, or worded by the user, it still holds.
+    also = replace(learned, sources=(said.id, "another"))
+    assert (await preface_for(ASKED, Asked(also))).hits == (also,)
+    corrected = replace(learned, sources=())
+    assert (await preface_for(ASKED, Asked(corrected))).hits == (corrected,)
+
+
 async def test_a_message_and_its_copy_in_a_fork_come_back_once() -> None:
     close = hit("Clara sees the doctor on 9 May.", 0.7)
     copy = replace(close, id="copy", source=replace(close.source, session="fork"))

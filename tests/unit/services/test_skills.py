@@ -435,3 +435,14 @@ async def test_a_link_is_not_followed(tmp_path: Path) -> None:
     report = await scene.room.skill_folders.take([tmp_path / "in"])
     assert report.skills == []
     assert len(report.skipped) == 1
+
+
+async def test_a_retired_skill_that_is_used_again_keeps_its_version_and_its_waiting_one() -> None:
+    scene = Scene()
+    skills = scene.room.skills
+    made = await skills.new(NAME, WHAT, BODY)
+    await proposed(scene, "1. Sell the boat.\n")
+    await skills.retire(made.id)
+    again = await skills.use_again(made.id)
+    assert (again.state, again.version, again.body) == (SkillState.APPROVED, 1, BODY)
+    assert [one.body for one in await skills.drafts()] == ["1. Sell the boat.\n"]
