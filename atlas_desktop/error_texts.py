@@ -689,12 +689,15 @@ ERRORS = {
         N_("This is the device you are using"),
         what=N_("A device can only be removed by another device. No changes were made."),
         next_step=N_("`atlas sync leave` ends sync on this device."),
-        here=N_("{key} ends sync on this device."),
+        here=N_("In the window of sync ({key}), l ends sync on this device."),
         action="sync.show",
     ),
     "sync_device_removed": ErrorText(
         N_("This device was removed"),
-        what=N_("Another device has removed this one and changed the keys. Everything on this device stays."),
+        what=N_(
+            "Another device has changed the keys to remove this one, or before it knew this one. "
+            "Everything on this device stays."
+        ),
         next_step=N_("`atlas sync leave` ends sync here; with a new code you can join again."),
         here=N_("{key} ends sync here; with a new code you can join again."),
         action="sync.show",

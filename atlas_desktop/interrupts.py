@@ -1,4 +1,5 @@
-"""Handling of Ctrl-C before there is work to clean up, and after it is done.
+"""Handling of interruptions: Ctrl-C before there is work to clean up and after it is done, and cancellation
+of work that must not end halfway.
 
 During imports and at exit, an exception would end in a traceback. This module imports almost nothing, because
 it is imported first.
@@ -11,8 +12,10 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Never
+    from collections.abc import Callable, Coroutine
+    from typing import Any, Never, TypeVar
+
+    T = TypeVar("T")
 
 INTERRUPTED = 130
 STOPPED = "Stopped: The command was interrupted. Everything saved earlier is safe."
@@ -79,3 +82,21 @@ def stop(*_: object) -> "Never":
         os.write(2, f"{STOPPED}\n".encode())
     finally:
         os._exit(INTERRUPTED)
+
+
+async def run_to_completion(work: "Coroutine[Any, Any, T]") -> "T":
+    """Returns what `work` returns. If the caller is cancelled meanwhile, the cancellation takes effect only
+    after the work has ended.
+
+    An error of the work is raised in either case, because nothing else would report it.
+    """
+    import asyncio
+
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.result()
+        raise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from atlas_desktop.errors import Skipped, room_name, size
 from atlas_desktop.importing.entities import ImportReport
 from atlas_desktop.importing.formats import FORMATS, MEMORIES, Format
-from atlas_desktop.locale import N_, _, formats, ngettext, number, plural
+from atlas_desktop.locale import N_, _, formats, ngettext, number, plural, quoted
 from atlas_desktop.services.cleaning import clean_line
 from memory.clients import AccessEntry, AccessKind, AccessOutcome, Client, Scope
 from memory.clock import LocalZone
@@ -129,10 +129,10 @@ def scan_reason(reason: "SkipReason | str") -> str:
 
 _FORGETTING_TEXTS = {
     "sessions": N_("Conversations:"),
-    "messages": N_("Messages:"),
+    "messages": N_("Messages, each with its whole text:"),
     "memories": N_("Memories:"),
-    "documents": N_("Documents:"),
-    "notes": N_("Notes:"),
+    "documents": N_("Documents, each with its whole text:"),
+    "notes": N_("Notes, each with its whole text:"),
 }
 _CHOSEN_BY = {
     ChosenBy.ITEMS: N_("Chosen one by one."),
@@ -142,6 +142,7 @@ _CHOSEN_BY = {
     ChosenBy.EVERYTHING: N_("Everything in the room."),
 }
 _PLACE_COUNTS = {
+    "title": plural("1 title", "{count} titles"),
     "tag": plural("1 tag", "{count} tags"),
     "category": plural("1 category", "{count} categories"),
     "project": plural("1 project", "{count} projects"),
@@ -170,15 +171,20 @@ _KIND_COUNTS = {
 }
 
 
-def preview_text(affected: "Affected", *, shown: int = 8, ids: bool = True) -> str:
-    """Returns the counts and, of each kind, the first `shown` items, with or without their `ids`."""
+def preview_text(
+    affected: "Affected", *, shown: int = 8, ids: bool = True, backups: int = 0, open_only: bool = False
+) -> str:
+    """Returns the counts and, of each kind, the first `shown` items, with or without their `ids`; that
+    `backups` may contain it; and, with `open_only`, that a locked private room was not searched."""
+    elsewhere = [*_in_backups(backups), *_in_locked(open_only)]
     went = _counted(counts(affected.erased))
     besides = _places(affected.erased)
-    if besides and not went:
-        return _("Text would be removed from: {places}.", places=besides)
     if not went:
-        return _("No matches. Nothing would be forgotten.")
-    rows = [_("This would be forgotten: {what}.", what=went)]
+        if not besides:
+            return "\n".join([_("No matches. Nothing would be forgotten."), *_in_locked(open_only)])
+        return "\n".join([*besides, *elsewhere])
+    # What goes as a whole comes first: the list below may be long.
+    rows = [_("This would be forgotten: {what}.", what=went), *besides]
     for name, found, total in (
         ("sessions", affected.sessions, affected.whole_sessions),
         ("messages", affected.messages, len(affected.messages)),
@@ -193,11 +199,23 @@ def preview_text(affected: "Affected", *, shown: int = 8, ids: bool = True) -> s
             rows += [f"  {_('… and {count} more', count=number(more))}"] if more > 0 else []
     if affected.erased.stale:
         rows.append(_("Summaries to rewrite without it: {count}.", count=number(len(affected.erased.stale))))
-    if besides:
-        rows.append(_("Text would also be removed from: {places}.", places=besides))
     rows += _files_left(affected.erased)
     rows += _copies_left(affected.erased.copies)
-    return "\n".join(rows)
+    return "\n".join([*rows, *elsewhere])
+
+
+def _in_backups(count: int) -> list[str]:
+    text = ngettext(
+        "A backup made before may still contain it.",
+        "{count} backups made before may still contain it.",
+        count,
+    )
+    return [text] if count else []
+
+
+def _in_locked(open_only: bool) -> list[str]:  # noqa: FBT001 - a fact that is told
+    # The same if there is no private room: nobody shall learn from it whether there is one.
+    return [_("A locked private room was not searched.")] if open_only else []
 
 
 def _files_left(erased: "Erased") -> list[str]:
@@ -221,9 +239,8 @@ def _titles_left(titles: "Sequence[Copy]") -> str:
 def receipt_text(value: "Receipt") -> str:
     """Returns what was erased, and whether anything is left, in one line."""
     went = _counted(counts(value.erased, value.snapshots))
-    besides = _places(value.erased)
     told = [_("Forgotten: {what}.", what=went)] if went else []
-    told += [_("Text removed from: {places}.", places=besides)] if besides else []
+    told += _placed(places(value.erased))
     told = told or [_("There was nothing to forget.")]
     told += (
         [_("Summaries rewritten without it: {count}.", count=number(value.rewritten))]
@@ -231,17 +248,17 @@ def receipt_text(value: "Receipt") -> str:
         else []
     )
     told.append(left_text(value))
-    return " ".join([*told, *_files_left(value.erased)])
+    told += [*_files_left(value.erased), *_in_backups(value.backups), *_in_locked(value.open_only)]
+    return " ".join(told)
 
 
 def stored_text(receipt: "StoredReceipt") -> str:
     """Returns what a stored receipt says, in one line: how it was chosen, how much, whether it is gone."""
     what = receipt.what
     went = _counted(what.counts)
-    besides = _placed(what.cleared)
     told = [_(_CHOSEN_BY[what.chosen_by])]
     told += [_("Forgotten: {what}.", what=went)] if went else []
-    told += [_("Text removed from: {places}.", places=besides)] if besides else []
+    told += _placed(what.cleared)
     told += (
         [_("Summaries rewritten without it: {count}.", count=number(what.rewritten))]
         if what.rewritten
@@ -296,13 +313,62 @@ def copies(erased: "Erased") -> list[dict[str, object]]:
     return [{"session": one.session_id, "title": one.title, "binned": one.binned} for one in erased.copies]
 
 
-def _places(erased: "Erased") -> str:
-    return _placed(places(erased))
+_FATES = {
+    "project": "renamed",
+    "client": "renamed",
+    "instructions": "emptied",
+    "folder": "left",
+    "title": "untitled",
+}
+"""What happens to places with the text; all others are deleted."""
+_WOULD_TEXTS = {
+    "deleted": N_("It would also delete as a whole: {places}."),
+    "emptied": N_("It would also empty: {places}."),
+    "untitled": N_("It would also delete, but not their conversations: {places}."),
+    "renamed": N_("It would also rename: {places}."),
+    "left": N_("It would also stop watching: {places}."),
+}
+_DID_TEXTS = {
+    "deleted": N_("Deleted as a whole: {places}."),
+    "emptied": N_("Emptied: {places}."),
+    "untitled": N_("Deleted, but not their conversations: {places}."),
+    "renamed": N_("Renamed: {places}."),
+    "left": N_("No longer watched: {places}."),
+}
+_PLACES_NAMED = 5
+"""So many places of a kind are named in a preview."""
 
 
-def _placed(found: Mapping[str, int]) -> str:
-    told = {name.replace(" ", "_"): count for name, count in found.items()}
-    return ", ".join(ngettext(*_PLACE_COUNTS[name], count) for name, count in told.items())
+def _places(erased: "Erased") -> list[str]:
+    """Returns what would happen to other places with the text, by what that is, with their names."""
+    names: dict[str, list[str]] = {}
+    for place in erased.places:
+        names.setdefault(place.kind, []).append(clean_line(place.name))
+    texts = {kind: _place_text(kind, len(found), found) for kind, found in sorted(names.items())}
+    return _by_fate(texts, _WOULD_TEXTS)
+
+
+def _placed(found: Mapping[str, int]) -> list[str]:
+    """Returns what happened to them, without their names."""
+    return _by_fate({kind: _place_text(kind, count) for kind, count in found.items()}, _DID_TEXTS)
+
+
+def _place_text(kind: str, count: int, names: "Sequence[str]" = ()) -> str:
+    text = ngettext(*_PLACE_COUNTS[kind.replace(" ", "_")], count)
+    known = [quoted(name) for name in names if name][:_PLACES_NAMED]
+    if not known:
+        return text
+    return f"{text} ({', '.join(known)}{', …' if count > len(known) else ''})"
+
+
+def _by_fate(texts: Mapping[str, str], sentences: Mapping[str, str]) -> list[str]:
+    """Returns a sentence for each fate that some of the kinds have."""
+    told = []
+    for fate, sentence in sentences.items():
+        own = [text for kind, text in texts.items() if _FATES.get(kind, "deleted") == fate]
+        if own:
+            told.append(_(sentence, places=", ".join(own)))
+    return told
 
 
 def _counted(numbers: Mapping[str, int]) -> str:
@@ -371,7 +437,7 @@ def reason_text(reason: Reason, titles: Mapping[str, str]) -> str:
         case LinkReason.MENTIONED:
             return _("It mentions this note.")
         case LinkReason.LINKED if reason.notes:
-            names = ", ".join(f"“{clean_line(titles[one])}”" for one in reason.notes if one in titles)
+            names = ", ".join(quoted(clean_line(titles[one])) for one in reason.notes if one in titles)
             return ngettext(
                 "Both are linked with {notes}.",
                 "Both are linked with {notes}.",
@@ -851,7 +917,7 @@ def citation_text(citation: "StoredCitation") -> str:
 def sources_text(content: str, cited: "CitedReply") -> str:
     """Returns what a reply rests on, a line each: its citations, and its sentences that are not in them."""
     lines = [
-        f"{'✓' if one.verified else '✗'} {citation_text(one)}: “{clean_line(one.quote)}”"
+        f"{'✓' if one.verified else '✗'} {citation_text(one)}: {quoted(clean_line(one.quote))}"
         for one in cited.citations
     ]
     lines += [
@@ -987,6 +1053,18 @@ def forgotten_text(status: "SyncStatus") -> str:
     if left:
         lines.append(_("Not yet on: {names}. It follows when they sync.", names=", ".join(left)))
     return " ".join(lines)
+
+
+def unheard_text(count: int) -> str:
+    """Says that a device keeps what it has not heard is forgotten, if it is removed; or returns ""."""
+    if not count:
+        return ""
+    return ngettext(
+        "It has not heard yet that 1 thing was forgotten, and would keep it. Sync both devices first.",
+        "It has not heard yet that {count} things were forgotten, and would keep them. Sync both devices "
+        "first.",
+        count,
+    )
 
 
 _SYNC_PROBLEMS = {"folder": N_("sync: folder missing"), "failed": N_("sync failed")}

@@ -491,6 +491,7 @@ def _loss_json(loss: "Loss | None") -> dict[str, int] | None:
         "messages": loss.messages,
         "memories": loss.memories,
         "documents": loss.documents,
+        "forgotten": loss.forgotten,
     }
 
 
@@ -516,6 +517,14 @@ def _question(found: "Restoration") -> str:
     """What the user needs to know before anything is replaced."""
     made = f"{found.unpacked.made_at.astimezone():%Y-%m-%d %H:%M}"
     words = [_("The backup of {made} is intact.", made=made), _loss_text(found.loss, "open")]
+    if forgotten := sum(loss.forgotten for loss in (found.loss, found.private_loss) if loss is not None):
+        words.append(
+            ngettext(
+                "What you forgot since then, once, may come back.",
+                "What you forgot since then, {count} times, may come back.",
+                forgotten,
+            )
+        )
     if found.kept:
         words.append(_("It does not include the private room; the current one stays."))
     elif found.private_loss is not None:

@@ -719,7 +719,7 @@ async def forget_in_chat(talk: "Conversation", rest: str) -> None:
     next_step = _("Write /forget last, /forget this, /forget ID or /forget WORDS.")
     if not (words or agreed):
         raise UsageError(_("You did not say what to forget."), next_step)
-    forgetting = RoomsForgetting(lambda: talk.ctx.opened or (talk.room,))
+    forgetting = RoomsForgetting(lambda: talk.ctx.opened or (talk.room,), talk.ctx.desk.rooms.backups_made)
     target = await _meant(talk, forgetting, " ".join(words)) if words else talk.to_forget
     if target is None:
         raise UsageError(_("There is nothing to confirm."), next_step)
@@ -727,7 +727,7 @@ async def forget_in_chat(talk: "Conversation", rest: str) -> None:
     affected = plan.affected
     if not agreed and not talk.ctx.yes:
         talk.to_forget = target
-        text = f"{preview_text(affected)}\n{_('/forget yes erases it permanently.')}"
+        text = f"{preview_text(affected, **plan.elsewhere)}\n{_('/forget yes erases it permanently.')}"
         _tell(talk, "forget_preview", text, output.forget_preview(affected))
         return
     talk.to_forget = None

@@ -87,10 +87,10 @@ async def forget_for_good(ctx: Context, args: argparse.Namespace) -> int:
     plan = await forgetting.preview(await _named(ctx, target))
     affected = plan.affected
     if args.dry_run:
-        ctx.emit(output.forget_preview(affected), lambda: preview_text(affected))
+        ctx.emit(output.forget_preview(affected), lambda: preview_text(affected, **plan.elsewhere))
         return Exit.DONE
     if not ctx.yes:
-        ctx.note(preview_text(affected))
+        ctx.note(preview_text(affected, **plan.elsewhere))
         ctx.confirm(_("Erase this permanently?"))
     receipt = await forgetting.forget(plan)
     ctx.emit(output.receipt(receipt), lambda: receipt_text(receipt))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from atlas_desktop.cli import output
 from atlas_desktop.cli.context import Context
 from atlas_desktop.errors import Exit, UsageError
-from atlas_desktop.locale import N_, _, ngettext, number
+from atlas_desktop.locale import N_, _, ngettext, number, quoted
 from atlas_desktop.phrases import hidden_text, outcome_text, passage_place, used_skill_text
 from atlas_desktop.services.cleaning import clean, clean_line
 
@@ -690,7 +690,7 @@ def described(why: "Why") -> str:
         how = _("Accept it with `atlas memory accept`.") if why.hidden == "unapproved" else ""
         lines.append(f"{hidden_text(why.hidden)} {how}".rstrip())
     if why.kind == "memory":
-        quotes = [f"“{_cleaned(source.quote)}”  {source.message_id}" for source, _unused in why.sources]
+        quotes = [f"{quoted(_cleaned(source.quote))}  {source.message_id}" for source, _unused in why.sources]
         lines += _part(_("Learned from"), quotes)
         uses = [_("{how} in {reply}", how=output.word(_HOW, use.how), reply=use.reply_id) for use in why.uses]
         lines += _part(_("Used"), uses)

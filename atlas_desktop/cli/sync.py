@@ -129,7 +129,12 @@ async def invite(ctx: Context, _args: argparse.Namespace) -> int:
 
 
 async def remove_device(ctx: Context, args: argparse.Namespace) -> int:
+    from atlas_desktop.phrases import unheard_text
+
     service = await _service(ctx)
+    device = await service.find_device(args.device)
+    if count := (await service.status()).not_forgotten.get(device.id, 0):
+        ctx.note(unheard_text(count))
     ctx.confirm(
         _("The device keeps what it has, but reads nothing new, and its changes no longer count. Remove it?")
     )

@@ -2,12 +2,13 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from atlas_desktop.exporting.document import About, Writer
+from atlas_desktop.exporting.document import About, Writer, told_branch
 from atlas_desktop.locale import N_, _
+from memory.transfer import TravellingMessage, TravellingSession
 
 _FORMAT_TEXTS = {
     "md": N_("Markdown"),
@@ -78,18 +79,24 @@ def _folded(name: str) -> str:
 class Format:
     """An export format.
 
-    `apart`: memories need a separate file from sessions. `binary`: the output is not for a terminal.
+    `branches`: it has all branches of a session, not only the one that is shown. `apart`: memories need a
+    separate file from sessions. `binary`: the output is not for a terminal.
     """
 
     name: str
     suffix: str
     open: Callable[[BinaryIO, About], Writer]
+    branches: bool = False
     apart: bool = False
     binary: bool = False
 
     @property
     def title(self) -> str:
         return _(_FORMAT_TEXTS[self.name])
+
+    def messages(self, session: TravellingSession) -> Sequence[TravellingMessage]:
+        """Returns the messages of a session that it writes."""
+        return session.messages if self.branches else told_branch(session)
 
 
 def _markdown(out: BinaryIO, about: About) -> Writer:
@@ -141,9 +148,9 @@ FORMATS = {
         Format("html", ".html", _html),
         Format("txt", ".txt", _text),
         Format("pdf", ".pdf", _pdf, binary=True),
-        Format("json", ".json", _json),
-        Format("jsonl", ".jsonl", _jsonl, apart=True),
-        Format("csv", ".csv", _csv, apart=True),
+        Format("json", ".json", _json, branches=True),
+        Format("jsonl", ".jsonl", _jsonl, branches=True, apart=True),
+        Format("csv", ".csv", _csv, branches=True, apart=True),
     )
 }
 

@@ -98,7 +98,7 @@ def front_matter(session: TravellingSession) -> str:
         ("updated_at", _yaml(session.updated_at.isoformat())),
         ("project", "null" if session.project is None else _yaml(session.project)),
         ("tags", "[" + ", ".join(map(_yaml, session.tags)) + "]"),
-        ("messages", str(len(session.messages))),
+        ("messages", str(len(told_branch(session)))),
     ]
     if session.model:
         fields.append(("model", _yaml(session.model)))

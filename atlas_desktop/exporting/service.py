@@ -461,7 +461,7 @@ class ExportService:
         redactor = await self._redactor(order)
         async for batch in self._reading.batches():
             report.sessions += len(batch)
-            report.messages += sum(len(session.messages) for session in batch)
+            report.messages += sum(len(FORMATS[order.format].messages(session)) for session in batch)
             if redactor is not None:
                 await _in_thread(_each, redactor.session, batch)
         if order.memories:
@@ -538,7 +538,7 @@ class _Run:
             assert self._writer is not None
             self._writer.session(session)
             self._report.sessions += 1
-            self._report.messages += len(session.messages)
+            self._report.messages += len(self._format.messages(session))
 
     async def _put_memories(self) -> None:
         """Reads all memories before writing them: they are few compared with messages."""

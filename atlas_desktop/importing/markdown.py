@@ -82,6 +82,8 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RULE = re.compile(r" {0,3}(?:-{3,}|\*{3,}|_{3,})\s*")
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]<>#|~&$])")
 _STYLES = (_HEADING, _BOLD, _PLAIN)
+# What the program's own export of several conversations says below each title.
+_ABOUT = re.compile(r"\*begun (\d{4}-\d\d-\d\d[^·*\n]{0,40}?)((?: · [^\n]{1,400})?)\*")
 _FEWEST = 2
 
 
@@ -146,6 +148,18 @@ class _Turn:
 class _Chapter:
     title: str
     turns: list[_Turn] = field(default_factory=list)
+    begun: str = ""
+    project: str = ""
+    tags: list[str] = field(default_factory=list)
+
+    def read_about(self, begun: str, facts: str) -> None:
+        """Reads the line below the title: when it was begun, its project and its tags."""
+        self.begun = begun
+        for fact in facts.split(" · ")[1:]:
+            if fact.startswith("project "):
+                self.project = _ESCAPED.sub(r"\1", fact.removeprefix("project ")).strip()
+            elif fact.startswith(r"\#"):
+                self.tags.append(_ESCAPED.sub(r"\1", fact)[1:].strip())
 
 
 def _style_of(lines: Sequence[str]) -> "re.Pattern[str] | None":
@@ -190,6 +204,8 @@ def _chapters(lines: Sequence[str], style: "re.Pattern[str]") -> Iterator[_Chapt
             chapter.title = chapter.title or _ESCAPED.sub(r"\1", line[2:].strip().rstrip("#").rstrip())
         elif chapter.turns:
             chapter.turns[-1].lines.append(line)
+        elif plain and chapter.title and (about := _ABOUT.fullmatch(line)):
+            chapter.read_about(about[1], about[2])
     if chapter.turns:
         yield chapter
 
@@ -245,10 +261,10 @@ def _talk(chapter: _Chapter, known: dict[str, Any], otherwise: str) -> ImportedS
         id=text(known.get("id")) or digest("markdown", title, str(begun or ""), first),
         messages=said,
         title=title,
-        created_at=begun,
+        created_at=begun or moment(chapter.begun),
         updated_at=moment(known.get("updated_at")) or moment(known.get("updated")),
-        project=text(known.get("project")) or None,
-        tags=texts(known.get("tags")) or text(known.get("tags")).replace(",", " ").split(),
+        project=text(known.get("project")) or chapter.project or None,
+        tags=texts(known.get("tags")) or text(known.get("tags")).replace(",", " ").split() or chapter.tags,
         system_prompt=text(known.get("system_prompt")) or None,
         model=text(known.get("model")) or None,
         memory_mode=MemoryMode(mode) if mode in ("normal", "reads", "blank") else MemoryMode.NORMAL,

@@ -42,6 +42,11 @@ def _(text: str, /, **values: object) -> str:
     return found.format(**values) if values else found
 
 
+def quoted(text: str) -> str:
+    """Returns a text between the quotation marks of the language."""
+    return _("“{text}”", text=text)
+
+
 def ngettext(one: str, other: str, count: int, /, **values: object) -> str:
     """Returns the form of the text for `count` in the user's language.
 

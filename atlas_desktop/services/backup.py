@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
+from atlas_desktop.interrupts import run_to_completion
 from atlas_desktop.services.background import BackgroundService
-from atlas_desktop.services.run_to_completion import run_to_completion
 from atlas_desktop.settings.schema import BackupSettings
 from memory.clock import Clock
 from memory.entities import RoomKind
@@ -64,12 +64,16 @@ def by_room(keys: Keys) -> dict[RoomKind, RoomKey]:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """The content of a current room that the backup's room does not have, so a restore would lose it."""
+    """The content of a current room that the backup's room does not have, so a restore would lose it.
+
+    `forgotten` is how many times something was forgotten since: the restore would bring it back.
+    """
 
     sessions: int
     messages: int
     memories: int
     documents: int = 0
+    forgotten: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.sessions or self.messages or self.memories or self.documents)
@@ -81,6 +85,7 @@ def _loss(now: RoomContents, then: RoomContents) -> Loss:
         len(now.messages - then.messages),
         len(now.memories - then.memories),
         len(now.documents - then.documents),
+        len(now.receipts - then.receipts),
     )
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from atlas_desktop.interrupts import run_to_completion
 from atlas_desktop.paths import Paths
-from atlas_desktop.services.run_to_completion import run_to_completion
 from atlas_desktop.services.vault import VaultService
 from atlas_desktop.settings.file import SettingsFile
 from atlas_desktop.settings.schema import Settings
@@ -83,7 +83,17 @@ class RoomsService:
         """Forgetting in all open rooms."""
         from atlas_desktop.services.forgetting_in_rooms import RoomsForgetting
 
-        return RoomsForgetting(lambda: self._desk.open_rooms)
+        return RoomsForgetting(lambda: self._desk.open_rooms, self.backups_made)
+
+    def backups_made(self) -> int:
+        """Returns how many backups are in their folder; 0 if that cannot be read. Reads their heads."""
+        if self._desk.make_backups is None:
+            return 0
+        try:
+            return self._desk.backups.held(())[0]
+        except OSError:
+            # Forgetting must not depend on a disk that is away.
+            return 0
 
     # --- the private room -------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Organises sessions: suggests tags and categories, sets marks, merges, and finds related ones."""
 
 import asyncio
+import shlex
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -290,6 +291,38 @@ def tidy_tag(text: str) -> str:
     if not tag or len(tag) > LONGEST_TAG:
         raise ValueError(_("a tag or category has 1 to {most} characters", most=LONGEST_TAG))
     return tag
+
+
+def tags_patch(words: Sequence[str]) -> MarksPatch:
+    """Returns the change that typed tags mean, cleaned; `-` before a tag removes it. Raises ValueError as
+    `tidy` does."""
+    return tidy(
+        MarksPatch(
+            add_tags=tuple(word for word in words if not word.startswith("-")),
+            remove_tags=tuple(word[1:] for word in words if len(word) > 1 and word.startswith("-")),
+        )
+    )
+
+
+def split_tags(line: str, *, spaces: bool = False) -> list[str]:
+    """Returns the tags in a typed line: between commas, so that a tag can contain spaces, and each # begins
+    one. With `spaces`, a line without commas is split at spaces. Quotes keep words together."""
+    if spaces and "," not in line:
+        between = None
+    else:
+        between = ","
+        if '"' not in line and "'" not in line:
+            line = line.replace(" #", ",#").replace(" -#", ",-#")
+    lexer = shlex.shlex(line, posix=True)
+    lexer.whitespace_split, lexer.whitespace = True, between or " \t\n"
+    # The apostrophe of "mother's" is no quote.
+    begins_word = any(word.startswith("'") for word in line.replace(",", " ").split())
+    lexer.quotes, lexer.escape, lexer.commenters = "\"'" if begins_word else '"', "", ""
+    try:
+        words = list(lexer)
+    except ValueError:  # A quote that does not end.
+        words = line.split(between)
+    return [word.strip() for word in words if word.strip()]
 
 
 # --- related sessions, and a topic by month ----------------------------------------------------------

@@ -185,7 +185,7 @@ class SessionService:
         return await self._store.search(query, limit=limit)
 
 
-EXCERPT = 120
+EXCERPT = 500
 """Characters of each message in the outline of its session."""
 
 

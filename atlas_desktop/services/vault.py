@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atlas_desktop.interrupts import run_to_completion
 from atlas_desktop.paths import PRIVATE_DIR, PRIVATE_FILE
-from atlas_desktop.services.run_to_completion import run_to_completion
 from memory.errors import KeyslotsDamaged, KeyslotsMissing, StorageFull, VaultMissing
 from memory.kinds import RoomKind
 from memory.vault.keys import Passphrase, RoomKey, Strength, estimate

@@ -219,7 +219,7 @@ class UnknownSetting(SettingsError):
     """There is no setting with that name."""
 
 
-_LARGEST = 128 * 1024
+_LARGEST = 96 * 1024
 _DEEP_KEY = re.compile(r"^[ \t]*\[*(?:[\w-]+[ \t]*\.[ \t]*){50}", re.MULTILINE)
 KEYS = "keys"
 """The table of the keymap: action ids and their keys. Only the interface knows the action ids."""

@@ -757,6 +757,7 @@ _HISTORY: tuple[Action, ...] = (
         Where.CHAT,
         "tasks",
         slash="/task",
+        other_slashes=("/tasks",),
         words=True,
         name=_("Tasks"),
         help=_(
@@ -929,6 +930,15 @@ _HISTORY: tuple[Action, ...] = (
         name=_("Tag"),
         label=_("Tag"),
         help=_("Add tags, or accept suggested ones; `-word` removes a tag."),
+    ),
+    Action(
+        "history.rename",
+        Where.HISTORY,
+        "history_rename",
+        "e,ctrl+t",
+        in_palette=False,
+        name=_("Rename"),
+        help=_("Give the conversation a new title."),
     ),
     Action(
         "history.star",
@@ -1460,7 +1470,7 @@ _MEMORIES: tuple[Action, ...] = (
         in_palette=False,
         name=_("Undo"),
         label=_("Undo"),
-        help=_("Undo the last change to memories, yours or an automatic one."),
+        help=_("Undo the last change to a memory, yours or an automatic one, or to a skill."),
     ),
     Action(
         "memories.search",
@@ -1985,7 +1995,7 @@ _NOTES: tuple[Action, ...] = (
         "notes.delete",
         Where.NOTES,
         "notes_delete",
-        "delete",
+        "delete,d",
         in_palette=False,
         name=_("Delete"),
         label=_("Delete"),

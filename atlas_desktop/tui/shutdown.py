@@ -13,7 +13,7 @@ from enum import Enum, StrEnum, auto
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from atlas_desktop.interrupts import stop
-from atlas_desktop.locale import _
+from atlas_desktop.locale import _, quoted
 from atlas_desktop.process import remove_private_temporary_folder
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import BY_ID
@@ -272,7 +272,7 @@ class Shutdown:
         if not lost:
             return True
         if len(lost) > 1:
-            names = "\n".join(f"“{name}”" for name in lost)
+            names = "\n".join(quoted(name) for name in lost)
             text = _("These conversations are off the record. They are not saved and will be lost:")
             text = f"{text}\n{names}"
         else:

@@ -14,7 +14,7 @@ from textual.widgets import Button, Checkbox, Input, Label, Select, Static
 from textual.worker import Worker, WorkerState
 
 from atlas_desktop.errors import TargetExists, TargetRefused
-from atlas_desktop.exporting.formats import FORMATS, stem_of
+from atlas_desktop.exporting.formats import FORMATS, format_of, stem_of
 from atlas_desktop.exporting.redaction import KINDS, Redaction
 from atlas_desktop.exporting.service import (
     Chosen,
@@ -275,6 +275,9 @@ class ImportDialog(Window[None]):
             if report.messages
             else _("Nothing new to import.")
         )
+        if report.messages and self.focused is self.query_one("#look"):
+            # Enter there would scan again.
+            self.query_one("#import").focus()
 
     def _looking(self, _report: ImportReport, meter: Meter) -> None:
         self._tell(_("Scanning… {share}", share=share_of(meter)))
@@ -502,9 +505,12 @@ class ExportDialog(Window[Report | None]):
         self._tell()
 
     def _suggest(self) -> None:
-        """Suggests a path for the chosen options, unless the user has typed another."""
+        """Suggests a path for the chosen options; of one that the user has typed, only the ending changes."""
         field = self.query_one("#where", Input)
         if field.value != self._path_shown:
+            typed = Path(field.value)
+            if format_of(typed.suffix) not in (None, self._format):
+                field.value = str(typed.with_suffix(FORMATS[self._format].suffix))
             return
         one = self._found[0][1].title if len(self._found) == 1 and self._named else ""
         stem = stem_of(clean_line(one) or f"Atlas {self.atlas.now():%Y-%m-%d}")
@@ -608,6 +614,13 @@ class ExportDialog(Window[Report | None]):
         if self._found:
             self._suggest()
             self._tell()
+
+    @on(Input.Changed, "#where")
+    def _path_typed(self, event: Input.Changed) -> None:
+        """A path that ends with another format's ending chooses that format."""
+        named = format_of(Path(event.value).suffix)
+        if event.value != self._path_shown and named not in (None, self._format):
+            self.query_one("#format", Select).value = named
 
     def on_input_submitted(self) -> None:
         """Goes on to the button: what is not encrypted is not exported with the first Enter."""

@@ -17,7 +17,7 @@ async def settle(pilot: Pilot[None], *, but: str = "") -> None:
     """Returns when no background work is left, except that of the group `but`."""
     app = pilot.app
     for _ in range(200):
-        await pilot.pause()
+        await processed(pilot)
         busy = [w for w in app.workers if not w.is_finished and w.group not in (but, "ahead")]
         if not busy:
             await pilot.pause()
@@ -27,11 +27,21 @@ async def settle(pilot: Pilot[None], *, but: str = "") -> None:
     raise AssertionError("the application does not come to rest")
 
 
+async def processed(pilot: Pilot[None]) -> None:
+    """Returns when every message is processed. A pause alone ends when the process is idle, and on a machine
+    that is busy with something else it seems to be idle too early."""
+    for _ in range(100):
+        await pilot.pause()
+        nodes = pilot.app.screen.walk_children(with_self=True)
+        if not any(node.is_running and node.message_queue_size for node in nodes):
+            return
+
+
 async def assert_until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
     """Returns when `condition()` holds and is painted; fails when it does not come to hold."""
     for _ in range(2000):
         if condition():
-            await pilot.pause()
+            await processed(pilot)
             return
         await pilot.pause(0.005)
     app = pilot.app

@@ -10,7 +10,7 @@ from atlas_desktop.tui.chat.memories import ReceiptsScreen
 from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
-from memory.entities import ChosenBy
+from memory.entities import UNBEGUN, ChosenBy
 from memory.memories.entities import FINDABLE, MemoryFilter, MemoryKind, MemoryOrigin, MemoryState, NewMemory
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
@@ -65,6 +65,22 @@ async def test_forget_with_words_shows_all_that_holds_them_and_gives_a_receipt(m
         await assert_until(pilot, lambda: "A second check" in shown(place))
         assert "Mara" not in shown(place)
         assert await left(place) == (0, 0, 0)
+
+
+async def test_the_command_itself_is_not_what_would_be_forgotten(make: Make) -> None:
+    place = await furnished(make)
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        prompt = chat(place.app).view.prompt
+        prompt.put("/forget Nobody At All")
+        await settle(pilot)
+        await place.app.drafts.keep_all()
+        assert await place.store.drafts.draft(UNBEGUN) == "/forget Nobody At All"
+        await pilot.press("enter")
+        await assert_until(
+            pilot, lambda: any("No matches" in one.message for one in place.app._notifications)
+        )
+        assert not on(place.app, ConfirmScreen)
 
 
 async def test_forgetting_from_a_new_conversation_shows_the_receipt_too(make: Make) -> None:

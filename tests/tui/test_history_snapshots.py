@@ -4,7 +4,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from atlas_desktop.tui.dialogs.questions import PickScreen
+from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from memory.organising import MarksPatch
 from tests.fakes.clock import FakeClock
 from tests.tui.desk import NOW, Stage, stage
@@ -92,7 +92,7 @@ def test_a_tag_is_chosen(snap_compare: Snap, size: tuple[int, int], theme: str) 
         await pilot.press("f2")
         await assert_until(pilot, lambda: "6 conversations" in shown(place))
         await pilot.press("down", "t")
-        await assert_until(pilot, lambda: on(place.app, PickScreen) and "sea" in shown(place))
+        await assert_until(pilot, lambda: on(place.app, FieldsScreen) and "#sea" in shown(place))
 
     assert taken(snap_compare, furnished(theme=theme), size, steps, alone=True)
 

@@ -117,6 +117,30 @@ async def test_a_draft_is_approved_and_another_rejected(make: Make) -> None:
         assert await place.app.room.skills.drafts() == []
 
 
+async def test_what_was_done_to_a_skill_is_undone_and_no_memory_with_it(make: Make) -> None:
+    store = await skilled()
+    place = make(store=store)
+    async with place.app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        memory = await place.app.room.knowledge.add("I work from Mondays to Thursdays.")
+        await place.app.room.knowledge.pin([memory.id])
+        await opened(pilot, place)
+        await pilot.press("a")
+        await assert_until(pilot, lambda: "approved · version 3" in shown(place))
+        await pilot.press("u")
+        await assert_until(pilot, lambda: "approved · version 2" in shown(place))
+        await pilot.press("end", "t")
+        await assert_until(pilot, lambda: "retired · version 2" in shown(place))
+        await pilot.press("u")
+        await assert_until(pilot, lambda: "approved · version 2" in shown(place))
+        assert (await skill(place, SAILING)).state is SkillState.APPROVED
+        assert (await store.memories.get(memory.id)).pinned
+        # Before these, the pin was the latest change.
+        await pilot.press("u")
+        await settle(pilot)
+        assert not (await store.memories.get(memory.id)).pinned
+
+
 async def test_drafts_are_in_the_inbox_as_well(make: Make) -> None:
     place = make(store=await skilled())
     async with place.app.run_test(size=SIZE) as pilot:

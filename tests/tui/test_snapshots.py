@@ -27,7 +27,7 @@ from tests.tui.desk import (
     history,
     stage,
 )
-from tests.tui.driving import assert_until, chat, on, say, settle, shown, type_text
+from tests.tui.driving import assert_until, chat, on, processed, say, settle, shown, type_text
 
 Snap = Callable[..., bool]
 Steps = Callable[[Pilot[None], Stage], Awaitable[None]]
@@ -62,7 +62,7 @@ def taken(
     async def before(pilot: Pilot[None]) -> None:
         await settle(pilot, but="turns")
         await steps(pilot, place)
-        await pilot.pause()
+        await processed(pilot)
         for below in place.app.screen_stack[:-1] if alone else ():
             for child in below.children:
                 child.visible = False

@@ -183,3 +183,25 @@ async def test_every_kind_is_shown_in_the_preview_and_counted_as_one(make: Calla
         assert "1 conversation with 1 message." in screen
         for mark in ("name", "email", "phone", "address", "card", "id", "removed"):
             assert f"→ [{mark} 1]" in screen
+
+
+async def test_the_ending_and_the_format_agree(make: Callable[..., Stage], tmp_path: Path) -> None:
+    place = make()
+    session = await talk(place.store, "Tides: why?", TIDES)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        dialog = await show(pilot, place, session.id)
+        chosen = dialog.query_one("#format", Select)
+        field(place, "#where").value = str(tmp_path / "tides.pdf")
+        await settle(pilot)
+        assert chosen.value == "pdf"
+        chosen.value = "html"
+        await settle(pilot)
+        assert field(place, "#where").value == str(tmp_path / "tides.html")
+        # Any other ending is the user's own.
+        field(place, "#where").value = str(tmp_path / "tides.2026")
+        await settle(pilot)
+        assert chosen.value == "html"
+        await pilot.press("ctrl+s")
+        await settle(pilot)
+    assert "<html" in (tmp_path / "tides.2026").read_text()

@@ -89,6 +89,22 @@ async def test_from_what_comes_in_is_learned_only_when_that_is_ticked(
         assert len(await everything(place.store)) == 2
 
 
+async def test_enter_on_scan_scans_and_then_imports(make: Callable[..., Stage], tmp_path: Path) -> None:
+    place = make()
+    write(tmp_path / "talk.json", [chatgpt(node("a-u", "root", "user", "Hi"), conversation_id="a")])
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await place.app.push_screen(ImportDialog())
+        await settle(pilot)
+        place.app.screen.query_one("#where", Input).value = str(tmp_path)
+        place.app.screen.query_one("#look").focus()
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "Press Enter to import" in shown(place))
+        await pilot.press("enter")
+        await settle(pilot)
+        assert len(await everything(place.store)) == 1
+
+
 async def test_what_cannot_be_imported_is_said_in_the_window(
     make: Callable[..., Stage], tmp_path: Path
 ) -> None:

@@ -71,6 +71,8 @@ NAMES = {
     "screen.py": {"may be slow"},
     "phrases.py": {"may be slow"},
 }
+# Languages are called by their own names.
+NAMES["screen.py"] |= {"English", "Deutsch"}
 # A value of JSON, a command to type, and names of duties in the log of jobs.
 # Patterns of file names.
 NAMES["actions.py"] |= {"*.md, papers/**"}

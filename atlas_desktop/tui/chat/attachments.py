@@ -21,7 +21,7 @@ from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.documents.rows import AskAbout, AttachHere, UseHere, title_text
 from memory.attachments import NewAttachment
 from memory.entities import RoomKind
-from memory.errors import DocumentNotFound
+from memory.errors import DocumentNotFound, SessionNotFound
 from memory.jobs.runner import Stage
 
 if TYPE_CHECKING:
@@ -139,7 +139,10 @@ class AttachmentsController:
         shown = self._view.current
         chips: list[Chip] = []
         if shown.id is not None:
-            stored = await self._view.room.attachments.attached(shown.id)
+            try:
+                stored = await self._view.room.attachments.attached(shown.id)
+            except SessionNotFound:
+                return  # It was moved or forgotten meanwhile: what is shown next is read again.
             chips = [Chip(one.id, one.name, _size(len(one.text))) for one in stored]
             chips += [
                 Chip(one.id, title_text(one), _("document"))

@@ -148,6 +148,8 @@ class ComposerController:
         if typed(text) is not None:
             self._view.prompt.remember(text)
             self._view.prompt.put("")
+            # At once, before the command looks at drafts.
+            self.text_changed()
             self.submit(text)
             return
         if _COMMAND.fullmatch(text) and text != self._sent_as_it_is:

@@ -15,7 +15,7 @@ from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.conversation_view import ConversationView
 from atlas_desktop.tui.documents.rows import title_text
 from atlas_desktop.tui.keymap import Keymap, how_to
-from memory.errors import RoomClosed
+from memory.errors import RoomClosed, SessionNotFound
 from models.errors import ModelsError
 from models.messages import Role
 
@@ -102,7 +102,10 @@ class ContextController:
     async def resumed(self, session: "Session") -> None:
         """Reminds the user what a resumed session was about, and lets the model read it in advance."""
         room = self._app.desk.at(session.room)
-        found = await room.continuity.reminder(session)
+        try:
+            found = await room.continuity.reminder(session)
+        except (SessionNotFound, RoomClosed):
+            return  # It was moved or forgotten meanwhile.
         if found is not None and self._view.current.id == session.id:
             when = long(found.last, self._app.now())
             about = clean_line(found.text)
@@ -112,8 +115,9 @@ class ContextController:
     async def _warm(self, room: "RoomServices", session_id: str) -> None:
         try:
             await room.epochs.warm(session_id)
-        except ModelsError:
-            # The next turn fails the same way and reports it after it has stored the message.
+        except (ModelsError, SessionNotFound, RoomClosed):
+            # The next turn fails the same way and reports it after it has stored the message. Or the
+            # conversation was moved or forgotten meanwhile.
             return
 
 
@@ -240,6 +244,8 @@ class DetailsController:
             return
         try:
             found = await self._details_of(self._app.room_of(shown), shown.session.id)
+        except SessionNotFound:
+            return  # It was moved or forgotten meanwhile: what is shown next is read again.
         except RoomClosed:
             if shown is self._view.current and not self._app.leaving:
                 raise

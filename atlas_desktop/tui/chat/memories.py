@@ -1,6 +1,7 @@
 """Remembering and forgetting: the same preview, question and receipt on every screen."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -10,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from atlas_desktop.locale import _
-from atlas_desktop.phrases import preview_text, stored_text
+from atlas_desktop.phrases import forgotten_text, preview_text, receipt_text, stored_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.chat.conversation_view import ConversationView
@@ -18,6 +19,7 @@ from atlas_desktop.tui.dialogs.forms import FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.widgets import Window
 from memory.entities import MemoryMode, StoredReceipt, Target, counts
+from memory.errors import MemoryFault
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -54,7 +56,12 @@ class MemoriesController:
         made = await self._view.room.learning.remember(
             words, project=project, session_id=None if session is None else session.id
         )
-        await self._view.note(_("Remembered: {text}", text=clean_line(made.text)))
+        text = _("Remembered: {text}", text=clean_line(made.text))
+        if self._view.current.id is None:
+            # The page of a new conversation covers remarks.
+            self._app.say(text)
+        else:
+            await self._view.note(text)
 
     def pin(self, ref: str = "") -> None:
         """Pins a memory; without an id the one learned last."""
@@ -101,8 +108,6 @@ class MemoriesController:
 
     async def _forgotten(self, done: "tuple[ForgettingPlan, Receipt] | None") -> None:
         """Shows the conversation without what was forgotten, and the receipt."""
-        from atlas_desktop.phrases import receipt_text
-
         if done is None:
             return
         plan, receipt = done
@@ -113,11 +118,12 @@ class MemoriesController:
             gone = session_id in {one.id for one in plan.affected.sessions}
             await (self._sessions.show_new() if gone else self._sessions.open(session_id, again=True))
         self._view.refresh_list()
+        told = await told_receipt(self._app, receipt)
         if self._view.current.id is None:
             # The page of a new conversation covers remarks.
-            self._app.say(receipt_text(receipt))
+            self._app.say(told)
         else:
-            await self._view.note(receipt_text(receipt))
+            await self._view.note(told)
 
     async def _meant(self, room: "RoomServices", word: str) -> "Target | None":
         from atlas_desktop.services.forgetting_in_rooms import newest_words, target_of
@@ -158,20 +164,30 @@ async def forget_words(app: "BaseApp", words: str = "") -> "tuple[ForgettingPlan
 async def forget(app: "BaseApp", target: Target) -> "tuple[ForgettingPlan, Receipt] | None":
     """Shows what would be forgotten, asks, and forgets it; None if nothing was."""
     forgetting = app.desk.rooms.forgetting
+    # The command itself, with the words, may still be stored as a draft. On a full disk one can forget, too:
+    # drafts that were not stored are tried again later, and told of then.
+    with suppress(MemoryFault, OSError):
+        await app.drafts.keep_all()
     plan = await forgetting.preview(target)
     erased = plan.affected.erased
     if not any(counts(erased).values()) and not erased.places:
-        app.say(_("No matches. Nothing would be forgotten."))
+        app.say(preview_text(plan.affected, **plan.elsewhere))
         return None
     asked = ConfirmScreen(
         _("Forget permanently?"),
-        preview_text(plan.affected, shown=_SHOWN, ids=False),
+        preview_text(plan.affected, shown=_SHOWN, ids=False, **plan.elsewhere),
         agree=_("Forget"),
         refuse=_("Keep"),
     )
     if not await app.push_screen_wait(asked):
         return None
     return plan, await forgetting.forget(plan)
+
+
+async def told_receipt(app: "BaseApp", receipt: "Receipt") -> str:
+    """Returns the receipt, with the other devices that still have it, if the room is synced."""
+    elsewhere = forgotten_text(await app.desk.sync.status()) if await app.desk.is_synced() else ""
+    return f"{receipt_text(receipt)} {elsewhere}".strip()
 
 
 class ReceiptsScreen(Window[None]):
@@ -197,7 +213,11 @@ class ReceiptsScreen(Window[None]):
         with Vertical(classes="box") as box:
             box.border_title = _("Receipts")
             box.border_subtitle = _("Esc closes")
-            hint = _("Receipts of what was forgotten in the open rooms: counts, but no content.")
+            hint = _(
+                "Receipts of what was forgotten in the open rooms: counts, but no content. Notes and "
+                "documents went with their whole text. A private room that was locked at the time was not "
+                "searched."
+            )
             yield Static(hint, classes="hint", markup=False)
             with VerticalScroll():
                 yield Static(self._text(), classes="receipts", markup=False)

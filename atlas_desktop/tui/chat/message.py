@@ -20,7 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
 from atlas_desktop.errors import Explained
-from atlas_desktop.locale import N_, _, formats, ngettext, number
+from atlas_desktop.locale import N_, _, formats, ngettext, number, quoted
 from atlas_desktop.phrases import citation_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import long
@@ -118,7 +118,7 @@ class CitationLinks(Widget, can_focus=True):
     def _line(self, citation: StoredCitation, *, here: bool) -> Content:
         sign, style = ("✓", "$success") if citation.verified else ("✗", "$warning")
         label = "underline" if citation.verified else "italic $warning"
-        quote = f"  “{clean_line(citation.quote)}”" if citation.verified and citation.quote else ""
+        quote = f"  {quoted(clean_line(citation.quote))}" if citation.verified and citation.quote else ""
         return Content.assemble(
             ("▸ " if here else "  ", "bold $accent"),
             (f"{sign} ", style),
@@ -497,7 +497,10 @@ class MessageBlock(Vertical):
         if shown := self.query(".support"):
             await shown.remove()
         elif self._cited is not None:
-            await self.mount(Static(support_text(self.message, self._cited), classes="support", markup=False))
+            support = Static(support_text(self.message, self._cited), classes="support", markup=False)
+            await self.mount(support)
+            # Below a long reply it would open out of sight.
+            self.call_after_refresh(support.scroll_visible, animate=False)
 
     @property
     def _wordless(self) -> bool:

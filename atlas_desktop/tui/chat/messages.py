@@ -419,6 +419,8 @@ class MessagesController:
         self._view.transcript.screen.refresh_bindings()
 
 
+_DIFFERENT = 20
+"""Characters of each way that must be seen after the beginning that all have in common."""
 _BOX, _BESIDE = 96, 34
 """The maximum width of the window, and the columns of a line that are not its text."""
 
@@ -474,15 +476,16 @@ class BranchScreen(Window[str | None]):
         tree.show_root = False
         tree.guide_depth = 3
         room = min(_BOX, self.app.size.width * 24 // 25) - _BESIDE
-        todo: list[tuple[TreeNode[str], Stretch]] = [(tree.root, each) for each in self._stretches]
+        todo: list[tuple[TreeNode[str], Sequence[Stretch]]] = [(tree.root, self._stretches)]
         deepest: TreeNode[str] | None = None
         while todo:
-            parent, stretch = todo.pop(0)
-            made = parent.add(_label(stretch, room), data=stretch.nodes[0].id, expand=True)
-            made.allow_expand = bool(stretch.ways)
-            todo += [(made, each) for each in stretch.ways]
-            if stretch.shown:
-                deepest = made
+            parent, ways = todo.pop(0)
+            for stretch, line in zip(ways, _told_apart(ways, room), strict=True):
+                made = parent.add(_label(stretch, line), data=stretch.nodes[0].id, expand=True)
+                made.allow_expand = bool(stretch.ways)
+                todo.append((made, stretch.ways))
+                if stretch.shown:
+                    deepest = made
         tree.root.expand()
         if deepest is not None:
             self.call_after_refresh(tree.move_cursor, deepest)
@@ -500,10 +503,19 @@ def _ends(stretch: Stretch) -> int:
     return sum(_ends(way) for way in stretch.ways) if stretch.ways else 1
 
 
-def _label(stretch: Stretch, room: int) -> Text:
-    first = stretch.nodes[0]
-    line = clean_line(" ".join(first.excerpt.split())) or _("(empty)")
-    short = line if len(line) <= room else f"{line[: room - 1].rstrip()}…"
-    who = _("You") if first.role is Role.USER else "Atlas"
+def _told_apart(ways: Sequence[Stretch], room: int) -> list[str]:
+    """Returns the beginnings of the ways, in `room` characters; what is the same in all of them is left out
+    where the rest would not fit."""
+    lines = [clean_line(" ".join(way.nodes[0].excerpt.split())) or _("(empty)") for way in ways]
+    letters = enumerate(zip(*lines, strict=False))
+    same = next((at for at, each in letters if len(set(each)) > 1), 0)
+    if same > room - _DIFFERENT:
+        begin = lines[0].rfind(" ", 0, same - _DIFFERENT // 2) + 1
+        lines = [f"…{line[begin:]}" for line in lines]
+    return [line if len(line) <= room else f"{line[: room - 1].rstrip()}…" for line in lines]
+
+
+def _label(stretch: Stretch, line: str) -> Text:
+    who = _("You") if stretch.nodes[0].role is Role.USER else "Atlas"
     count = "  " + _("{count} messages", count=number(len(stretch.nodes))) if len(stretch.nodes) > 1 else ""
-    return Text.assemble("● " if stretch.shown else "○ ", (who, "bold"), f" {short}", (count, "dim"))
+    return Text.assemble("● " if stretch.shown else "○ ", (who, "bold"), f" {line}", (count, "dim"))

@@ -77,7 +77,7 @@ class NavigationController:
         if chosen.session_id != self._view.current.id:
             await self._sessions.open(chosen.session_id)
         found = chosen.message_id
-        if found is not None and not await self._view.transcript.go_to(found):
+        if found is not None and not await self._view.transcript.show_found(found):
             # It is on a different branch from the one shown.
             await self._sessions.go_to(chosen.session_id, found)
             self._app.say(

@@ -148,7 +148,9 @@ class ReplyController:
         replied = event.replied
         if replied is not None:
             timings = replied.completion.timings
-            used = sum(tier.tokens for tier in replied.context) + timings.completion_tokens
+            # The prompt of a reply that is continued also has its first part, which is of no tier.
+            prompt = max(sum(tier.tokens for tier in replied.context), timings.prompt_tokens)
+            used = prompt + timings.completion_tokens
             conversation.measure(replied.message.id, used, timings.tokens_per_second)
         if event.unsent:
             self._composer.give_back(conversation, event.unsent)

@@ -12,8 +12,8 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from atlas_desktop.errors import Explained
+from atlas_desktop.interrupts import run_to_completion
 from atlas_desktop.services.attachments import pasted_file
-from atlas_desktop.services.run_to_completion import run_to_completion
 from atlas_desktop.tui.actions import ACTIONS, Action, Where, bindings, typed
 from atlas_desktop.tui.base import ConversationScreen
 from atlas_desktop.tui.chat.attachments import AttachmentsController, Chips, DocumentsController

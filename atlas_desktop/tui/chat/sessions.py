@@ -1,6 +1,5 @@
 """The list of conversations: opens, begins, names, files and deletes them."""
 
-import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -539,7 +538,7 @@ class SessionsController:
                 if self._sidebar.folded:
                     self.toggle_sidebar()
                 listing.focus()
-        self._undo_bar.offer(f"Deleted “{session.title}”", session.id)
+        self._undo_bar.offer(_("Deleted “{title}”", title=session.title), session.id)
         self._view.refresh()
         self._view.refresh_list()
 
@@ -573,29 +572,24 @@ class SessionsController:
         self._app.attempt(self._tag(words), group=GROUP)
 
     async def _tag(self, words: str) -> None:
-        from atlas_desktop.tui.dialogs.forms import FieldsScreen
-        from memory.organising import MarksPatch
+        from atlas_desktop.services.organising import split_tags, tags_patch
+        from atlas_desktop.tui.history.actions import chosen_tags, invalid_tag
 
         shown, session, room = self._view.current, self._view.current.session, self._view.room
         assert session is not None
-        if not words:
-            now = ", ".join(map(clean_line, session.tags)) or _("none yet")
-            hint = _("Current tags: {tags}. Put - before a tag to remove it.", tags=now)
-            field = _("Tags")
-            given = await self._app.push_screen_wait(FieldsScreen(_("Tag"), [field], hint=hint))
-            words = given[field] if given else ""
-        if not words.strip():
-            return
-        given_tags = _split(words)
-        patch = MarksPatch(
-            add_tags=tuple(tag for tag in given_tags if not tag.startswith("-")),
-            remove_tags=tuple(tag[1:] for tag in given_tags if len(tag) > 1 and tag.startswith("-")),
-        )
-        try:
+        if words.strip():
+            try:
+                patch = tags_patch(split_tags(words, spaces=True))
+            except ValueError:
+                self._app.say(invalid_tag())
+                return
             await room.organising.apply([session.id], patch)
-        except ValueError as error:
-            self._app.say(_("Invalid tag: {reason}.", reason=error))
-            return
+        else:
+            tagging = await chosen_tags(self._app, [session])
+            if tagging is None:
+                return
+            await tagging.refuse(self._app)
+            await room.organising.apply([session.id], tagging.patch)
         shown.session = await room.store.get_session(session.id)
         tags = ", ".join(map(clean_line, shown.session.tags))
         self._app.say(_("Tags: {tags}.", tags=tags) if tags else _("This conversation has no tags."))
@@ -642,7 +636,7 @@ class SessionsController:
         await self.changed([shown.id], content=True)
         if self._view.current is not shown or newest is None or self._view.transcript.has(newest):
             return
-        if any(one.id == newest for one in await self._view.room.branches.nodes(shown.id)):
+        if any(one.id == newest for one in await self._view.room.branches.nodes(shown.id, excerpt=0)):
             self._app.say(
                 _(
                     "Another device has continued this conversation, too, and its branch is shown. Yours is "
@@ -671,10 +665,3 @@ class SessionsController:
                         shown.session = await room.store.get_session(session.id)
         self._view.refresh()
         self._view.refresh_list()
-
-
-def _split(words: str) -> list[str]:
-    try:
-        return [one.strip(",") for one in shlex.split(words) if one.strip(",")]
-    except ValueError:
-        return words.split()

@@ -15,6 +15,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.layout import DockArrangeResult
 from textual.scrollbar import ScrollBar
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -35,6 +36,8 @@ STEP = 2
 LIGHT = 400
 """Characters of messages that are mounted together: more take longer to lay out than a key may wait."""
 BREATH_S = 0.01
+KEPT_S = 2.0
+"""For so long, a message that was gone to stays in place while those above it get their height."""
 LOADING = "loading"
 MOST = 40
 """The maximum of mounted messages, except for a reply that is streaming and what follows it."""
@@ -151,6 +154,7 @@ class VirtualTranscript(VerticalScroll):
         self._asked_for = 0
         self._layout = asyncio.Event()
         self._arranged: int | None = None
+        self._kept_in_view: tuple[Widget, Timer] | None = None
         self._top = Beyond(plural("↑ 1 older message", "↑ {count} older messages"))
         self._bottom = Beyond(plural("↓ 1 newer message", "↓ {count} newer messages"))
 
@@ -225,6 +229,11 @@ class VirtualTranscript(VerticalScroll):
                 return
             widget = widget.parent
 
+    def _let_scroll(self) -> None:
+        if self._kept_in_view is not None:
+            self._kept_in_view[1].stop()
+            self._kept_in_view = None
+
     def select_step(self, step: int) -> None:
         """Selects the message `step` further and scrolls to it."""
         blocks = self.blocks
@@ -232,6 +241,7 @@ class VirtualTranscript(VerticalScroll):
             return
         at = next((i for i, b in enumerate(blocks) if b.message.id == self.selected), len(blocks) - 1)
         to = min(max(at + step, 0), len(blocks) - 1)
+        self._let_scroll()
         self.release_anchor()
         self._select(blocks[to].message.id)
         tall = blocks[to].size.height > self.size.height
@@ -473,6 +483,10 @@ class Messages(Ground, Vertical):
 
     virtual_size = UNSCROLLED
 
+    def on_resize(self) -> None:
+        if isinstance(self.parent, Transcript):
+            self.parent.steady()
+
     def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:  # noqa: FBT001, FBT002
         found = super().arrange(size, optimal)
         view = self.parent
@@ -574,6 +588,7 @@ class Transcript(Ground, VirtualTranscript):
         """Scrolls to the end, follows new content, and removes messages far above."""
         if not self.at_the_newest:
             await self._to_the_newest()
+        self._let_scroll()
         async with self._halted():
             await self._trim(above=True, following=True)
         self.anchor()
@@ -601,23 +616,50 @@ class Transcript(Ground, VirtualTranscript):
                 await self._replace(found)
                 self._window.first, self._window.end = end - len(found), end
                 self._count()
-                await self._laid_out()
+        self.release_anchor()
+        # Messages above it get their height only when they are laid out.
+        await self._laid_out()
         if (block := self.find(message_id)) is not None:
-            self.release_anchor()
-            block.scroll_visible(top=True, animate=False)
+            self._keep_in_view(block)
             self._select(message_id)
         self._fill()
         return True
 
-    async def show_found(self, message_id: str, words: str) -> None:
-        """Shows a message with the words, and marks both until `forget_found`."""
+    def _keep_in_view(self, place: Widget) -> None:
+        """Scrolls to a message or a part of one, and keeps it there while others get their height."""
+        self._let_scroll()
+        self._kept_in_view = place, self.set_timer(KEPT_S, self._let_scroll)
+        self.steady()
+
+    def steady(self) -> None:
+        """Scrolls to what is kept in view; called when the height of the messages has changed."""
+        place = self._kept_in_view[0] if self._kept_in_view is not None else None
+        if place is not None and place.is_attached:
+            place.scroll_visible(top=isinstance(place, MessageBlock), animate=False)
+
+    def on_key(self) -> None:
+        self._let_scroll()
+
+    def on_mouse_scroll_up(self) -> None:
+        self._let_scroll()
+
+    def on_mouse_scroll_down(self) -> None:
+        self._let_scroll()
+
+    def on_mouse_down(self) -> None:
+        self._let_scroll()
+
+    async def show_found(self, message_id: str, words: str = "") -> bool:
+        """Shows a message, with the words if there are some, and marks both until `forget_found`; returns
+        False if it is not on the branch."""
         self.forget_found()
-        await self.go_to(message_id)
+        there = await self.go_to(message_id)
         block = self.find(message_id)
         if block is not None:
             self._select(message_id, marked=True)
             if (part := block.highlight(words)) is not None:
-                part.scroll_visible(animate=False)
+                self._keep_in_view(part)
+        return there
 
     def forget_found(self) -> None:
         """Removes the marks of `show_found`; the message stays selected."""

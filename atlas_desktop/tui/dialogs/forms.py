@@ -183,7 +183,8 @@ class FieldsScreen(Window[dict[str, str] | None]):
     `hidden` names the fields whose text is not shown while it is typed. `ticks` are boxes below the fields,
     not ticked at first, each with its explanation; the text of one is `TICKED` or empty. `placeholders` are
     shown in empty fields; `values` is what fields contain at first. `offers` return completions of what is
-    typed in a field: the new text of the field is inserted. `check` returns what is wrong, or nothing.
+    typed in a field: the new text of the field is inserted; in fields that `unlisted` names, other texts are
+    as good, so none is marked until the user moves to one. `check` returns what is wrong, or nothing.
     """
 
     DEFAULT_CSS = """
@@ -214,10 +215,12 @@ class FieldsScreen(Window[dict[str, str] | None]):
         placeholders: Mapping[str, str] | None = None,
         values: Mapping[str, str] | None = None,
         offers: Mapping[str, Callable[[str], Sequence[Offer]]] | None = None,
+        unlisted: Collection[str] = (),
         check: Callable[[Mapping[str, str]], str] | None = None,
     ) -> None:
         super().__init__()
         self._offers = offers or {}
+        self._unlisted = unlisted
         self._check = check
         self._values = values or {}
         self._heading = title
@@ -265,7 +268,7 @@ class FieldsScreen(Window[dict[str, str] | None]):
         if (menu := self._menu(field)) is not None:
             name = self._names[int((field.id or "").rpartition("-")[2])]
             menu.offer(self._offers[name](field.value), field.value)
-            if not field.value.strip() or field.value.rstrip().endswith(","):
+            if name in self._unlisted or not field.value.strip() or field.value.rstrip().endswith(","):
                 menu.highlighted = None
 
     def on_input_changed(self, event: Input.Changed) -> None:

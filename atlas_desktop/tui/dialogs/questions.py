@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -245,7 +246,7 @@ class Choice:
 
 
 class PickScreen(Window[str | None]):
-    """Dismissed with the id of a choice, or None. Each of `keys` closes it too, with its own result."""
+    """Dismissed with the id of a choice, or None. What is typed marks the first choice whose name has it."""
 
     DEFAULT_CSS = """
     PickScreen {
@@ -265,6 +266,7 @@ class PickScreen(Window[str | None]):
         self._heading = title
         self._choices = list(choices)
         self._hint = hint
+        self._typed = ""
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
@@ -273,6 +275,30 @@ class PickScreen(Window[str | None]):
             if self._hint:
                 yield Static(Content(self._hint), classes="hint", markup=False)
             yield OptionList(*[_option(choice) for choice in self._choices], markup=False)
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "backspace" and self._typed:
+            self._typed = self._typed[:-1]
+        elif event.is_printable and event.character and (self._typed or event.character != " "):
+            self._typed += event.character
+        else:
+            return
+        event.stop()
+        self._mark_typed()
+
+    def _mark_typed(self) -> None:
+        """Marks the first choice that begins with what is typed, or else has it. Without one, none is
+        marked, and Enter does nothing."""
+        typed = self._typed.casefold()
+        names = [choice.name.casefold() for choice in self._choices]
+        fit = [at for at, name in enumerate(names) if name.startswith(typed)]
+        fit += [at for at, name in enumerate(names) if typed in name]
+        self.query_one(OptionList).highlighted = fit[0] if fit else None
+        keys = _("Enter selects · Esc cancels")
+        if typed:
+            name = clean_line(self._typed)
+            keys = f"{name} · {keys}" if fit else _("“{name}”: no match · Esc cancels", name=name)
+        self.query_one(".box", Vertical).border_subtitle = keys
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()

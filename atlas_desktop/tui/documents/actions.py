@@ -21,7 +21,7 @@ from textual.widgets.option_list import Option
 from textual.widgets.tree import TreeNode
 
 from atlas_desktop.errors import size
-from atlas_desktop.locale import _, ngettext, number
+from atlas_desktop.locale import _, ngettext, number, quoted
 from atlas_desktop.phrases import scan_reason
 from atlas_desktop.services.attachments import typed_path
 from atlas_desktop.services.cleaning import clean_line
@@ -674,7 +674,7 @@ class DocumentActions:
             self._do(partial(self._remove, chosen))
 
     async def _remove(self, chosen: "list[Document]") -> None:
-        names = [f"“{title_text(one)}”" for one in chosen[:_NAMED]]
+        names = [quoted(title_text(one)) for one in chosen[:_NAMED]]
         if len(chosen) > _NAMED:
             names.append(_("… and {count} more", count=number(len(chosen) - _NAMED)))
         about = _(

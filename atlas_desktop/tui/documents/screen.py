@@ -128,6 +128,7 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
         self._progress = Static("", id="progress", markup=False)
         self._list = DocumentList(id="documents", markup=False)
         self._links = LinkList(id="links", markup=False)
+        self._links.display = False
         self._facts = ReadingText(id="facts")
         self._field = CleanInput(
             placeholder=_("Filter by title and path; Enter searches the text"),
@@ -329,13 +330,18 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
             return
         if not self.standing or row is not self.marked:
             return
+        new_links = found.links != self._details.links
         self._details = found
         with self.app.batch_update():
             self._facts.show(found.facts)
             self.query_one("#facts-box", VerticalScroll).scroll_home(animate=False)
-            self._links.clear_options()
-            self._links.add_options([_link_option(link) for link in found.links])
-            self._links.display = bool(found.links)
+            if new_links:
+                self._links.clear_options()
+                self._links.add_options([_link_option(link) for link in found.links])
+                self._links.display = bool(found.links)
+        if new_links and self.has_class("-details"):
+            # Someone went to the right side before it was read.
+            self._focus_details()
         self.refresh_bindings()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -439,12 +445,15 @@ class DocumentsScreen(View, SparingScreen[Result | None]):
     def action_documents_details(self) -> None:
         """Goes to the right side; a narrow screen shows it in place of the list."""
         self.add_class("-details")
+        self._focus_details()
+        self.refresh_bindings()
+
+    def _focus_details(self) -> None:
         target = self._links if self._links.display else self.query_one("#facts-box", VerticalScroll)
         target.can_focus = True
         target.focus()
         if self._links.display and self._links.highlighted is None:
             self._links.action_first()
-        self.refresh_bindings()
 
     @property
     def _in_details(self) -> bool:

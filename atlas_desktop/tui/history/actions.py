@@ -1,9 +1,10 @@
 """Filters of the history browser, and changes of the marked conversations."""
 
 import re
-import shlex
+from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.cells import cell_len
@@ -20,14 +21,15 @@ from atlas_desktop.locale import N_, _, ngettext, number, plural
 from atlas_desktop.phrases import losing, said_of_opening_up
 from atlas_desktop.services.bulk import Bulk, Done
 from atlas_desktop.services.cleaning import clean_line
-from atlas_desktop.services.organising import LONGEST_TAG, tidy
+from atlas_desktop.services.organising import LONGEST_TAG, split_tags, tags_patch
 from atlas_desktop.services.projects import LONGEST, tidy_name
 from atlas_desktop.services.search import FindingService
 from atlas_desktop.tui.calendar import long
 from atlas_desktop.tui.dialogs.forms import FieldsScreen, NamedItemsScreen, NamedLineScreen
-from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen
+from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen, RenameScreen
 from atlas_desktop.tui.history.rows import title_of
-from memory.entities import RoomKind
+from atlas_desktop.tui.widgets import Offer
+from memory.entities import RoomKind, Session, SessionPatch
 from memory.errors import QueryUnclear
 from memory.organising import MarksPatch, Project
 from memory.search.entities import ItemKind, SavedSearch
@@ -54,67 +56,112 @@ _CHIP_TEXTS = {
 }
 
 
-TYPED, GIVEN, REFUSED = "", "+", "-"
-"""`GIVEN` and `REFUSED` begin the id of a choice that is a suggested tag."""
 _MOST_SUGGESTED = 8
 _NONE, _NEW = "", "+"
 _NAMED = "="
 """Begins the id of a choice that is a project, because a project may have any name."""
 
 
-async def suggested_for(app: "BaseApp", hits: "Sequence[SessionHit]") -> dict[str, set[str]]:
-    """Returns the conversations for each suggested tag, the most likely tag first."""
-    found: dict[str, set[str]] = {}
+@dataclass(frozen=True, slots=True)
+class Tagging:
+    """The chosen change of tags; `refused` are conversations and the tags not to suggest for them again."""
+
+    patch: MarksPatch
+    refused: Mapping["Session", Sequence[str]]
+
+    async def refuse(self, app: "BaseApp") -> None:
+        for session, tags in self.refused.items():
+            await app.desk.at(session.room).organising.reject(session.id, tags)
+
+
+async def chosen_tags(app: "BaseApp", sessions: "Sequence[Session]") -> Tagging | None:
+    """Asks for the tags of conversations; suggested ones are offered below the field."""
+    suggested: dict[str, list[Session]] = {}
     scores: dict[str, float] = {}
-    for hit in hits:
-        for one in await app.desk.at(hit.session.room).organising.suggestions(hit.session.id):
-            found.setdefault(one.tag, set()).add(one.session_id)
+    uses: Counter[str] = Counter()
+    for room in {session.room for session in sessions}:
+        uses.update({one.tag: one.sessions for one in await app.desk.at(room).organising.tags()})
+    for session in sessions:
+        for one in await app.desk.at(session.room).organising.suggestions(session.id):
+            suggested.setdefault(one.tag, []).append(session)
             scores[one.tag] = scores.get(one.tag, 0.0) + one.score
-    return {tag: found[tag] for tag in sorted(found, key=lambda tag: (-scores[tag], tag))[:_MOST_SUGGESTED]}
-
-
-async def chosen_suggestion(app: "BaseApp", suggested: Mapping[str, Collection[str]]) -> str | None:
-    """Returns `TYPED` to type tags, `GIVEN` or `REFUSED` followed by a tag, or None."""
-    choices = [Choice(TYPED, _("Type tags…"))]
-    for tag, sessions in suggested.items():
-        name = clean_line(tag)
-        detail = ngettext(
-            "Suggested from similar conversations",
-            "Suggested for {count} of them from similar conversations",
-            len(sessions),
-        )
-        choices.append(Choice(GIVEN + tag, _("Add #{tag}", tag=name), detail))
-        choices.append(Choice(REFUSED + tag, _("Never suggest #{tag} here", tag=name)))
-    chosen: str | None = await app.push_screen_wait(PickScreen(_("Tag"), choices))
-    return chosen
-
-
-async def chosen_tags(app: "BaseApp", hits: "Sequence[SessionHit]") -> MarksPatch | None:
-    """Returns the tags to add and to remove."""
-    now = sorted({clean_line(tag) for hit in hits for tag in hit.session.tags})
-    hint = _("Current tags: {tags}. To remove a tag, put - before it.", tags=", ".join(now) or _("none yet"))
+    likely = sorted(suggested, key=lambda tag: (-scores[tag], tag))[:_MOST_SUGGESTED]
+    now = sorted({tag for session in sessions for tag in session.tags})
+    of_all = {tag for tag in now if all(tag in session.tags for session in sessions)}
+    hint = _(
+        "Current tags: {tags}. Put commas between tags, and - before one to remove it.",
+        tags=", ".join(map(clean_line, now)) or _("none yet"),
+    )
+    if likely:
+        hint += " " + _("With - before it, a suggested one isn't suggested here again.")
     name = _("Tags")
-    given = await app.push_screen_wait(FieldsScreen(_("Tag"), [name], hint=hint))
-    words = split(given[name]) if given else []
+    given = await app.push_screen_wait(
+        FieldsScreen(
+            _("Tag"),
+            [name],
+            hint=hint,
+            offers={
+                name: partial(
+                    _tag_offers,
+                    likely,
+                    [tag for tag, _unused in uses.most_common() if tag not in of_all],
+                    now,
+                )
+            },
+            unlisted=(name,),
+            check=lambda given: _tag_problem(given[name]),
+        )
+    )
+    words = [] if given is None else split_tags(given[name])
     if not words:
         return None
-    patch = MarksPatch(
-        add_tags=tuple(word for word in words if not word.startswith("-")),
-        remove_tags=tuple(word[1:] for word in words if len(word) > 1 and word.startswith("-")),
-    )
-    try:
-        return tidy(patch)
-    except ValueError:
-        app.say(_("Tags can have 1 to {longest} characters. No changes were made.", longest=LONGEST_TAG))
+    patch = tags_patch(words)
+    if not patch.add_tags and not patch.remove_tags:
         return None
+    refused: dict[Session, list[str]] = {}
+    for tag in set(patch.remove_tags).intersection(suggested):
+        for session in suggested[tag]:
+            refused.setdefault(session, []).append(tag)
+    return Tagging(patch, refused)
 
 
-def split(words: str) -> list[str]:
-    """Splits tags at spaces and commas; quotes keep words together."""
+def invalid_tag() -> str:
+    """Returns what is said about a tag that is empty or too long."""
+    return _("Tags can have 1 to {longest} characters. No changes were made.", longest=LONGEST_TAG)
+
+
+def _tag_problem(line: str) -> str:
     try:
-        return [one.strip(",") for one in shlex.split(words) if one.strip(",")]
+        tags_patch(split_tags(line))
     except ValueError:
-        return words.split()
+        return invalid_tag()
+    return ""
+
+
+def _whole(tag: str) -> str:
+    """Returns a tag as it is typed."""
+    return f'"{tag}"' if "," in tag or "#" in tag else tag
+
+
+def _tag_offers(
+    suggested: Sequence[str], known: Sequence[str], now: Sequence[str], typed: str
+) -> list[Offer]:
+    """Returns the tags that what is typed last can become: suggested ones, then those in use."""
+    before, comma, last = typed.rpartition(",")
+    begun = last.strip()
+    minus, part = ("-", begun[1:]) if begun.startswith("-") else ("", begun)
+    part = part.lstrip("#").casefold()
+    tags = [*now, *suggested] if minus else [*suggested, *(known if part else [])]
+    there = {one.casefold() for one in split_tags(before + comma)}
+    return [
+        Offer(
+            f"{before}{comma}{' ' if before else ''}{minus}{_whole(tag)}, ",
+            f"{minus}#{clean_line(tag)}",
+            _("suggested from similar conversations") if tag in suggested else "",
+        )
+        for tag in dict.fromkeys(tags)
+        if tag.casefold().startswith(part) and f"{minus}{tag}".casefold() not in there
+    ]
 
 
 async def projects_of(app: "BaseApp", *, archived: bool | None = False) -> "list[Project]":
@@ -143,9 +190,9 @@ async def chosen_project(app: "BaseApp") -> str | None:
 
 
 async def new_project_name(app: "BaseApp", title: str, *, now: str = "") -> str | None:
-    """Asks for a name."""
+    """Asks for a name; `now` is the present one."""
     name = _("Name")
-    given = await app.push_screen_wait(FieldsScreen(title, [name], hint=clean_line(now)))
+    given = await app.push_screen_wait(FieldsScreen(title, [name], values={name: clean_line(now)}))
     if not given:
         return None
     try:
@@ -470,7 +517,6 @@ _DONE_COUNTS = {
     ),
     "private": plural("Moved to the private room.", "{count} moved to the private room."),
     "open": plural("Moved to the open room.", "{count} moved to the open room."),
-    "refused": plural("#{tag} won't be suggested there again.", "#{tag} won't be suggested there again."),
 }
 _MOVE_COUNTS = {
     "title": plural("Move to the private room?", "Move to the private room?"),
@@ -492,7 +538,6 @@ _MOVE_COUNTS = {
 }
 _HISTORY_AGREE_TEXTS = {"move": N_("Move"), "merge": N_("Merge"), "erase": N_("Erase")}
 _HISTORY_REFUSE_TEXTS = {
-    "tag": N_("Never suggest #{tag} here"),
     "move": N_("No"),
     "merge": N_("No"),
     "erase": N_("Keep"),
@@ -538,24 +583,17 @@ class HistoryActions:
 
     async def _tag(self) -> None:
         hits = self.chosen
-        suggested = await suggested_for(self._app, hits)
-        chosen = await chosen_suggestion(self._app, suggested) if suggested else TYPED
-        if chosen == TYPED:
-            patch = await chosen_tags(self._app, hits)
-            if patch is not None:
-                await self._apply(hits, patch, "tags")
-        elif chosen is not None:
-            tag = chosen[1:]
-            fitting = [hit for hit in hits if hit.session.id in suggested[tag]]
-            if chosen.startswith(REFUSED):
-                await self._refuse(fitting, tag)
-            else:
-                await self._apply(fitting, MarksPatch(add_tags=(tag,)), "tags")
-
-    async def _refuse(self, hits: "Sequence[SessionHit]", tag: str) -> None:
-        for hit in hits:
-            await self._app.desk.at(hit.session.room).organising.reject(hit.session.id, [tag])
-        self._offer(_("#{tag} won't be suggested there again.", tag=clean_line(tag)), None)
+        tagging = await chosen_tags(self._app, [hit.session for hit in hits])
+        if tagging is None:
+            return
+        await tagging.refuse(self._app)
+        refused = sorted({tag for tags in tagging.refused.values() for tag in tags})
+        given = {tag for hit in hits for tag in hit.session.tags}
+        if refused and not tagging.patch.add_tags and given.isdisjoint(tagging.patch.remove_tags):
+            tags = ", ".join(f"#{clean_line(tag)}" for tag in refused)
+            self._offer(_("Not suggested there again: {tags}", tags=tags), None)
+        else:
+            await self._apply(hits, tagging.patch, "tags")
 
     def star(self) -> None:
         on = not all(hit.session.starred for hit in self.chosen)
@@ -586,12 +624,15 @@ class HistoryActions:
     async def _apply(
         self, hits: "Sequence[SessionHit]", patch: MarksPatch, word: str, **facts: object
     ) -> None:
+        selected = list(self._listing.selected.values())
         bulk = Bulk(self._app.desk)
         done: Done = await bulk.apply_to([hit.session for hit in hits], patch)
 
         async def undo() -> None:
             await bulk.put_back(done)
             await self._changed([one.session_id for one in done.all])
+            if stay is not None:
+                self._listing.select(selected)
 
         stay = None if patch.binned or patch.archived is not None else patch
         await self._changed([one.session_id for one in done.all], patch=stay)
@@ -608,6 +649,27 @@ class HistoryActions:
         if (chat := self._app.chat) is not None:
             await chat.sessions_changed(ids, content=content)
         self._reload()
+
+    def rename(self) -> None:
+        """Asks for a new title for the marked conversation."""
+        if (hit := self._listing.marked) is not None:
+            self.do(self._rename(hit.session))
+
+    async def _rename(self, session: Session) -> None:
+        title: str | None = await self._app.push_screen_wait(RenameScreen(session.title))
+        if title is None:
+            return
+        room = self._app.desk.at(session.room)
+
+        async def undo() -> None:
+            # With its source: a title that Atlas made stays one that Atlas may change.
+            old = SessionPatch(title=session.title, title_source=session.title_source)
+            await room.store.update_session(session.id, old)
+            await self._changed([session.id], content=True, patch=MarksPatch())
+
+        await room.sessions.rename(session.id, title)
+        await self._changed([session.id], content=True, patch=MarksPatch())
+        self._offer(_("Renamed to “{title}”.", title=title), undo)
 
     # --- deleting and restoring ------------------------------------------------------------------
 

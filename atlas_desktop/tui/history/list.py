@@ -337,8 +337,11 @@ def _marked(session: Session, patch: MarksPatch) -> Session:
     pinned_at = session.pinned_at
     if patch.pinned is not None:
         pinned_at = (pinned_at or session.updated_at) if patch.pinned else None
+    removed = {tag.casefold() for tag in patch.remove_tags}
+    tags = {tag.casefold(): tag for tag in (*session.tags, *patch.add_tags)}
     return replace(
         session,
+        tags=tuple(sorted((tag for key, tag in tags.items() if key not in removed), key=str.casefold)),
         starred=session.starred if patch.starred is None else patch.starred,
         important=session.important if patch.important is None else patch.important,
         pinned_at=pinned_at,
@@ -436,6 +439,11 @@ class Lines:
         return min(max(found, 0), max(self.total - 1, 0))
 
 
+def _place_of(hit: SessionHit, page: Page[SessionHit]) -> int | None:
+    """Returns where a conversation is on a page, None if it is not."""
+    return next((at for at, one in enumerate(page.hits) if one.session.id == hit.session.id), None)
+
+
 PAGE = 30
 """Conversations that are read at a time."""
 DOCUMENTS, NEAREST_DOCUMENTS = 50, 20
@@ -507,10 +515,11 @@ class HistorySearch:
             asked = await self._finding.understand(text, typing=True)
         except QueryUnclear as fault:
             # Keep the earlier results: the query may be half typed.
-            self._explain(unclear(fault))
+            self._explain(f"{unclear(fault)} {_('The list is still that of the search before.')}")
             return
         except SavedSearchNotFound:
-            self._explain(_("No saved search has that name."))
+            told = _("No saved search has that name.")
+            self._explain(f"{told} {_('The list is still that of the search before.')}")
             return
         if asked.query.question:
             self._explain(_("Searching by meaning…"))
@@ -519,16 +528,20 @@ class HistorySearch:
         self.asked = asked
         self._replace(page, texts, 0, 0)
 
-    def reload(self, row: int = 0) -> None:
-        """Reads the page of `row` again after a change; the cursor moves to that row."""
-        self._attempt(partial(self._reload, row), group="history", exclusive=True)
+    def reload(self, row: int = 0, marked: SessionHit | None = None) -> None:
+        """Reads the page of `row` again after a change. The cursor moves to the conversation that was
+        `marked`, if it is on that page or the first one (a pinned one is); otherwise to that row."""
+        self._attempt(partial(self._reload, row, marked), group="history", exclusive=True)
 
-    async def _reload(self, row: int) -> None:
+    async def _reload(self, row: int, marked: SessionHit | None) -> None:
         first = row - row % PAGE
         page = await self._fetch(self.asked, first)
-        if not page.hits and first:
-            first, row = 0, 0
-            page = await self._fetch(self.asked, 0)
+        if first and (not page.hits or (marked is not None and _place_of(marked, page) is None)):
+            top = await self._fetch(self.asked, 0)
+            if not page.hits or (marked is not None and _place_of(marked, top) is not None):
+                first, row, page = 0, 0, top
+        if marked is not None and (place := _place_of(marked, page)) is not None:
+            row = first + place
         texts = await self._fetch_texts(self.asked)
         total = page.total + sum(len(one.hits) for one in texts)
         self._replace(page, texts, first, min(row, max(total - 1, 0)))

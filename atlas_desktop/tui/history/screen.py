@@ -34,7 +34,7 @@ from atlas_desktop.tui.keymap import shown_keys
 from atlas_desktop.tui.markdown_text import ReadingText, Text
 from atlas_desktop.tui.notes.adding import Visit
 from atlas_desktop.tui.provenance.sources import Chosen
-from atlas_desktop.tui.textual_workarounds import SparingScreen
+from atlas_desktop.tui.textual_workarounds import Ground, SparingScreen
 from atlas_desktop.tui.widgets import ChangeBar, CleanInput, KeyLine, Undo
 from memory.documents.entities import DocumentKind, DocumentMatch
 from memory.errors import MessageNotFound, RoomClosed, SessionNotFound
@@ -57,10 +57,24 @@ _PREVIEW_S = 0.03
 _TYPED = ("open", "back", "save", "undo", "room")
 """Actions that work while the field has the focus; all other keys are typed there."""
 _IN_BIN = ("restore",)
-_NOT_IN_BIN = ("tag", "star", "important", "pin", "archive", "project", "private", "merge", "export")
+_NOT_IN_BIN = (
+    "tag",
+    "star",
+    "important",
+    "pin",
+    "archive",
+    "project",
+    "private",
+    "merge",
+    "export",
+)
 
 
 Result = Chosen | AskAbout | Visit
+
+
+class _Pane(Ground, Container):
+    """A part of the screen that shows only what is in it."""
 
 
 class HistoryScreen(View, SparingScreen[Result | None]):
@@ -101,8 +115,8 @@ class HistoryScreen(View, SparingScreen[Result | None]):
         )
         yield FilterChips(id="chips")
         yield Static("", id="fault", markup=False)
-        with Container(id="columns"):
-            with Container(id="left"):
+        with _Pane(id="columns"):
+            with _Pane(id="left"):
                 yield self._list
                 yield Static("", id="none", markup=False)
             with VerticalScroll(id="preview-box", can_focus=False):
@@ -189,8 +203,9 @@ class HistoryScreen(View, SparingScreen[Result | None]):
         self.search.seek(self.text)
 
     def reload(self) -> None:
-        """Reads the visible rows again after a change; the cursor stays on its row."""
-        self.search.reload(self._list.cursor)
+        """Reads the visible rows again after a change; the cursor stays on its conversation, or else its
+        row."""
+        self.search.reload(self._list.cursor, self._list.marked)
 
     @property
     def standing(self) -> bool:
@@ -212,8 +227,10 @@ class HistoryScreen(View, SparingScreen[Result | None]):
             parts.append(_("nearest first"))
         elif self.search.order is Order.BEST:
             parts.append(_("best first"))
-        if self.binned:
-            parts.append(_("deleted permanently after a while"))
+        if self.binned and (days := self.atlas.desk.settings.retention.bin_days):
+            parts.append(
+                ngettext("deleted permanently after 1 day", "deleted permanently after {count} days", days)
+            )
         line = Content(" · ".join(parts))
         if self.atlas.desk.rooms.private is not None:
             line = Content.assemble(line, " · ", (_("private room unlocked"), "bold $warning"))
@@ -474,6 +491,9 @@ class HistoryScreen(View, SparingScreen[Result | None]):
 
     # --- actions: changes ------------------------------------------------------------------------
 
+    def action_history_rename(self) -> None:
+        self.changes.rename()
+
     def action_history_tag(self) -> None:
         self.changes.tag()
 
@@ -534,6 +554,8 @@ class HistoryScreen(View, SparingScreen[Result | None]):
             return self.query_one(ChangeBar).offered is not None
         if deed in _IN_BIN:
             return self.binned and bool(self.changes.chosen)
+        if deed == "rename":
+            return not self.binned and self._list.marked is not None
         if deed in _NOT_IN_BIN:
             return not self.binned and bool(self.changes.chosen)
         if deed == "delete":

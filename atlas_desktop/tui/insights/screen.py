@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 SHADES = ("·", "░", "▒", "▓", "█")
 """From none to the maximum: readable without colour."""
 _MOST_WEEKS = 53
-_WEEKS_TOLD = 12
+_WEEKS_TOLD = 26
 _TOPICS_TOLD = 8
 _LONGEST = 200
 _NAMED = 6
@@ -62,19 +62,26 @@ Part = Content | str | tuple[str, str]
 
 
 def amounts(found: "Insights") -> list[str]:
-    """Returns the amounts of each kind, as text."""
+    """Returns the amounts of each kind in the period, as text."""
     totals = found.totals
     written, read = totals.tokens_written, totals.tokens_read
+    tokens = ", ".join(
+        [
+            ngettext("1 token written", "{count} tokens written", written),
+            ngettext("1 read", "{count} read", read),
+        ]
+    )
+    if found.since is None:
+        return [
+            ngettext("1 conversation", "{count} conversations", totals.sessions),
+            ngettext("1 message", "{count} messages", totals.messages),
+            ngettext("1 memory", "{count} memories", totals.memories),
+            tokens,
+        ]
     return [
-        ngettext("1 conversation", "{count} conversations", totals.sessions),
-        ngettext("1 message", "{count} messages", totals.messages),
-        ngettext("1 memory", "{count} memories", totals.memories),
-        ", ".join(
-            [
-                ngettext("1 token written", "{count} tokens written", written),
-                ngettext("1 read", "{count} read", read),
-            ]
-        ),
+        ngettext("1 new conversation", "{count} new conversations", sum(day.begun for day in found.days)),
+        ngettext("1 message", "{count} messages", sum(day.messages for day in found.days)),
+        tokens,
     ]
 
 
@@ -171,6 +178,13 @@ def _activity(found: "Insights") -> Iterable[Part]:
     for week in reversed(found.weeks[-_WEEKS_TOLD:]):
         yield f"\n{_('Week of {day}', day=formats().date(_noon(week.day)))}: ", "$quiet"
         yield _counted(week)
+    yield from _more(found.weeks, _WEEKS_TOLD)
+
+
+def _more(every: Sequence[object], told: int) -> Iterable[Part]:
+    """Yields how many were left out of a list of which only some are told."""
+    if len(every) > told:
+        yield f"\n{ngettext('and 1 more', 'and {count} more', len(every) - told)}", "$quiet"
 
 
 def _answers(found: "Insights") -> Iterable[Part]:
@@ -249,8 +263,7 @@ def _topics(found: "Insights") -> Iterable[Part]:
         for one in members[:_TOPICS_TOLD]:
             yield f"\n{topic_name(one)}"
             yield f" · {_topic_facts(one)}", "$quiet"
-        if len(members) > _TOPICS_TOLD:
-            yield f"\n{ngettext('and 1 more', 'and {count} more', len(members) - _TOPICS_TOLD)}", "$quiet"
+        yield from _more(members, _TOPICS_TOLD)
 
 
 def _topic_facts(topic: "Topic") -> str:
@@ -274,6 +287,7 @@ def _memories(found: "Insights") -> Iterable[Part]:
         yield f"\n{_('Week of {day}', day=formats().date(_noon(week.week)))}: ", "$quiet"
         number = formats().number
         yield _("{added} new, {total} in all", added=number(week.added), total=number(week.total))
+    yield from _more(found.growth, _WEEKS_TOLD)
 
 
 def _storage(found: "Insights") -> Iterable[Part]:

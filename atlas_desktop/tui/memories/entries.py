@@ -1,15 +1,16 @@
 """The rows of the memory browser: memories and skills, read from the room and formatted."""
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
 from atlas_desktop.error_table import fault_text
-from atlas_desktop.locale import N_, _, formats, ngettext, number, plural
+from atlas_desktop.locale import N_, _, formats, ngettext, number, plural, quoted
 from atlas_desktop.phrases import author_text, skill_state_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.insights import MemoryTopic, memory_topics
@@ -112,14 +113,14 @@ class SkillReader:
                 return "", None
             behind = await store.memories.sources(memory.id)
             if not behind:
-                return f"“{clean_line(memory.text)}”", None
+                return quoted(clean_line(memory.text)), None
             message_id = behind[0].message_id
         try:
             message = next(one for one in await store.variants(message_id) if one.id == message_id)
         except MessageNotFound:
             return "", None
         title = clean_line(await self._origins.title(message.session_id)) or _("Untitled")
-        return f"“{_cut(clean_line(message.content), _LONGEST)}” ({title})", message
+        return f"{quoted(_cut(clean_line(message.content), _LONGEST))} ({title})", message
 
 
 _LONGEST = 120
@@ -134,7 +135,7 @@ def skill_row(view: SkillView, width: int) -> Content:
     """Returns name and description on one line, and the facts below."""
     skill = view.skill
     if skill.should_retire:
-        facts = [_("harms more than it helps: T retires it")]
+        facts = [_("harms more than it helps: retire it?")]
     elif view.waits:
         facts = [_("waits for your approval"), author_text(skill.author)]
     else:
@@ -194,7 +195,10 @@ def _cut(text: str, width: int) -> str:
 
 
 class SkillActions:
-    """Changes the skill that is `marked`; `refresh` reads the list again afterwards."""
+    """Changes the skill that is `marked`; `refresh` reads the list again afterwards.
+
+    `latest`: nothing else has been changed in the browser since.
+    """
 
     def __init__(
         self, app: "BaseApp", *, marked: Callable[[], SkillView | None], refresh: Callable[[], None]
@@ -202,6 +206,8 @@ class SkillActions:
         self._app = app
         self._marked = marked
         self._refresh = refresh
+        self.latest = False
+        self._back: Callable[[], Awaitable[str]] | None = None
 
     @property
     def _skills(self) -> "SkillService":
@@ -232,17 +238,51 @@ class SkillActions:
     def new(self) -> None:
         self._app.attempt(self._new(), group="memory")
 
-    async def _approve(self, skill: Skill) -> None:
-        made = await self._skills.approve(skill.id)
-        self._app.say(_("Approved. Atlas follows “{name}” where it fits.", name=made.name))
+    def undo(self) -> None:
+        self._app.attempt(self._undo(), group="memory")
+
+    async def _undo(self) -> None:
+        back, self._back, self.latest = self._back, None, False
+        self._app.say(_("This change of a skill cannot be undone.") if back is None else await back())
         self._refresh()
+
+    def _changed(self, text: str = "", back: Callable[[], Awaitable[str]] | None = None) -> None:
+        """Says what was done, and how it is undone."""
+        self.latest, self._back = True, back
+        if back is not None:
+            text += f" {_('{key} undoes it.', key=how_to('memories.undo', self._app.keys))}"
+        if text:
+            self._app.say(text.strip())
+        self._refresh()
+
+    async def _use_again(self, skill: Skill) -> str:
+        await self._skills.use_again(skill.id)
+        return _("“{name}” is used again.", name=skill.name)
+
+    async def _stop_using(self, skill: Skill) -> str:
+        await self._skills.retire(skill.id)
+        key = how_to("memories.retire", self._app.keys)
+        return _("Retired. {key} uses it again.", key=key)
+
+    async def _use_version(self, skill: Skill, version: int) -> str:
+        await self._skills.roll_back(skill.id, version)
+        return _("Version {version} is in use again.", version=version)
+
+    async def _approve(self, skill: Skill) -> None:
+        before = await self._skills.get(skill.id)
+        made = await self._skills.approve(skill.id)
+        back = (
+            partial(self._use_version, made, before.version)
+            if before.state is SkillState.APPROVED
+            else partial(self._stop_using, made)
+        )
+        self._changed(_("Approved. Atlas follows “{name}” where it fits.", name=made.name), back)
 
     async def _reject(self, skill: Skill) -> None:
         asked = ConfirmScreen(_("Delete this draft?"), skill.name, agree=_("Delete"), refuse=_("Keep"))
         if await self._app.push_screen_wait(asked):
             await self._skills.reject(skill.id)
-            self._app.say(_("Rejected."))
-            self._refresh()
+            self._changed(_("Rejected."))
 
     async def _edit(self, skill: Skill) -> None:
         hint = (
@@ -252,13 +292,14 @@ class SkillActions:
         )
         screen = TextEditScreen(skill.name, skill.body, hint=hint, missing=_empty())
         text = await self._app.push_screen_wait(screen)
-        if text is None:
+        if text is None or text.strip() == skill.body.strip():
             return
         if skill.state is SkillState.DRAFT:
             await self._skills.edit_draft(skill.id, text)
+            self._changed()
         else:
             await self._skills.edit(skill.id, body=text)
-        self._refresh()
+            self._changed(_("Changed."), partial(self._use_version, skill, skill.version))
 
     async def _new(self) -> None:
         labels = [_("Name (lower-case letters, digits, hyphens)"), _("What it is for, and when to use it")]
@@ -280,17 +321,15 @@ class SkillActions:
         hint = _("What to do, step by step. Markdown.")
         text = await self._app.push_screen_wait(TextEditScreen(name, "", hint=hint, missing=_empty()))
         if text:
-            await self._skills.new(name, description, text)
-            self._refresh()
+            made = await self._skills.new(name, description, text)
+            self._changed(_("Saved."), partial(self._stop_using, made))
 
     async def _retire(self, skill: Skill) -> None:
         if skill.state is SkillState.RETIRED:
-            await self._skills.approve(skill.id)
-            self._app.say(_("“{name}” is used again.", name=skill.name))
+            self._changed(await self._use_again(skill), partial(self._stop_using, skill))
         else:
             await self._skills.retire(skill.id)
-            self._app.say(_("Retired. Press T to use it again."))
-        self._refresh()
+            self._changed(_("Retired."), partial(self._use_again, skill))
 
     async def _roll_back(self, skill: Skill) -> None:
         kept = [one for one in await self._skills.versions(skill.id) if one.approved_at is not None]
@@ -302,9 +341,8 @@ class SkillActions:
         ]
         picked = await self._app.push_screen_wait(PickScreen(_("Use an earlier version"), choices))
         if picked is not None:
-            await self._skills.roll_back(skill.id, int(picked))
-            self._app.say(_("Version {version} is in use again.", version=picked))
-            self._refresh()
+            done = await self._use_version(skill, int(picked))
+            self._changed(done, partial(self._use_version, skill, skill.version))
 
     async def _remove(self, skill: Skill) -> None:
         forever = _("It is deleted with all its versions. Replies stay. This cannot be undone.")
@@ -316,8 +354,7 @@ class SkillActions:
         )
         if await self._app.push_screen_wait(asked):
             await self._app.room.remove_skill(skill.id)
-            self._app.say(_("Deleted."))
-            self._refresh()
+            self._changed(_("Deleted."))
 
 
 _HALF_LIFE_TEXTS = {
@@ -392,7 +429,10 @@ def tab_of(memory: Memory) -> str:
 
 
 _NOTHING = {
-    INBOX: _("Nothing new. Memories learned from your messages wait here for your review."),
+    INBOX: _(
+        "Nothing new. Memories learned from your messages come here for your review. Atlas uses most of them "
+        "before it, unless you turn on “Ask before remembering”."
+    ),
     "facts": _("Nothing yet. Atlas learns from your messages. Use /remember to add a memory now."),
     "preferences": _("No preferences yet. Say what you like and Atlas will remember it."),
     "decisions": _("No decisions yet."),
@@ -562,7 +602,8 @@ def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
     marks += [
         *([] if memory.kind in usual else [_(KIND_TEXTS[memory.kind])]),
         _("{age} old", age=age(memory.created_at, now)),
-        _half_life(entry, "half_life"),
+        # A pinned memory stays as strong as it is.
+        *([] if memory.pinned else [_half_life(entry, "half_life")]),
     ]
     used = [ngettext("used once", "used {count} times", memory.uses) if memory.uses else _("not used yet")]
     weight = [_("importance {of_ten}/10", of_ten=round(10 * memory.importance))]
@@ -596,7 +637,7 @@ def details(entry: Entry, now: datetime, width: int) -> Content:
         when = "" if entry.message is None else f" ({long(entry.message.created_at, now)})"
         said = _("You said:") if entry.message is not None else _("You wrote:")
         parts.append((f"\n\n{said} ", "$quiet"))
-        parts.append(f"“{clean_line(entry.quote)}”{when}")
+        parts.append(f"{quoted(clean_line(entry.quote))}{when}")
     memory = entry.memory
     if entry.curve is not None:
         parts += ["\n\n", curve_text(entry.curve, width)]
@@ -606,7 +647,7 @@ def details(entry: Entry, now: datetime, width: int) -> Content:
         until = memory.expires_at
         kept = _("until {time}", time=long(until, now)) if until else _("does not expire")
         held = _(TIER_TEXTS[memory.tier]), _(STATE_TEXTS[memory.state]), kept
-        about = [" · ".join(held), _half_life(entry, "fades")]
+        about = [" · ".join(held), *([] if memory.pinned else [_half_life(entry, "fades")])]
         about += [_subject(memory.subject)] if memory.subject else []
         about += [_("Project: {project}", project=clean_line(memory.project))] if memory.project else []
         about += [_("Version {number}", number=memory.version)] if memory.version > 1 else []

@@ -11,12 +11,11 @@ from textual.timer import Timer
 from textual.widgets import Input, OptionList, Static, Tab, Tabs
 from textual.widgets.option_list import Option
 
-from atlas_desktop.locale import _, ngettext
-from atlas_desktop.phrases import receipt_text
+from atlas_desktop.locale import _, ngettext, quoted
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.tui.actions import Where, bindings
 from atlas_desktop.tui.base import View
-from atlas_desktop.tui.chat.memories import forget_words, show_receipts
+from atlas_desktop.tui.chat.memories import forget_words, show_receipts, told_receipt
 from atlas_desktop.tui.dialogs.forms import MemoryEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.keymap import how_to, shown_keys
@@ -160,7 +159,7 @@ class MemoryActions:
         if self._app.chat is not None:
             gone = [one.id for one in plan.affected.sessions]
             await self._app.chat.sessions_changed([*gone, *plan.affected.touched], content=True)
-        self._app.say(receipt_text(receipt))
+        self._app.say(await told_receipt(self._app, receipt))
         self._refresh()
 
     def show_receipts(self) -> None:
@@ -209,7 +208,7 @@ class MemoryActions:
             forever = _("{forever} The conversation it came from stays.", forever=forever)
         asked = ConfirmScreen(
             _("Forget permanently?"),
-            f"“{clean_line(memory.text)}”\n\n{forever}",
+            f"{quoted(clean_line(memory.text))}\n\n{forever}",
             agree=_("Forget"),
             refuse=_("Keep"),
         )
@@ -250,7 +249,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         super().__init__(app.size.width)
         self.atlas = app
         self._reader = EntryReader(app.room, app.now)
-        self.changes = MemoryActions(app, marked=lambda: self.marked, refresh=self.refresh_memories)
+        self.changes = MemoryActions(app, marked=lambda: self.marked, refresh=self._memory_changed)
         self.skills = SkillActions(app, marked=lambda: self.marked_skill, refresh=self.refresh_memories)
         self._tab = tab or INBOX
         self._looks_for_tab = not tab
@@ -310,6 +309,10 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         """Reads the tab again, and the number of memories in each tab."""
         self._counts = None
         self._refresh_tab()
+
+    def _memory_changed(self) -> None:
+        self.skills.latest = False
+        self.refresh_memories()
 
     def _refresh_tab(self) -> None:
         """Reads the tab; a newer request replaces one that is running."""
@@ -559,7 +562,10 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         self.changes.accept_all()
 
     def action_memory_undo(self) -> None:
-        self.changes.undo()
+        if self.skills.latest:
+            self.skills.undo()
+        else:
+            self.changes.undo()
 
     def action_memory_edit(self) -> None:
         if self.marked_skill is None:

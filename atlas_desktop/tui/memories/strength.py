@@ -134,7 +134,7 @@ def _in_words(curve: StrengthCurve) -> list[Content]:
             )
         )
     else:
-        told.append(Content(_("Not recalled for a reply yet.")))
+        told.append(Content(_("No reply has recalled it yet. Being in your profile does not count.")))
     told.append(Content.styled(_("Solid: so far. Striped: if it is not used again."), "$quiet"))
     return told
 

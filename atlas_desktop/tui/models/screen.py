@@ -492,7 +492,9 @@ class ModelsScreen(Covering, SparingScreen[None]):
             self.work.verify(row.id)
 
     def action_model_remove(self) -> None:
-        if (row := self.marked) is not None:
+        if self.atlas.is_demo:
+            self.work.say(_("The demo uses your own models and does not remove any of them."))
+        elif (row := self.marked) is not None:
             self.run_worker(self._remove(row), group="ask", exclusive=True)
 
     async def _remove(self, row: Row) -> None:

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from atlas_desktop.locale import N_, _, ngettext
+from atlas_desktop.locale import N_, _, ngettext, quoted
 from atlas_desktop.phrases import import_line
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.calendar import short
@@ -34,7 +34,11 @@ if TYPE_CHECKING:
 
 
 _ROOMS = {RoomKind.PRIVATE: N_("private"), RoomKind.OFF_RECORD: N_("unsaved")}
-_HEADINGS = {"titles": N_("In titles"), "text": N_("In the text")}
+_HEADINGS = {
+    "titles": N_("In titles and first lines"),
+    "text": N_("In the text"),
+    "near": N_("With none of the words, but near in meaning"),
+}
 _LEAST_TITLE = 12
 _SNIPPET = 300
 _HITS = 40
@@ -47,13 +51,15 @@ _MOST_TOLD = 8
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: a heading, a note, or a passage `hit` of one. `id` identifies it in its list."""
+    """One row: a heading, a note, or a passage `hit` of one, with the `words` that are searched for. `id`
+    identifies it in its list."""
 
     id: str
     room: "RoomServices | None" = None
     note: "NoteEntry | None" = None
     hit: "DocumentHit | None" = None
     heading: str = ""
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,24 +118,35 @@ def _found(
     if named and hits:
         yield Row("titles", heading="titles")
     yield from (_of(note, room) for note, room in named)
-    known = {note.id: note for note, _room in every}
+    known = {note.id: note for note, _room in every if _has_tags(note, words)}
     passages = [(one, found.room) for found in hits for one in found.hits if one.chunk.document in known]
-    if passages:
-        yield Row("text", heading="text")
-    for hit, room in passages:
-        yield Row(f"hit {hit.chunk.id}", room, known[hit.chunk.document], hit)
+    spoken = {hit.chunk.document for hit, _room in passages if hit.parts["document"]}
+    for heading, wanted in (("text", True), ("near", False)):
+        # Each note once, with its best passage: the note itself shows the others.
+        chosen: dict[str, tuple[DocumentHit, RoomServices]] = {}
+        for hit, room in passages:
+            if (hit.chunk.document in spoken) is wanted:
+                chosen.setdefault(hit.chunk.document, (hit, room))
+        if chosen:
+            yield Row(heading, heading=heading)
+        for hit, room in chosen.values():
+            yield Row(f"hit {hit.chunk.id}", room, known[hit.chunk.document], hit, words=words)
 
 
 def _matches(note: "NoteEntry", words: str) -> bool:
-    tags = [tag.casefold() for tag in note.tags]
     text = folded(f"{note.title} {note.project or ''} {note.external_id} {note.words}")
-    for word in folded(words).split():
-        if word.startswith("#") and len(word) > 1:
-            if not any(tag == word[1:] or tag.startswith(f"{word[1:]}/") for tag in tags):
-                return False
-        elif word not in text:
-            return False
-    return True
+    return _has_tags(note, words) and all(word in text for word in folded(words).split() if not _is_tag(word))
+
+
+def _has_tags(note: "NoteEntry", words: str) -> bool:
+    """Whether a note has the tags among the words, or one below each."""
+    tags = [tag.casefold() for tag in note.tags]
+    wanted = [word[1:] for word in folded(words).split() if _is_tag(word)]
+    return all(any(tag == one or tag.startswith(f"{one}/") for tag in tags) for one in wanted)
+
+
+def _is_tag(word: str) -> bool:
+    return word.startswith("#") and len(word) > 1
 
 
 def text_words(words: str) -> str:
@@ -196,8 +213,21 @@ def row_text(row: Row, width: int, now: datetime) -> Content:
     line = Content.assemble(mark, (title, "bold"), gap, (facts, "$quiet"))
     if row.hit is None:
         return line
-    words = cut(clean_line(row.hit.chunk.text[:_SNIPPET]), width - 2)
-    return Content.assemble(line, "\n  ", (words, "$quiet"))
+    text = cut(clean_line(_line_with(row.words, row.hit.chunk.text)), width - 2)
+    return Content.assemble(line, "\n  ", (text, "$quiet"))
+
+
+def _line_with(words: str, text: str) -> str:
+    """Returns a text from the first line with the longest of the words on that it has; without any, after its
+    front matter."""
+    lines = text.split("\n")
+    for word in sorted(folded(words).split(), key=len, reverse=True):
+        for number, line in enumerate(lines):
+            if word in folded(line):
+                return "\n".join(lines[number:])[:_SNIPPET]
+    if text.startswith("---\n") and (end := text.find("\n---\n")) >= 0:
+        text = text[end + len("\n---\n") :]
+    return text[:_SNIPPET]
 
 
 def cut(text: str, width: int) -> str:
@@ -584,7 +614,7 @@ class NoteActions:
             _("Delete this note for good?"),
             "\n\n".join(
                 [
-                    f"“{clean_line(note.title)}”",
+                    quoted(clean_line(note.title)),
                     _(
                         "Its text, its versions and everything made from it are erased, also from prompts. "
                         "Links to it lead nowhere. This cannot be undone."

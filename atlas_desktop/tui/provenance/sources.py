@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from atlas_desktop.locale import N_, _
+from atlas_desktop.locale import N_, _, quoted
 from atlas_desktop.phrases import passage_place, used_skill_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.sessions import numbers
@@ -181,7 +181,7 @@ async def _item(item: "Item", origins: Origins, now: datetime) -> Lead:
 async def _sources(why: "Why", origins: Origins, now: datetime) -> list[Lead]:
     found = []
     for source, said in why.sources:
-        words = f"“{excerpt(source.quote)}”"
+        words = quoted(excerpt(source.quote))
         if said is None:
             found.append(Lead(words))
         else:

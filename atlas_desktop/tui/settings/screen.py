@@ -73,6 +73,9 @@ _WIDEST = 90
 """Further from its name than this, a value is hard to find."""
 
 
+_LANGUAGE, _OTHER = "ui.locale", "other"
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One setting, or the keys of one action. `changed`: it is not at its default."""
@@ -215,6 +218,24 @@ def details(row: Row) -> Content:
         later = _(_EFFECT_TEXTS[row.info.effect.value])
         parts += [(" ", ""), (later, "$quiet")]
     return Content.assemble(*parts)
+
+
+def _language_choice(row: Row) -> ChoiceScreen:
+    """Returns the choice of a language whose texts are there, each by its own name, or of another locale."""
+    now = str(row.value)
+    languages = {}
+    for code, name in {"en_US": "English", "de_DE": "Deutsch", "es_ES": "Español"}.items():
+        # Someone in Austria keeps de_AT.
+        languages[now if now[:2] == code[:2] else code] = name
+    choices = {"": _("As this computer is set"), **languages, _OTHER: _("Another, for dates and numbers…")}
+    return ChoiceScreen(
+        row.name,
+        choices,
+        now if now in choices else _OTHER,
+        hint=_("Enter selects · Esc cancels"),
+        about=row.about,
+        in_use=_("in use"),
+    )
 
 
 class SettingsScreen(Covering, SparingScreen[None]):
@@ -367,6 +388,12 @@ class SettingsScreen(Covering, SparingScreen[None]):
             await self._change_key(row)
         elif isinstance(row.value, bool):
             await self._save(row, not row.value)
+        elif row.key == _LANGUAGE:
+            picked = await self.app.push_screen_wait(_language_choice(row))
+            if picked == _OTHER:
+                self._edit(row)
+            elif picked is not None and picked != row.value:
+                await self._save(row, picked)
         elif row.choices:
             picked = await self.app.push_screen_wait(self._choice(row))
             if picked is not None and picked != row.value:
@@ -463,6 +490,8 @@ class SettingsScreen(Covering, SparingScreen[None]):
     def action_setting_search(self) -> None:
         self._search.add_class("-shown")
         self._search.focus()
+        # What is typed next replaces the words of an earlier search.
+        self._search.action_select_all()
 
     def action_setting_sections(self) -> None:
         self._names.focus()

@@ -370,6 +370,10 @@ class WelcomeScreen(Page[None]):
         except (MemoryFault, OSError) as error:
             state.update("")
             self.explain(self.atlas.explain(error))
+            # What is typed next replaces a passphrase that was refused.
+            first = self.query_one("#passphrase", Input)
+            first.focus()
+            first.action_select_all()
             return
         finally:
             self._creating = False

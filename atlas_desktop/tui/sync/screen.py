@@ -14,7 +14,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from atlas_desktop.locale import N_, _, number
-from atlas_desktop.phrases import device_state, report_text, when_text
+from atlas_desktop.phrases import device_state, report_text, unheard_text, when_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.tui.dialogs.forms import TICKED, FieldsScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
@@ -177,7 +177,6 @@ class SyncScreen(Window[None]):
         self._listed = [] if status is None else [status.device, *status.devices]
         box = self.query_one(".box", VerticalScroll)
         devices = self.query_one("#devices", OptionList)
-        devices.clear_options()
         devices.display = status is not None
         if status is None:
             facts = _(_ABOUT)
@@ -185,8 +184,11 @@ class SyncScreen(Window[None]):
         else:
             facts = f"{_facts(status)}\n{self._private_facts()}"
             keys = _("s syncs · i invites · p pauses · d removes · l leaves · Esc closes")
+            at = devices.highlighted
+            devices.clear_options()
             devices.add_options([Option(self._device(one, status)) for one in self._listed])
-            devices.highlighted = 0
+            # The first is this device, which can only leave.
+            devices.highlighted = min(1 if at is None else at, len(self._listed) - 1)
             devices.focus()
         box.border_subtitle = keys
         self.query_one("#facts", Static).update(Content(clean(facts)))
@@ -374,12 +376,14 @@ class SyncScreen(Window[None]):
             self._do(self._remove(self._listed[at]))
 
     async def _remove(self, device: "Device") -> None:
+        unheard = 0 if self._status is None else self._status.not_forgotten.get(device.id, 0)
+        told = _(
+            "It keeps what it has, but reads nothing new, and its later changes do not count. The other "
+            "devices get new keys."
+        )
         question = ConfirmScreen(
             _("Remove {name}?", name=self._called(device)),
-            _(
-                "It keeps what it has, but reads nothing new, and its later changes do not count. The other "
-                "devices get new keys."
-            ),
+            f"{told}\n\n{unheard_text(unheard)}".strip(),
             agree=_("Remove"),
             refuse=_("Keep"),
         )

@@ -150,9 +150,9 @@ async def test_an_unknown_command_is_sent_the_second_time(place: Place) -> None:
 
 
 async def test_an_unknown_command_names_the_one_that_was_meant(place: Place) -> None:
-    place.type("/tasks the trip")
+    place.type("/tasc the trip")
     place.enter()
-    assert "/tasks" in place.prompt.title
+    assert "/tasc" in place.prompt.title
     assert "/task?" in place.prompt.title
 
 

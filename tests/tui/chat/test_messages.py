@@ -129,6 +129,21 @@ async def test_a_message_is_edited_and_both_branches_can_be_gone_to(make: Make) 
         await assert_until(pilot, lambda: "Third." in shown(place))
 
 
+async def test_branches_that_begin_alike_are_told_apart(make: Make) -> None:
+    place = make()
+    long = "Tell me a story about a lighthouse keeper named Ole, with a boat and a dog, which ends {}."
+    session = await talk(place.store, "Ole", [(long.format("well"), "Good.")])
+    first = (await place.store.branch(session.id))[0]
+    await place.store.edit_message(first.id, long.format("in a storm"))
+    place.app._resume = session.id
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("alt+up", "b")
+        await assert_until(pilot, lambda: on(place.app, BranchScreen))
+        assert "ends well." in shown(place)
+        assert "ends in a storm." in shown(place)
+
+
 async def test_a_reply_that_was_cut_is_gone_on_with(make: Make) -> None:
     place = make(model=NamedModel(["and the rest."]))
     session = await talk(place.store, "Tides", [("Why tides?", "The moon, ")])

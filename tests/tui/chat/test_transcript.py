@@ -12,8 +12,8 @@ from memory.entities import Message, NewMessage, NewSession
 from models.messages import Role
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
-from tests.tui.desk import NOW, Stage
-from tests.tui.driving import assert_until, chat, say, settle, shown
+from tests.tui.desk import NOW, Stage, talk
+from tests.tui.driving import assert_until, chat, say, settle, shown, type_text
 
 Make = Callable[..., Stage]
 LONG = 400
@@ -182,3 +182,31 @@ def test_a_window_knows_its_place() -> None:
     window.cut_after(1)
     assert (window.ids, window.end) == (["1", "2"], 2)
     assert window.around(0, 1, 3) == (0, 2)
+
+
+async def test_a_message_that_was_gone_to_stays_in_view_while_others_get_their_height(make: Make) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    table = "| day | plan |\n| --- | --- |\n" + "\n".join(f"| {n} | {'a long way ' * 9} |" for n in range(9))
+    said = [
+        ("First", table),
+        ("Second", table),
+        ("Third", "Finn is allergic to hazelnuts."),
+        ("Fourth", table),
+    ]
+    session = await talk(store, "Trip", said)
+    place = make(store=store)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        wanted = next(m for m in await store.branch(session.id) if "hazelnuts" in m.content)
+        await pilot.press("f2")
+        await assert_until(pilot, lambda: "1 conversation" in shown(place))
+        await type_text(pilot, "hazelnuts")
+        await settle(pilot)
+        await pilot.press("down", "enter")
+        await assert_until(pilot, lambda: "allergic to hazelnuts" in shown(place))
+        await settle(pilot)
+        view = chat(place.app).transcript
+        block = view.find(wanted.id)
+        assert block is not None
+        assert view.region.contains_region(block.region)
+        assert block.has_class("-selected")

@@ -1,7 +1,9 @@
 """The Documents view: what is in the library, and what is done with it."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -15,8 +17,8 @@ from atlas_desktop.tui.dialogs.forms import TextEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen, PickScreen
 from atlas_desktop.tui.documents.actions import AddScreen, WatchScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
-from atlas_desktop.tui.documents.rows import Library, rows_of
-from atlas_desktop.tui.documents.screen import DocumentsScreen
+from atlas_desktop.tui.documents.rows import Details, Library, Row, details_of, rows_of
+from atlas_desktop.tui.documents.screen import DocumentList, DocumentsScreen, LinkList
 from atlas_desktop.tui.paths import PathPicker
 from memory.attachments import NewAttachment
 from memory.documents.entities import DocumentHit, FileFacts, NewDocument, OnMissing, ParsedText
@@ -416,6 +418,32 @@ async def test_a_heading_leads_into_the_reader(make: Make) -> None:
         await assert_until(pilot, lambda: on(place.app, DocumentsScreen))
         await pilot.press("escape")
         await assert_until(pilot, lambda: "Single files" in shown(place))
+
+
+async def test_who_goes_to_the_details_before_they_are_read_gets_there(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, ids = await stocked()
+    place = make(store=store)
+    read = asyncio.Event()
+
+    async def slowly(row: Row, *rest: Any) -> Details:
+        if row.document is not None:
+            await read.wait()
+        return await details_of(row, *rest)
+
+    monkeypatch.setattr("atlas_desktop.tui.documents.screen.details_of", slowly)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await look(pilot, place, "Single files")
+        listing, links = browser(place).query_one(DocumentList), browser(place).query_one(LinkList)
+        listing.highlighted = listing.get_option_index(f"document {ids['ferries']}")
+        await pilot.press("right")
+        await assert_until(
+            pilot, lambda: "Outline" not in shown(place) and "Single files" not in shown(place)
+        )
+        read.set()
+        await assert_until(pilot, lambda: "Outline" in shown(place) and links.has_focus)
+        assert links.highlighted == 1, "the first heading of the document"
 
 
 async def test_the_view_follows_changes_in_the_background(make: Make) -> None:

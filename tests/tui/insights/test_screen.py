@@ -83,6 +83,13 @@ def test_every_tab_is_drawn_and_told_in_words() -> None:
         assert drawn[tab] in plot.build()
 
 
+def test_weeks_that_are_left_out_are_counted() -> None:
+    weeks = tuple(DayCount(MONDAY - timedelta(weeks=n), messages=n + 1) for n in range(40, 0, -1))
+    text = told("activity", replace(counted(), weeks=weeks)).plain
+    assert text.count("Week of") == 26
+    assert text.rstrip().endswith("and 14 more")
+
+
 LOOK = Look((0, 0, 0), (255, 255, 255), (128, 128, 128), 14)
 
 
@@ -139,7 +146,7 @@ async def test_insights_are_counted_turned_and_left(make: Make) -> None:
         await pilot.press("f4")
         await assert_until(pilot, lambda: "Conversations a day" in shown(place))
         await settle(pilot)
-        assert "6 conversations · 24 messages" in shown(place)
+        assert "6 new conversations · 24 messages" in shown(place)
         screen = place.app.screen
         assert isinstance(screen, InsightsScreen)
         assert screen._found is not None
@@ -156,6 +163,9 @@ async def test_insights_are_counted_turned_and_left(make: Make) -> None:
         await pilot.press("right", "s")
         await settle(pilot)
         assert "the last 12 weeks" in shown(place)
+        await pilot.press("s", "s")
+        await settle(pilot)
+        assert "all time · 6 conversations · 24 messages · 0 memories" in shown(place)
         screen.forget_private()
         assert "conversation" not in str(screen.query_one("#told").render())
         await settle(pilot)

@@ -256,6 +256,19 @@ async def test_a_model_is_removed_after_a_question(make: Make) -> None:
     assert [model.id for model in service.installed()] == ["first"]
 
 
+async def test_the_demo_removes_none_of_the_users_models(make: Make) -> None:
+    place = make(demo_passphrase="salt rope lamp tide")
+    service, _ = shelf(place, "first", "second")
+    async with place.app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await pilot.press("f6")
+        await assert_until(pilot, lambda: "2 installed" in shown(place))
+        await pilot.press("delete")
+        await assert_until(pilot, lambda: "does not remove any" in shown(place))
+        assert on(place.app, ModelsScreen)
+    assert len(service.installed()) == 2
+
+
 async def test_what_the_words_about_fit_mean_is_said_of_the_marked_model(make: Make) -> None:
     place = make()
     shelf(place, "first")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from atlas_desktop.tui.dialogs.forms import PathScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
+from atlas_desktop.tui.notes.actions import Hits, Shelf, row_text, rows_of
 from atlas_desktop.tui.notes.adding import AddToNoteScreen, TitleScreen, VersionsScreen
 from atlas_desktop.tui.notes.screen import NotesScreen
 from memory.notes.entities import Note
@@ -715,3 +717,32 @@ async def test_the_note_of_a_link_that_leads_nowhere_is_made_with_its_name(make:
         await assert_until(pilot, lambda: on(place.app, NotesScreen) and screen.editor.has_focus)
         assert screen.editor.text == ""
         assert (await store.notes.get("Whales")).text == ""
+
+
+async def test_notes_without_the_words_are_told_apart_and_the_line_with_them_is_shown(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await pilot.press("slash")
+        await type_text(pilot, "Moskenes")
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: any(row.hit for row in screen._list.rows))
+        (hit,) = [row.hit for row in screen._list.rows if row.hit]
+        room = place.app.room
+        apart = replace(
+            hit,
+            chunk=replace(hit.chunk, id="other", document=ids["Summer"], text="---\ntags: [a]\n---\nBoats."),
+            parts={**hit.parts, "document": 0.0},
+        )
+        rows = rows_of([Shelf(room, tuple(await room.notes.list()))], "Moskenes", [Hits(room, (apart, hit))])
+        told = [str(row_text(row, 100, NOW)) for row in rows if row.heading or row.hit][-4:]
+        shelf = Shelf(room, tuple(await room.notes.list()))
+        tagged = rows_of([shelf], "#nowhere Moskenes", [Hits(room, (apart, hit, hit))])
+        twice = rows_of([shelf], "Moskenes", [Hits(room, (hit, hit))])
+    assert tagged == [], "a note without the tag is not found by its text"
+    assert sum(row.hit is not None for row in twice) == 1, "a note is listed once"
+    assert told[0] == "In the text"
+    assert "Moskenes" in told[1].split("\n")[1]
+    assert told[2] == "With none of the words, but near in meaning"
+    assert told[3].split("\n")[1].strip() == "Boats."

@@ -183,12 +183,17 @@ async def test_dates_and_numbers_follow_the_language(make: Make) -> None:
     try:
         async with place.app.run_test(size=(100, 30)) as pilot:
             await find(pilot, "ui.locale")
-            await pilot.press("enter", *"klingon", "enter")
-            await assert_until(pilot, lambda: "unknown locale" in shown(place))
-            place.app.screen.query_one("#value", Input).value = "de_DE"
             await pilot.press("enter")
+            await assert_until(pilot, lambda: on(place.app, ChoiceScreen) and "Español" in shown(place))
+            await pilot.press("end", "enter")
+            await assert_until(pilot, lambda: on(place.app, SettingsScreen))
+            await settle(pilot)
+            await pilot.press(*"klingon", "enter")
+            await assert_until(pilot, lambda: "unknown locale" in shown(place))
+            await pilot.press("escape", "enter")
+            await assert_until(pilot, lambda: on(place.app, ChoiceScreen))
+            await pilot.press("down", "down", "enter")
             await assert_until(pilot, lambda: formats().locale == "de_DE")
-            await pilot.press("escape")
             await find(pilot, "chat.max_tokens")
             assert "1.024" in shown(place)
     finally:

@@ -7,11 +7,12 @@ import pytest
 from textual.widgets import Checkbox, Input
 
 from atlas_desktop.error_table import explain
+from atlas_desktop.services.vault import Created
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.models.onboarding import Offer
 from atlas_desktop.tui.setup.first_model import ModelScreen
 from atlas_desktop.tui.setup.welcome import CLAIM, RecoveryScreen, WelcomeScreen
-from memory.errors import StorageFull
+from memory.errors import StorageFull, WeakPassphrase
 from memory.vault.keys import RoomKey
 from models.errors import DownloadFailed
 from tests.tui.desk import OFFERS, PASSPHRASE, RECOVERY_KEY, FakeShelf, FakeVault, NamedModel, Stage
@@ -93,6 +94,26 @@ async def test_the_meter_follows_the_passphrase(make: Make) -> None:
         await assert_until(pilot, lambda: "very weak" in shown(place))
         await type_text(pilot, " but then it grows longer")
         await assert_until(pilot, lambda: "strong" in shown(place))
+
+
+async def test_what_is_typed_after_a_refused_passphrase_replaces_it(make: Make) -> None:
+    class Choosy(FakeVault):
+        async def create(self, passphrase: str, *, confirm: bool = False) -> Created:
+            if len(passphrase) < 8:
+                raise WeakPassphrase(8)
+            return await super().create(passphrase, confirm=confirm)
+
+    place = make(vault=Choosy(made=False), **NEW)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        for field in ("abc", "abc"):
+            await type_text(pilot, field)
+            await pilot.press("enter")
+        await assert_until(pilot, lambda: "too short" in shown(place))
+        for field in (PASSPHRASE, PASSPHRASE):
+            await type_text(pilot, field)
+            await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, RecoveryScreen))
 
 
 async def test_the_keyring_is_offered_only_where_one_answers(make: Make) -> None:

@@ -19,7 +19,7 @@ from memory.sync.exchange import Exchange, this_computer
 from memory.sync.folder import SyncFolder
 from models.messages import Role
 from tests.stores import InMemoryStore
-from tests.tui.desk import NamedModel, Stage, stage
+from tests.tui.desk import NamedModel, Stage, stage, talk
 from tests.tui.driving import assert_until, chat, on, open_private, say, settle, shown, type_text
 
 Make = Callable[..., Stage]
@@ -245,12 +245,41 @@ async def test_this_device_is_not_removed_and_of_two_names_the_id_is_told(make: 
         await place.desk.sync.now()
         place.app.action_show_sync()
         await assert_until(pilot, lambda: on(place.app, SyncScreen) and "(01234567)" in shown(place))
+        # The cursor begins at the other device.
         await pilot.press("d")
-        await assert_until(pilot, lambda: "only be removed by another device" in shown(place))
+        await assert_until(pilot, lambda: f"Remove {own} (01234567)?" in shown(place))
+        assert "would keep" not in shown(place)
         await pilot.press("escape")
         await assert_until(pilot, lambda: on(place.app, SyncScreen))
-        await pilot.press("down", "d")
-        await assert_until(pilot, lambda: f"Remove {own} (01234567)?" in shown(place))
+        await pilot.press("up", "d")
+        await assert_until(pilot, lambda: "only be removed by another device" in shown(place))
+
+
+async def test_a_device_that_has_not_heard_what_is_forgotten_is_not_removed_unsaid(
+    make: Make, shared: Path
+) -> None:
+    store = InMemoryStore(SystemClock())
+    session = await talk(store, "Ostrich", [("The ostrich is mine.", "Good.")])
+    place = make(theme="none", store=store)
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await place.desk.sync.init(shared)
+        state = await store.sync.state()
+        assert state is not None
+        other, away = InMemoryStore(SystemClock()), SyncFolder(shared)
+        pairs = sync_folder.signing_pair(), sync_folder.sealing_pair()
+        await other.sync.begin(
+            str(shared), "attic", away.make_place(), state.keys, *pairs, device_id="0123456789ab"
+        )
+        await Exchange(other.sync, away, SystemClock()).run()
+        await place.desk.sync.now()
+        await place.desk.open_rooms[0].forgetting.erase_session(session.id)
+        await place.desk.sync.now()
+        place.app.action_show_sync()
+        await assert_until(pilot, lambda: on(place.app, SyncScreen) and "attic" in shown(place))
+        await pilot.press("d")
+        await assert_until(pilot, lambda: "Remove attic?" in shown(place))
+        assert "has not heard yet that 3 things were forgotten" in shown(place)
 
 
 async def test_a_full_disk_is_told_once_and_sync_goes_on(

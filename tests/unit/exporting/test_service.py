@@ -95,6 +95,17 @@ async def test_a_preview_tells_and_writes_nothing(tmp_path: Path) -> None:
     assert left_in(tmp_path) == []
 
 
+async def test_the_messages_that_are_written_are_counted(tmp_path: Path) -> None:
+    store, ids = await room(1)
+    branch = await store.branch(ids[0])
+    await store.edit_message(branch[-1].id, "Another version")
+    for form, count in (("jsonl", len(branch) + 1), ("md", len(branch)), ("html", len(branch))):
+        service = ExportService(chosen(store, ids))
+        assert (await service.preview(Order(form))).messages == count
+        assert (await service.write(Order(form), FileTarget(tmp_path / f"b.{form}"))).messages == count
+    assert f"messages: {len(branch)}\n" in (tmp_path / "b.md").read_text("utf-8")
+
+
 async def test_nothing_is_no_export(tmp_path: Path) -> None:
     with pytest.raises(NothingToExport):
         await ExportService([]).write(Order("md"), FileTarget(tmp_path / "a.md"))

@@ -3,6 +3,7 @@
 
 import asyncio
 import io
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -117,6 +118,29 @@ async def test_our_own_export_comes_back(tmp_path: Path) -> None:
         one.created_at.replace(second=0) for one in session.messages
     ]
     assert back.messages[1].content == session.messages[1].content
+
+
+async def test_several_come_back_with_their_projects_and_tags(tmp_path: Path) -> None:
+    given = [
+        chatgpt(node(f"u{n}", "root", "user", f"Hello {n}", at=SECOND), conversation_id=f"talk-{n}")
+        for n in (1, 2)
+    ]
+    sessions, _ = await taken(tmp_path / "in", given)
+    first, second = sessions
+    first = replace(first, project="Boat *Marthe*", tags=("winter plan", "sea"))
+    out = io.BytesIO()
+    writer = MarkdownWriter(out, About(datetime(2026, 1, 1, tzinfo=UTC), 2))
+    writer.begin()
+    writer.session(first)
+    writer.session(second)
+    writer.end()
+    back, report = await taken(tmp_path / "back.md", out.getvalue())
+    assert report.skipped == []
+    assert {(one.project, frozenset(one.tags)) for one in back} == {
+        ("Boat *Marthe*", frozenset({"winter plan", "sea"})),
+        (None, frozenset()),
+    }
+    assert {one.created_at.replace(second=0) for one in back} == {first.created_at.replace(second=0)}
 
 
 async def test_an_export_beside_what_it_is_of_changes_nothing(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from atlas_desktop.services.bulk import Bulk
 from atlas_desktop.services.insights import insights
 from atlas_desktop.services.memories import Wish
-from atlas_desktop.services.organising import KIND
+from atlas_desktop.services.organising import KIND, split_tags
 from atlas_desktop.services.provenance import MENTIONED
 from memory.entities import (
     CategorySource,
@@ -256,3 +256,21 @@ async def test_a_session_that_uses_no_memory_is_related_to_nothing() -> None:
     await begun(scene, "soil for tomatoes")
     await scene.store.update_session(own, SessionPatch(memory_mode=MemoryMode.BLANK))
     assert await scene.room.related.related(own) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "between_commas", "at_spaces"),
+    [
+        ("a b", ["a b"], ["a", "b"]),
+        ("winter plan, #x", ["winter plan", "#x"], ["winter plan", "#x"]),
+        ('"big, house", b', ["big, house", "b"], ["big, house", "b"]),
+        ('"big house" b', ["big house b"], ["big house", "b"]),
+        ("'two words' sea", ["two words sea"], ["two words", "sea"]),
+        ("#a #b -#c", ["#a", "#b", "-#c"], ["#a", "#b", "-#c"]),
+        ("mother's day, \"open", ["mother's day", '"open'], ["mother's day", '"open']),
+        (" , ", [], []),
+    ],
+)
+def test_a_typed_line_of_tags_is_split(line: str, between_commas: list[str], at_spaces: list[str]) -> None:
+    assert split_tags(line) == between_commas
+    assert split_tags(line, spaces=True) == at_spaces
