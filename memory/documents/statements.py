@@ -18,6 +18,7 @@ from memory.summaries.languages import common_in, lexicon
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s|\Z)|[。！？]++[”’」』）]*+|\n")
 _MARKERS = re.compile(r"(?:[^\S\n]{0,3}\[\d{1,3}(?:[,;] ?\d{1,3}){0,20}\])++[.]?(?=\s|\Z)")
 _NEW_LINE = re.compile(r"[^\S\n]*+(?:[-*+•|#>]|\d{1,2}[.)]\s|\n|\Z)")
+_LABELLED = re.compile(r"[^\S\n]*+[^\W\d_][^\n:.!?]{0,40}: ")
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(\[])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Nr|No|Nos|vs|etc|approx|ca|cf|Fig|Sec|p|pp|Art|bzw|usw|z\.\s?B"
     r"|d\.\s?h|[Ee]\.g|[Ii]\.e|al|Mio|Mrd|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Inc|Ltd|Co|Jr|Sr)\.$"
@@ -92,6 +93,9 @@ def _sentence_ends(text: str, begin: int, match: re.Match[str]) -> bool:
 
 
 def _line_ends(text: str, line: int, at: int) -> bool:
+    if _LABELLED.match(text, line) and _LABELLED.match(text, at + 1):
+        # "Rent: 400 €", "electricity: 30 €": each line tells something else.
+        return True
     if _NEW_LINE.match(text, at + 1) or text[line : line + 1] in ("|", "#") or "\t" in text[line:at]:
         return True
     following = text[at + 1 : at + 40].lstrip()

@@ -315,6 +315,13 @@ def language_of(text: str) -> str | None:
     return best
 
 
+def is_english(text: str) -> bool:
+    """Whether English small words prevail in a text."""
+    found = [fold(word) for word in _WORD.findall(text)]
+    others = max(sum(word in small for word in found) for small in _small().values())
+    return sum(word in FUNCTION_WORDS for word in found) > max(_LEAST, others)
+
+
 def without_small_words(text: str, language: str) -> str:
     """Returns the text without the small words of a language; the text itself if nothing else is in it."""
     small = _small()[language]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice
 
-from memory.documents.statements import Day, Statement, contradicts
+from memory.documents.statements import Day, Statement, contradicts, has
 from memory.memories.upkeep import negated
 from memory.tasks.briefs import Attribute, Brief, Goal
 from memory.tasks.entities import Evidence, EvidenceKind
@@ -746,7 +746,8 @@ def _unspoken(brief: Brief, items: Sequence[Sentence]) -> tuple[str, ...]:
     """Returns the words of the brief's topic that none of the sentences has. One that only names a kind of
     value, such as "costs", is not among them if they have a value of that kind."""
     spoken = {stem for item in items for stem in item.told | _kinds_of(item) | months_in(item.text)}
-    found = [word for word in dict.fromkeys(words(brief.text)) if root(word) in brief.topic - spoken]
+    left = {stem for stem in brief.topic if not has(stem, spoken)}
+    found = [word for word in dict.fromkeys(words(brief.text)) if root(word) in left]
     return tuple(found[:_MOST_UNSPOKEN])
 
 

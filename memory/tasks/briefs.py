@@ -277,7 +277,12 @@ def _things(text: str, goal: Goal) -> tuple[str, ...]:
             # "Compare the phones for comfort and noise": these are no phones.
             return ()
         parts = _ENUMERATED.split(about or _CHOOSE.split(before)[0])
-        found = list(dict.fromkeys(_thing(part, kinds) for part in parts))
+        found = [_thing(part, kinds) for part in parts]
+        # In German all nouns have capitals: "die Preise der Zelte und Kocher" names none.
+        shown = of == ":" or (bool(about) and not _is_german(text))
+        if goal is Goal.COMPARE and shown and any(_is_named(part) for part in parts):
+            found = [one or _bare(part, kinds) for one, part in zip(found, parts, strict=True)]
+        found = list(dict.fromkeys(found))
         if "" in found or len(found) < 2 or all(fold(one).endswith("s") for one in found):
             return ()
     left_out = {stem for one in sentences if _WITHOUT.search(one) for stem in content(_WITHOUT.sub(" ", one))}
@@ -296,6 +301,21 @@ def _set_beside(sentence: str, kinds: frozenset[str]) -> list[str]:
     # "The phones", "the three offers": what follows is what they are compared by.
     several = fold(found[0]).endswith("s") or fold(found[0]).split(" ")[0] in lexicon().number_words
     return [] if "" in found or several or found[0] == found[1] else found
+
+
+def _is_named(part: str) -> bool:
+    """Whether a part of an enumeration is a single word with a capital letter, or ends with one."""
+    tokens = words(part)
+    return bool(tokens) and tokens[-1][0].isupper()
+
+
+def _bare(part: str, kinds: frozenset[str]) -> str:
+    """Returns the word that is all of a part beside a cue; "" if it may be anything else. Beside a name, such
+    a word is a thing, too: "compare Ibuprofen and aspirin"."""
+    cues = known().asking | known().choice | frozenset().union(*known().goals.values())
+    tokens = [word for word in words(part) if root(word) not in cues]
+    alone = len(tokens) == 1 and tokens == [word for word in meaningful(part) if root(word) not in cues]
+    return tokens[0] if alone and root(tokens[0]) not in kinds and not any(map(str.isdigit, part)) else ""
 
 
 def _thing(part: str, kinds: frozenset[str]) -> str:

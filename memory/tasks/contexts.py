@@ -99,12 +99,14 @@ class ResearchBrief(msgspec.Struct, frozen=True):
 
 
 class ResearchReturn(msgspec.Struct, frozen=True):
-    """How many passages were found, in how many sources, and what they are about by name."""
+    """How many passages were found, in how many sources, and what they are about by name. `foreign` is how
+    many documents in another language than the task were near it, but had none of its words."""
 
     passages: int
     sources: int
     subjects: tuple[str, ...] = ()
     prior: tuple[str, ...] = ()
+    foreign: int = 0
 
 
 class AnalysisBrief(msgspec.Struct, frozen=True):

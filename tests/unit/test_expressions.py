@@ -428,6 +428,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_END": (".", '."', ". ", "。”"),
         "_MARKERS": ("[1]", "[1,", "[1] "),
         "_NEW_LINE": (" ", "1"),
+        "_LABELLED": (" ", "a", "a "),
         "_ABBREVIATED": (" Dr.", "z. B"),
         "_ORDINAL": ("1.", "12"),
         "_WORD_IN_SENTENCE": (" ", "a"),

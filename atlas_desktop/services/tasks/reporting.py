@@ -10,7 +10,7 @@ from datetime import datetime
 
 import msgspec
 
-from atlas_desktop.locale import N_, _, formats, quoted
+from atlas_desktop.locale import N_, _, formats, ngettext, quoted
 from atlas_desktop.parsing.plain import structure
 from atlas_desktop.parsing.protocol import parser_of
 from atlas_desktop.services.cleaning import clean, clean_line
@@ -258,6 +258,21 @@ def body(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
     if findings.unspoken:
         names = ", ".join(quoted(word) for word in findings.unspoken)
         writer.line(_("These words of the task are in none of the sentences above: {words}.", words=names))
+
+
+def foreign(writer: ReportWriter, count: int) -> None:
+    """Writes how many documents in another language were passed over."""
+    if count:
+        writer.line()
+        writer.line(
+            ngettext(
+                "{count} document in another language may also be about this. It has none of the words "
+                "of the task and was not read: name what you look for in its language, too.",
+                "{count} documents in another language may also be about this. They have none of the words "
+                "of the task and were not read: name what you look for in their language, too.",
+                count,
+            )
+        )
 
 
 def _quoted(writer: ReportWriter, heading: str, items: Sequence[Sentence]) -> None:

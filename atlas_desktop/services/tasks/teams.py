@@ -21,6 +21,7 @@ from atlas_desktop.services.tasks.reporting import (
 from memory.documents.entities import Chunk, DocumentHit, DocumentKind, DocumentQuery
 from memory.errors import DocumentNotFound, MessageNotFound
 from memory.recall.entities import Hit, RecallQuery
+from memory.recall.words import is_english, language_of
 from memory.storage.store import Store
 from memory.tasks.analysis import Findings, analyse
 from memory.tasks.briefs import Brief, Goal
@@ -52,8 +53,8 @@ from memory.tasks.entities import (
     Team,
 )
 from memory.tasks.facts import Fact, Sentence, subjects_of
-from memory.tasks.lexicon import content, plain, root, words
-from memory.tasks.supervising import understood
+from memory.tasks.lexicon import content, plain, root, values, words
+from memory.tasks.supervising import EMPTIED, understood
 from models.errors import ModelsError
 from models.messages import Role
 
@@ -91,6 +92,15 @@ class _Found:
         return self.source, self.begin, self.end
 
 
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """What was found. `foreign` is how many documents in another language than the task have passages near
+    it, but none of its words: their titles are not kept, because they stay when a document is deleted."""
+
+    evidence: list[Evidence]
+    foreign: int = 0
+
+
 class Research:
     """The research of one room. The text of a document is data, never an instruction: it goes only into
     passages."""
@@ -107,16 +117,18 @@ class Research:
 
     async def find(
         self, task: Task, step_id: str, brief: Brief, wanted: ResearchBrief, known: Sequence[Evidence]
-    ) -> list[Evidence]:
+    ) -> Passages:
         """Returns passages that are not among the known ones, numbered after them; they get their IDs when
         stored."""
         await self._recall.load()
         await self._search.load()
         places = {(one.source, one.begin, one.end) for one in known}
         found: list[_Found] = []
+        foreign: set[str] = set()
         for query in wanted.queries:
             about = await self._about(brief, query)
-            documents = await self._documents(task, query, about, wanted)
+            documents, others = await self._documents(task, query, about, wanted)
+            foreign |= {hit.chunk.document for hit in others if _is_foreign(hit, brief)}
             # A total of chosen documents has nothing of what the user said elsewhere.
             only_documents = task.documents is not None and brief.goal is Goal.SUM
             own = await self._own(task, query, about) if query.own and not only_documents else []
@@ -125,7 +137,7 @@ class Research:
                     places.add(one.place)
                     found.append(replace(one, subject=query.subject))
         first = max((one.marker for one in known), default=0) + 1
-        return [
+        evidence = [
             Evidence(
                 id="",
                 step=step_id,
@@ -146,6 +158,7 @@ class Research:
             )
             for number, one in enumerate(found[: max(0, PASSAGES - len(known))], first)
         ]
+        return Passages(evidence, len(foreign.difference(one.source for one in (*known, *evidence))))
 
     async def _about(self, brief: Brief, query: Query) -> frozenset[str]:
         """Returns the stems; a passage must contain at least one of them."""
@@ -155,7 +168,8 @@ class Research:
 
     async def _documents(
         self, task: Task, query: Query, about: frozenset[str], wanted: ResearchBrief
-    ) -> list[_Found]:
+    ) -> tuple[list[_Found], list[DocumentHit]]:
+        """Returns passages that tell something of what is asked, and the other ones that are near it."""
         isolated = await self._store.projects.isolated()
         asked = DocumentQuery(
             query.text,
@@ -172,8 +186,9 @@ class Research:
             known = {hit.chunk.id for hit in hits}
             hits += [hit for hit in await self._search.search(asked) if hit.chunk.id not in known]
         kept = [hit for hit in hits if _close(hit, about)]
+        others = [hit for hit in hits if hit not in kept]
         if not wanted.whole:
-            return [_of_chunk(hit.chunk, hit) for hit in kept[: asked.k]]
+            return [_of_chunk(hit.chunk, hit) for hit in kept[: asked.k]], others
         found: list[_Found] = []
         for document in list(dict.fromkeys(hit.chunk.document for hit in kept))[:_WHOLE_DOCUMENTS]:
             hit = next(one for one in kept if one.chunk.document == document)
@@ -186,7 +201,7 @@ class Research:
                 found += [_of_chunk(chunk, hit) for chunk in chunks]
             else:
                 found += [_of_chunk(one.chunk, one) for one in kept if one.chunk.document == document]
-        return found
+        return found, others
 
     # --- what the user said -----------------------------------------------------------------------
 
@@ -258,6 +273,15 @@ def _close(hit: DocumentHit, about: frozenset[str]) -> bool:
     return not about.isdisjoint(map(root, words(text))) or (hit.cosine or 0.0) >= _CLOSE
 
 
+def _is_foreign(hit: DocumentHit, brief: Brief) -> bool:
+    """Whether a passage is in another language than the brief; for a total, only one with an amount."""
+    text = f"{hit.title}. {hit.chunk.text}"
+    if brief.goal is Goal.SUM and all(one.dimension in ("date", "count") for one in values(text)):
+        return False
+    mine, other = language_of(brief.text), language_of(text)
+    return mine != other and (other is not None or is_english(text))
+
+
 def _hit_close(hit: Hit, about: frozenset[str]) -> bool:
     return not about.isdisjoint(map(root, words(hit.text))) or (hit.grounds.cosine or 0.0) >= _CLOSE
 
@@ -321,13 +345,14 @@ class Teams:
         wanted = decode(step.brief, ResearchBrief)
         found = await self._research.find(task, step.id, brief, wanted, known)
         context, tokens, kept = await worker_context(
-            task, step.team, step.brief, found, self._wording.counting(), output="ResearchReturn"
+            task, step.team, step.brief, found.evidence, self._wording.counting(), output="ResearchReturn"
         )
         returned = ResearchReturn(
             len(kept),
             len({one.source for one in kept}),
             tuple(subjects_of(brief, [*known, *kept])),
             tuple(await self._prior(task)),
+            found.foreign,
         )
         done = replace(step, returned=encode(returned), context=context, context_tokens=tokens)
         return Outcome(done, tuple(kept), count=len(kept), code="found")
@@ -412,6 +437,8 @@ class Teams:
                         ]
                     )
         reporting.body(writer, brief, findings)
+        if brief.goal is Goal.SUM or findings.missing or findings.unspoken:
+            reporting.foreign(writer, _foreign(task))
         if task.report is not None and task.guidance and writer.cites(task.report.citations):
             before = understood(replace(task, guidance=task.guidance[:-1]))
             # To leave something out needs no new passage.
@@ -500,7 +527,7 @@ class Teams:
         began = time.perf_counter()
         wanted = ResearchBrief((Query(task.brief, own=True),), task.documents)
         found = await self._research.find(task, "", understood(task), wanted, ())
-        passages = [" ".join(one.text.split()) for one in found[:_BASELINE_PASSAGES]]
+        passages = [" ".join(one.text.split()) for one in found.evidence[:_BASELINE_PASSAGES]]
         prompt = "\n".join([*(f"[{at}] {text}" for at, text in enumerate(passages, 1)), "", task.brief])
         prompt, tokens = await self._shortened(prompt)
         try:
@@ -508,6 +535,12 @@ class Teams:
         except ModelsError:
             return Baseline("", tokens, 0, time.perf_counter() - began)
         return Baseline(answer.text, answer.prompt_tokens, answer.tokens, time.perf_counter() - began)
+
+
+def _foreign(task: Task) -> int:
+    """Returns how many documents in another language the last research has passed over."""
+    done = [one for one in task.steps if one.team is Team.RESEARCH and one.returned not in ("", EMPTIED)]
+    return decode(done[-1].returned, ResearchReturn).foreign if done else 0
 
 
 def _sentences(findings: Findings) -> list[Sentence]:

@@ -42,6 +42,20 @@ def test_sentences_go_on_over_the_lines_of_a_paragraph() -> None:
     assert split(text) == [text[: text.index(" The end")], "The end."]
 
 
+def test_lines_with_labels_are_sentences() -> None:
+    pieces = [
+        "Rent: 400 €",
+        "electricity: 30 €",
+        "insurance of house and bicycles: 612 € a year",
+        "tax: 5 €",
+    ]
+    assert split("\n".join(pieces)) == pieces
+    assert (
+        len(split("A line of a paragraph that is wrapped at some seventy characters, and\nnote: it goes on."))
+        == 1
+    )
+
+
 def test_scripts_without_spaces_have_marks_of_their_own() -> None:
     assert split("渡し船は正午に出発。夕方に着く！終わり") == [
         "渡し船は正午に出発。",

@@ -125,6 +125,10 @@ def test_names_in_a_brief_are_its_subjects() -> None:
             ("Fahrt nach Berlin", "Fahrt nach Bonn"),
         ),
         ("Compara el viaje por mar y el viaje por tierra.", ("viaje por mar", "viaje por tierra")),
+        ("Compare Ibuprofen and aspirin: dose, price", ("Ibuprofen", "aspirin")),
+        ("Compare the dose of Ibuprofen and aspirin.", ("Ibuprofen", "aspirin")),
+        ("Vergleiche Boot und Garten: Preis", ("Boot", "Garten")),
+        ("Compare Lisbon and explain.", ("Lisbon",)),
     ],
 )
 def test_things_without_names_are_subjects_too(text: str, subjects: tuple[str, ...]) -> None:

@@ -398,3 +398,22 @@ async def test_a_total_is_computed_without_the_model_and_says_what_may_count_twi
     only = await done(scene, NewTask("Add up what the house cost.", documents=tuple(chosen)))
     assert only.report is not None
     assert "In total: 1,740 €" in only.report.text, "nothing that was said elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Die Wartung der Heizung im Jahr 2025 war am 3. März und hat 340 € gekostet.", True),
+        ("Die Heizung ist im Jahr 2025 mit der neuen Pumpe sehr leise.", False),
+        ("The garden in 2025: the new fence was 340 € and it is of larch.", False),
+    ],
+)
+async def test_a_total_says_what_was_not_read_because_of_its_language(text: str, said: bool) -> None:
+    scene = Scene()
+    await shelve(scene.store, "/home/ada/oil.md", "In May 2025 the heating oil was 820 €.", title="Oil")
+    await shelve(scene.store, "/home/ada/other.md", text, title="Other")
+    task = await done(scene, NewTask("Add up what the heating cost in 2025."))
+    assert task.report is not None
+    assert "820 €" in task.report.text
+    assert ("1 document in another language may also be about this" in task.report.text) is said
+    assert "Other" not in task.report.text
