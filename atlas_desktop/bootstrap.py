@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -321,6 +322,14 @@ def build_host(
         model = library.default(ModelRole.EMBED)
         return model.id, model.path
 
+    def draft(path: Path) -> Path | None:
+        with suppress(ModelsError):
+            found = library.draft_for(path)
+            if found is not None:
+                _refuse_what_cannot_fit(found, settings.models.context_length)
+            return found
+        return None
+
     note = KernelsNote.beside(paths.models)
     return ModelHost(
         HostSpec(
@@ -335,6 +344,7 @@ def build_host(
             need_kernels=note.write,
             tuned=in_use.get,
             speculation=settings.models.speculation,
+            draft=draft,
         )
     )
 

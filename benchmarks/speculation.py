@@ -8,6 +8,9 @@ One process writes the same replies in three ways, in turns: a loop over `llama_
 (bare), the program's own loop without speculation (plain), and with it (ours). The prompt is read before;
 what is measured is writing the reply.
 
+`--draft` lets the small model itself guess where the conversation gives no guess. It is stored as Q4_0, so
+that it is sometimes wrong; it agrees with the wide one more often than two models of a family usually do.
+
 Answers that quote: the prompt has passages of this program's documentation. The small model cannot quote, so
 the replies are given: own words (what the model says by itself), then two sentences of the passage, then own
 words again. Every token is evaluated and sampled, and then exchanged for the given one, in all three ways.
@@ -289,6 +292,7 @@ def main() -> int:
     parser.add_argument("--answers", type=int, default=100, help="how many answers that quote")
     parser.add_argument("--talks", type=int, default=50, help="how many replies of free talk")
     parser.add_argument("--tokens", type=int, default=160)
+    parser.add_argument("--draft", action="store_true", help="with a draft model")
     parser.add_argument("--greedy", action="store_true", help="instead of the program's sampling")
     asked = parser.parse_args()
     start_backend()
@@ -298,7 +302,19 @@ def main() -> int:
         stored, wide = Path(folder) / "stored.gguf", Path(folder) / "wide.gguf"
         store_as(asked.layout, source, stored)
         widen(stored, wide, asked.wide)
-        load = protocol.Load(1, str(wide), "chat", 4096, real_cores(), 0, kernels=kernels)
+        draft = Path(folder) / "draft.gguf"
+        if asked.draft:
+            store_as("q4_0", source, draft)
+        load = protocol.Load(
+            1,
+            str(wide),
+            "chat",
+            4096,
+            real_cores(),
+            0,
+            kernels=kernels,
+            draft=str(draft) if asked.draft else "",
+        )
         runtime, loaded = chat_runtime.load_chat(load, Interrupt())
         size = wide.stat().st_size
         print(

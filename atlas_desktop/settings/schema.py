@@ -152,10 +152,11 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     speculation: Annotated[
         bool,
         Meta(
-            title=N_("Guess repeated text"),
+            title=N_("Guess ahead"),
             description=N_(
-                "Guess what a reply repeats from the conversation and check several tokens at once. "
-                "Replies that quote come sooner from large models; rounding may word a reply differently."
+                "Guess what a reply repeats from the conversation and check several tokens at once; a much "
+                "smaller model of the same family guesses, too. Replies come sooner from large models; "
+                "rounding may word a reply differently."
             ),
         ),
     ] = False

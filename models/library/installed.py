@@ -5,6 +5,7 @@ import os
 import threading
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -145,6 +146,10 @@ class InstalledModel:
     chosen_for: tuple[ModelRole, ...] = ()
 
 
+DRAFT_SHARE = 4
+"""How many times as large as a draft model the model must be for which it guesses."""
+
+
 class ModelLibrary:
     """The models of one home. Every call reads the folder again, so two processes may share it."""
 
@@ -197,6 +202,25 @@ class ModelLibrary:
         if (flaw := self._flaw(model)) is not None:
             raise ModelDamaged(str(role), model.id, model.path, flaw.detail)
         return model
+
+    def draft_for(self, path: Path) -> Path | None:
+        """Returns the smallest chat model that may guess for the one in a file: at most a quarter as large,
+        with a vocabulary of the same kind and size; None if there is none.
+
+        Raises what `read_header` raises of `path`.
+        """
+        header = read_header(path)
+        found = [
+            one
+            for one in self.installed()
+            if ModelRole.CHAT in one.roles and DRAFT_SHARE * one.bytes <= header.size
+        ]
+        for one in sorted(found, key=lambda one: one.bytes):
+            with suppress(ModelFileError):
+                other = read_header(one.path)
+                if (other.tokenizer, other.vocabulary) == (header.tokenizer, header.vocabulary):
+                    return one.path
+        return None
 
     def choose(self, role: ModelRole, ref: str) -> InstalledModel:
         """Sets the model that is used for `role`. Raises `UnknownModel` or `NoModel` (wrong role)."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from models.errors import StateNotHeld, StateRefused
 from models.library.files import fingerprint
-from models.llamacpp.jobs import ContextRunner, Embedding, Send
+from models.llamacpp.jobs import ContextRunner, DraftModel, Embedding, Send
 from models.llamacpp.native import BATCH, Context, Interrupt, Model
 from models.llamacpp.prompts import PromptBuilder
 from models.llamacpp.speculation import BatchCosts
@@ -46,7 +46,7 @@ class ChatRuntime:
 
     `cache` is the limit of cached states in bytes (negative: chosen by this class). `new_context(length,
     interruptible)` creates a context. With `speculation`, replies are written speculatively if the model can
-    drop the end of its state.
+    drop the end of its state; in the chat, `draft` then guesses, too.
     """
 
     def __init__(
@@ -60,15 +60,17 @@ class ChatRuntime:
         cache: int,
         new_context: Callable[[int, bool], Context],
         speculation: bool = True,
+        draft: DraftModel | None = None,
     ) -> None:
         self.model = model
+        self.draft = draft
         self.prompts = prompts
         self.fingerprint = fingerprint
         limit = cache if cache >= 0 else default_cache_bytes()
         self.states = StateCache(limit, layout, whole=context.keeps_whole_state)
         self._costs = BatchCosts() if speculation and context.trims else None
         self.length = context.length
-        self._chat: ContextRunner | None = self._runner(context, context.batch, keeps=True)
+        self._chat: ContextRunner | None = self._runner(context, context.batch, keeps=True, draft=draft)
         self._new_context = new_context
         self._task: ContextRunner | None = None
         self._door: ContextRunner | None = None
@@ -79,7 +81,7 @@ class ChatRuntime:
         """Runs the chat."""
         if self._chat is None:
             context = self._new_context(self.length, True)  # noqa: FBT003 - a callback
-            self._chat = self._runner(context, context.batch, keeps=True)
+            self._chat = self._runner(context, context.batch, keeps=True, draft=self.draft)
         return self._chat
 
     @property
@@ -128,8 +130,10 @@ class ChatRuntime:
             self._task = self._runner(context, batch, keeps=False)
         return self._task
 
-    def _runner(self, context: Context, batch: int, *, keeps: bool) -> ContextRunner:
-        return ContextRunner(self.model, self.prompts, context, self.states, batch, keeps, self._costs)
+    def _runner(
+        self, context: Context, batch: int, *, keeps: bool, draft: DraftModel | None = None
+    ) -> ContextRunner:
+        return ContextRunner(self.model, self.prompts, context, self.states, batch, keeps, self._costs, draft)
 
     def prefill(
         self, request: protocol.Prefill, prefix: list[int], send: Send, cancelled: Callable[[], bool]
@@ -180,12 +184,16 @@ class ChatRuntime:
         for runner in (self._chat, self._task, self._door):
             if runner is not None:
                 runner.context.clear()
+        if self.draft is not None:
+            self.draft.context.clear()
 
     def close(self) -> None:
         """Frees the model and its contexts."""
         for runner in (self._chat, self._task, self._door):
             if runner is not None:
                 runner.context.close()
+        if self.draft is not None:
+            self.draft.close()
         self.states.clear()
         self.model.close()
 
@@ -253,16 +261,35 @@ def load_chat(load: protocol.Load, interrupt: Interrupt) -> tuple[ChatRuntime, p
         cache=load.state_cache,
         new_context=new_context,
         speculation=load.speculation,
+        draft=_draft(load, model, context, interrupt),
     )
     return runtime, loaded
 
 
-def _model(load: protocol.Load) -> Model:
+def _draft(load: protocol.Load, model: Model, chat: Context, interrupt: Interrupt) -> DraftModel | None:
+    """Loads the draft model; returns None if there is none, or none that can guess for this model."""
+    if not (load.draft and load.speculation and chat.trims):
+        return None
+    draft = _model(load, load.draft)
+    if draft.keeps_whole_state or not draft.vocab.same(model.vocab):
+        draft.close()
+        return None
+    length = min(chat.length, draft.train_context)
+    context = Context(draft, length=length, threads=load.threads, interrupt=interrupt, flash=load.flash)
+    try_out(context, max(0, draft.vocab.bos))
+    found = DraftModel(draft, context)
+    if not context.trims:
+        found.close()
+        return None
+    return found
+
+
+def _model(load: protocol.Load, path: str = "") -> Model:
     if load.kernels == Kernels.WITHOUT_AMX:
         # Repeated at every load; harmless when it is already in force.
         hide_amx()
     return Model(
-        Path(load.path),
+        Path(path or load.path),
         gpu_layers=load.gpu_layers,
         vocab_only=load.vocab_only,
         plain_kernels=load.kernels == Kernels.PLAIN,

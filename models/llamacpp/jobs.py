@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import llama_cpp.llama_cpp as C  # noqa: N812 - the C interface
+import numpy as np
 
 from models.errors import BadGrammar, PromptTooLong
 from models.llamacpp.native import Context, Model, Vocabulary
 from models.llamacpp.prompts import PromptBuilder
-from models.llamacpp.speculation import BatchCosts, Speculation
+from models.llamacpp.speculation import BatchCosts, DraftRecord, Speculation
 from models.llamacpp.states import (
     MIN_GAIN,
     StateCache,
@@ -156,12 +157,72 @@ LEAST_BATCH = 8
 TRIAL_BATCH = 32
 
 
+_LITTLE = 16
+"""Tokens: reading more than these is no part of what a guess takes."""
+_LEAST_CERTAIN = 0.4
+"""The least probability, by the draft model itself, of a guess."""
+
+
+class DraftModel:
+    """A small model with the vocabulary of a larger one, which guesses what the larger one says next."""
+
+    def __init__(self, model: Model, context: Context) -> None:
+        self.record = DraftRecord()
+        self.context = context
+        self._model = model
+
+    def guess(
+        self, tokens: Sequence[int], most: int, cancelled: Callable[[], bool]
+    ) -> Generator[None, None, list[int]]:
+        """Returns at most `most` tokens that may follow `tokens`; fewer where it is not certain.
+
+        What it has not read yet of `tokens` is evaluated in batches, between which others may work.
+        """
+        context = self.context
+        if len(tokens) + most > context.length:
+            return []
+        # The last token is always evaluated again: its logits are those of whatever was evaluated last.
+        context.rewind(min(common_tokens(context.tokens, tokens), len(tokens) - 1))
+        behind, began = len(tokens) - len(context.tokens), time.perf_counter()
+        while len(context.tokens) < len(tokens):
+            at = len(context.tokens)
+            context.evaluate(tokens[at : at + context.batch])
+            if cancelled():
+                return []
+            if len(context.tokens) < len(tokens):
+                yield
+        found: list[int] = []
+        while len(found) < most:
+            token, certain = self._likeliest()
+            vocab = self._model.vocab
+            if certain < _LEAST_CERTAIN or vocab.is_end(token) or vocab.is_control(token):
+                break
+            found.append(token)
+            if len(found) < most and not context.evaluate([token]):
+                break
+        if found and behind <= _LITTLE:
+            self.record.took((time.perf_counter() - began) / len(found))
+        return found
+
+    def _likeliest(self) -> tuple[int, float]:
+        """The most likely next token, with its probability."""
+        size = self._model.vocab.size
+        logits = np.ctypeslib.as_array(C.llama_get_logits_ith(self.context.handle, -1), (size,))
+        best = int(logits.argmax())
+        return best, 1 / float(np.exp(logits - logits[best]).sum())
+
+    def close(self) -> None:
+        self.context.close()
+        self._model.close()
+
+
 @dataclass(slots=True)
 class ContextRunner:
     """A chat model with one context, which evaluates only tokens that the context does not contain.
 
     When the context must give up its tokens for another prompt, `states` receives a copy if `keeps`. `batch`
-    is the number of tokens evaluated at a time. Replies are written speculatively unless `costs` is None.
+    is the number of tokens evaluated at a time. Replies are written speculatively unless `costs` is None;
+    where the conversation gives no guess, `draft` guesses.
     """
 
     model: Model
@@ -171,6 +232,7 @@ class ContextRunner:
     batch: int
     keeps: bool
     costs: BatchCosts | None = None
+    draft: DraftModel | None = None
 
     def generate(
         self,
@@ -193,7 +255,8 @@ class ContextRunner:
         evaluated = yield from self._read(prompt, cached, cancelled)
         first = 0.0
         stop = StopReason.CANCELLED
-        speculation = Speculation(prompt, self.costs) if self.costs is not None else None
+        drafts = self.draft.record if self.draft is not None else None
+        speculation = Speculation(prompt, self.costs, drafts) if self.costs is not None else None
         if not cancelled():
             sampler = Sampler(self.model.vocab, params)
             try:
@@ -323,7 +386,7 @@ class ContextRunner:
                     context.rewind(len(context.tokens) - len(ahead))
                     ahead = []
                 yield
-                guessed = self._guess(speculation, limit - len(reply.tokens)) if speculation else []
+                guessed = yield from self._guesses(speculation, token, limit - len(reply.tokens), cancelled)
                 while not cancelled():
                     if self._next([token, *guessed]):
                         ahead, at = guessed, 0
@@ -338,10 +401,19 @@ class ContextRunner:
         finally:
             context.rewind(len(context.tokens) - len(ahead))
 
-    def _guess(self, speculation: Speculation, most: int) -> list[int]:
-        vocab = self.model.vocab
-        room = self.context.length - len(self.context.tokens) - 1
-        guessed = speculation.guess(min(most - 1, room, self.context.batch - 1))
+    def _guesses(
+        self, speculation: Speculation | None, newest: int, left: int, cancelled: Callable[[], bool]
+    ) -> Generator[None, None, list[int]]:
+        """Returns guesses for the tokens after the newest one, up to the first that ends or steers a reply.
+        `left` is how many tokens the reply may still have."""
+        if speculation is None:
+            return []
+        vocab, context = self.model.vocab, self.context
+        most = max(0, min(left - 1, context.length - len(context.tokens) - 1, context.batch - 1))
+        guessed = speculation.guess(most)
+        if not guessed and self.draft is not None and (wanted := speculation.wanted(most)):
+            guessed = yield from self.draft.guess([*context.tokens, newest], wanted, cancelled)
+            speculation.guessed(guessed)
         steers = (at for at, one in enumerate(guessed) if vocab.is_end(one) or vocab.is_control(one))
         return guessed[: next(steers, len(guessed))]
 

@@ -186,6 +186,12 @@ class Vocabulary:
     def attributes(self, token: int) -> int:
         return int(C.llama_vocab_get_attr(self._handle, token))
 
+    def same(self, other: "Vocabulary") -> bool:
+        """Whether both have the same tokens with the same ids."""
+        if (self.size, self.kind) != (other.size, other.kind):
+            return False
+        return all(self.raw_text(one) == other.raw_text(one) for one in range(self.size))
+
     def is_end(self, token: int) -> bool:
         """Whether a token ends generation: end of text, of turn, of message."""
         return bool(C.llama_vocab_is_eog(self._handle, token))

@@ -10,7 +10,8 @@ of another size. Where two tokens are almost equally likely, a reply may therefo
 With flash attention on a processor, and weights stored as Q4_0, Q4_1 or Q8_0, both are equal to a bit.
 
 Guesses come from the conversation itself: when the newest tokens occurred before, the tokens that followed
-them may follow again. That is the case where a reply quotes a document, or repeats code with changes.
+them may follow again. That is the case where a reply quotes a document, or repeats code with changes. Where
+it does not, a small model of the same family may guess (a draft model), if one is installed.
 """
 
 import statistics
@@ -34,6 +35,14 @@ _PRIORS = (0.4, 0.55, 0.7, 0.8, 0.9)
 _PRIOR_WEIGHT = 4.0
 _FADING = 0.94
 _LONGEST = _LENGTHS[-1]
+# The same for the guesses of a draft model. What a reply shows fades more slowly: it is true of the models.
+_DRAFT_PRIOR = 0.7
+_DRAFT_FADING = 0.98
+# After each reply, by how much of the way the chance returns to the prior: a draft model that was given up is
+# tried again after some replies.
+_RETURNING = 0.1
+# How long a guess of a draft model takes before it was measured, as a multiple of the model's own token.
+_DRAFT_COST = 0.12
 
 
 class PromptLookup:
@@ -104,9 +113,49 @@ class BatchCosts:
             )
             found.append(seconds / statistics.median_low(self._one))
 
+    @property
+    def seconds(self) -> float:
+        """The time of one token; 0 if it was not measured yet."""
+        return statistics.median_low(self._one) if self._one else 0.0
+
     def of(self, tokens: int) -> float:
         known = self._batches.get(tokens)
         return statistics.median_low(known) if known else 1 + _COST_OF_ANOTHER * (tokens - 1)
+
+
+@dataclass(slots=True)
+class DraftRecord:
+    """How often the guesses of a draft model are right, and how long they take."""
+
+    _right: float = _DRAFT_PRIOR * _PRIOR_WEIGHT
+    _seen: float = _PRIOR_WEIGHT
+    _seconds: deque[float] = field(default_factory=lambda: deque(maxlen=4 * _MEASUREMENTS))
+
+    def begin(self) -> None:
+        """Begins a reply."""
+        self._right += _RETURNING * (_DRAFT_PRIOR * self._seen - self._right)
+
+    def judged(self, *, right: bool) -> None:
+        self._seen = self._seen * _DRAFT_FADING + 1
+        self._right = self._right * _DRAFT_FADING + right
+
+    def took(self, seconds: float) -> None:
+        """Records how long one guess took."""
+        self._seconds.append(seconds)
+
+    def length(self, costs: BatchCosts, most: int) -> int:
+        """How many guesses are worth making, at most `most`; 0 if they gain nothing."""
+        one = costs.seconds
+        each = statistics.median_low(self._seconds) / one if self._seconds and one else _DRAFT_COST
+        best, length = _LEAST_GAIN, 0
+        expected = chance = 1.0
+        for extra in range(1, min(BATCHES[-1] - 1, most) + 1):
+            chance *= self._right / self._seen
+            expected += chance
+            gain = expected / (costs.of(extra + 1) + extra * each)
+            if extra + 1 in BATCHES and gain > best:
+                best, length = gain, extra
+        return length
 
 
 class Speculation:
@@ -116,7 +165,11 @@ class Speculation:
     chances are learnt for free, and a reply that repeats nothing is written token by token.
     """
 
-    def __init__(self, prompt: Sequence[int], costs: BatchCosts) -> None:
+    def __init__(self, prompt: Sequence[int], costs: BatchCosts, drafts: DraftRecord | None = None) -> None:
+        self._drafts = drafts
+        self._pending: list[int] = []
+        if drafts is not None:
+            drafts.begin()
         self._lookup = PromptLookup(prompt)
         self._costs = costs
         self._right = [chance * _PRIOR_WEIGHT for chance in _PRIORS]
@@ -129,6 +182,12 @@ class Speculation:
     def said(self, token: int) -> None:
         """Learns from the next token of the reply."""
         lookup = self._lookup
+        if self._pending and self._drafts is not None:
+            right = self._pending.pop(0) == token
+            self._drafts.judged(right=right)
+            if not right:
+                # What was guessed after a wrong token tells nothing.
+                self._pending = []
         if lookup.agreed:
             at = _bucket(lookup.agreed)
             right = lookup.guess(1) == [token]
@@ -148,6 +207,14 @@ class Speculation:
             if extra + 1 in BATCHES and expected > best * self._costs.of(extra + 1):
                 best, length = expected / self._costs.of(extra + 1), extra
         return self._lookup.guess(length)
+
+    def wanted(self, most: int) -> int:
+        """How many tokens a draft model should guess, at most `most`."""
+        return self._drafts.length(self._costs, most) if self._drafts is not None else 0
+
+    def guessed(self, tokens: Sequence[int]) -> None:
+        """Takes the guesses of a draft model, to learn how many of them are right."""
+        self._pending = list(tokens)
 
     def _chance(self, agreed: int) -> float:
         at = _bucket(agreed)

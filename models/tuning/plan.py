@@ -47,7 +47,7 @@ class RunSettings(msgspec.Struct, frozen=True):
 
     @property
     def load_fields(self) -> tuple[int, bool, str]:
-        """The last fields of `protocol.Load`."""
+        """The fields `batch`, `flash` and `kv_type` of `protocol.Load`."""
         return (self.batch, self.flash, self.kv_type)
 
     @property

@@ -172,7 +172,8 @@ class HostSpec:
     refuse it (too little memory, a damaged file). `kernels` are the fastest that this machine is known to run
     (see `Supervisor.load`); `need_kernels` is called when only weaker ones run. `tuned` returns the fastest
     settings found for a file. `state_cache` is the limit in bytes for states of other prompts; -1 lets the
-    worker choose. `speculation`: replies are written speculatively.
+    worker choose. `speculation`: replies are written speculatively; `draft` returns the file of a small model
+    that guesses for the one in a file, or None.
     """
 
     chat: Callable[[], tuple[str, Path]]
@@ -187,6 +188,7 @@ class HostSpec:
     tuned: Callable[[Path], RunSettings | None] | None = None
     state_cache: int = -1
     speculation: bool = True
+    draft: Callable[[Path], Path | None] | None = None
 
 
 class Supervisor:
@@ -260,7 +262,11 @@ class Supervisor:
             if find is not None:
                 with suppress(errors.ModelsError):
                     found.append(find()[1])
-        return found
+        return [*found, *(draft for path in found if (draft := self._draft(path)) is not None)]
+
+    def _draft(self, path: Path) -> Path | None:
+        """The model that guesses for the one in a file; None if there is none."""
+        return self._spec.draft(path) if self._spec.draft is not None and self._spec.speculation else None
 
     async def load(
         self, path: Path, role: str, *, vocab_only: bool = False
@@ -277,6 +283,10 @@ class Supervisor:
             await asyncio.to_thread(self._spec.check, path, self._spec.context_length)
         tuned = await asyncio.to_thread(self._spec.tuned, path) if self._spec.tuned is not None else None
         threads = self._spec.threads or (tuned.threads if tuned else 0) or await asyncio.to_thread(real_cores)
+        draft = await asyncio.to_thread(self._draft, path) if role == "chat" and not vocab_only else None
+        fields: tuple[int, bool | None, str] = (0, None, "")
+        if tuned is not None and role == "chat":
+            fields = tuned.load_fields
         kernels = self._kernels
         while True:
             connection = await self._connect(path)
@@ -291,7 +301,9 @@ class Supervisor:
                 kernels,
                 self._spec.state_cache,
                 self._spec.speculation,
-                *(tuned.load_fields if tuned is not None and role == "chat" else ()),
+                *fields,
+                # A worker that was started before it was installed may not read it.
+                str(draft) if draft is not None and draft in connection.readable else "",
             )
             try:
                 answer = connection.ask(request, protocol.Loaded, path)

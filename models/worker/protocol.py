@@ -61,7 +61,8 @@ class Load(Request, frozen=True):
     the number of tokens evaluated at once, `flash` turns flash attention on, and `kv_type` is how keys and
     values are stored (`f16`, `q8_0`); 0, None and an empty text let the worker choose. `state_cache` is the
     limit in bytes for states of other prompts; -1 lets the worker choose. `speculation`: replies are written
-    speculatively where the model allows it.
+    speculatively where the model allows it. `draft` is the file of a small model that guesses for this one
+    then; one with another vocabulary is not used.
     """
 
     path: str
@@ -76,6 +77,7 @@ class Load(Request, frozen=True):
     batch: int = 0
     flash: bool | None = None
     kv_type: str = ""
+    draft: str = ""
 
 
 class Generate(Request, frozen=True):

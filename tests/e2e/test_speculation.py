@@ -36,14 +36,43 @@ class Unmeasured(BatchCosts):
         pass
 
 
+def loaded(chat_model: Path, draft: Path | None = None, *, speculation: bool = True) -> ChatRuntime:
+    start_backend()
+    load = protocol.Load(
+        1,
+        str(chat_model),
+        "chat",
+        2048,
+        THREADS or 2,
+        0,
+        kernels=KernelsNote.beside(chat_model.parent).read(),
+        speculation=speculation,
+        flash=True,
+        draft=str(draft or ""),
+    )
+    return load_chat(load, Interrupt())[0]
+
+
 @pytest.fixture(scope="module")
 def runtime(chat_model: Path) -> Iterator[ChatRuntime]:
-    start_backend()
-    kernels = KernelsNote.beside(chat_model.parent).read()
-    load = protocol.Load(1, str(chat_model), "chat", 2048, THREADS or 2, 0, kernels=kernels, flash=True)
-    made, _ = load_chat(load, Interrupt())
+    made = loaded(chat_model)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def drafting(chat_model: Path) -> Iterator[ChatRuntime]:
+    """The model guesses for itself: what it says greedily it has then guessed."""
+    made = loaded(chat_model, chat_model)
+    yield made
+    made.close()
+
+
+class Cheap(Unmeasured):
+    """A model for which checking a guess costs nearly nothing."""
+
+    def of(self, tokens: int) -> float:
+        return 1 + 0.02 * (tokens - 1)
 
 
 def prompt(runtime: ChatRuntime, text: str) -> list[int]:
@@ -211,3 +240,82 @@ async def test_the_worker_guesses_unless_it_is_turned_off(spec: HostSpec, on: bo
     timings = done[0].timings
     assert (timings.drafted_tokens > 0) == on
     assert timings.accepted_tokens <= timings.drafted_tokens
+
+
+FREE = "Tell me about the sea."
+
+
+def test_a_draft_model_guesses_where_the_conversation_gives_no_guess(drafting: ChatRuntime) -> None:
+    asked = prompt(drafting, FREE)
+    plain = replace(drafting.chat, costs=None, draft=None)
+    guessing = replace(drafting.chat, costs=Cheap())
+    longer = replace(GREEDY, max_tokens=80)
+    say(plain, asked, replace(GREEDY, max_tokens=1))
+    one, other = say(plain, asked, longer), say(guessing, asked, longer)
+    assert other.tokens == one.tokens
+    assert other.accepted_tokens >= 30
+    # Nothing of the draft model is in the chat's own context.
+    held = drafting.chat.context.tokens
+    assert held == [*asked, *other.tokens][: len(held)]
+    assert drafting.chat.context.held() == len(held)
+
+
+def test_a_seed_says_the_same_with_a_draft_model(drafting: ChatRuntime) -> None:
+    asked = prompt(drafting, FREE)
+    plain = replace(drafting.chat, costs=None, draft=None)
+    guessing = replace(drafting.chat, costs=Cheap())
+    say(plain, asked, replace(GREEDY, max_tokens=1))
+    refused = 0
+    for seed in range(4):
+        warm = GenerationParams(max_tokens=40, temperature=0.9, seed=seed)
+        done = say(guessing, asked, warm)
+        assert done.tokens == say(plain, asked, warm).tokens
+        refused += done.drafted_tokens - done.accepted_tokens
+    assert refused > 0
+
+
+def test_a_reply_with_a_draft_model_can_be_cancelled(drafting: ChatRuntime) -> None:
+    asked = prompt(drafting, FREE)
+    guessing = replace(drafting.chat, costs=Cheap())
+    asks = iter(range(1000))
+    done = say(guessing, asked, replace(GREEDY, max_tokens=400), lambda: next(asks) > 8)
+    assert done.stop_reason == StopReason.CANCELLED
+    held = drafting.chat.context.tokens
+    assert held == [*asked, *done.tokens][: len(held)]
+    assert drafting.chat.context.held() == len(held)
+
+
+def test_a_model_with_another_vocabulary_does_not_guess(chat_model: Path, embed_model: Path) -> None:
+    made = loaded(chat_model, embed_model)
+    assert made.draft is None
+    assert made.chat.costs is not None
+    made.close()
+
+
+def test_no_draft_model_is_loaded_without_speculation(chat_model: Path) -> None:
+    made = loaded(chat_model, chat_model, speculation=False)
+    assert made.draft is None
+    made.close()
+
+
+async def test_the_worker_loads_the_draft_model_of_a_model(spec: HostSpec, tmp_path: Path) -> None:
+    name, path = spec.chat()
+    copy = tmp_path / "large.gguf"
+    copy.write_bytes(path.read_bytes())
+    asked: list[Path] = []
+
+    def draft(of: Path) -> Path:
+        asked.append(of)
+        return path
+
+    host = ModelHost(replace(spec, chat=lambda: (name, copy), speculation=True, draft=draft))
+    try:
+        done = [
+            event
+            async for event in host.generate([ChatMessage(Role.USER, FREE)], replace(GREEDY, max_tokens=120))
+            if isinstance(event, Completion)
+        ]
+    finally:
+        await host.close()
+    assert copy in asked
+    assert done[0].timings.completion_tokens > 0

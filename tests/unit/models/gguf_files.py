@@ -15,8 +15,10 @@ def write_gguf(
     split: int | None = None,
     fill: float = 1.0,
     context: int = 2048,
+    layers: int = 0,
 ) -> Path:
-    """A well-formed file of a few kilobytes; `fill` makes different files differ."""
+    """A well-formed file of a few kilobytes, and of four for each of its `layers`; `fill` makes different
+    files differ."""
     import gguf
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,6 +42,8 @@ def write_gguf(
         writer.add_uint16("split.count", split)
     writer.add_tensor("token_embd.weight", np.full((tokens, 8), fill, dtype=np.float16))
     writer.add_tensor("output_norm.weight", np.full((8,), fill, dtype=np.float32))
+    for number in range(layers):
+        writer.add_tensor(f"blk.{number}.ffn_up.weight", np.full((128, 8), fill, dtype=np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -342,3 +342,23 @@ def test_a_file_of_the_catalogue_is_recognised_by_its_bytes(tmp_path: Path, *, l
     model = library.import_file(source, link=link)
     assert (model.id, model.licence, model.linked) == ("known", "MIT", link)
     assert library.import_file(source, link=link, model_id="mine").id == "mine"
+
+
+def test_the_smallest_model_with_the_same_vocabulary_may_guess_for_a_large_one(
+    library: ModelLibrary, tmp_path: Path
+) -> None:
+    def put(name: str, layers: int = 0, *, tokens: int = 20, pooling: int | None = None) -> Path:
+        file = tmp_path / f"{name}.gguf"
+        return library.import_file(write_gguf(file, layers=layers, tokens=tokens, pooling=pooling)).path
+
+    large = put("large", layers=60)
+    assert library.draft_for(large) is None
+    put("nearly as large", layers=40)
+    put("other words", tokens=21)
+    put("for searching", pooling=1)
+    assert library.draft_for(large) is None
+    put("middle", layers=5)
+    assert library.draft_for(large) == library.folder / "middle.gguf"
+    small = put("small")
+    assert library.draft_for(large) == small
+    assert library.draft_for(small) is None

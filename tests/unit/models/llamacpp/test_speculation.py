@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from models.llamacpp.speculation import BATCHES, BatchCosts, PromptLookup, Speculation
+from models.llamacpp.speculation import BATCHES, BatchCosts, DraftRecord, PromptLookup, Speculation
 
 PASSAGE = list(range(100, 140))
 
@@ -109,3 +109,47 @@ def test_no_more_is_guessed_than_asked_for() -> None:
     assert speculation.guess(15) == PASSAGE[14:29]
     assert speculation.guess(5) == PASSAGE[14:17]
     assert speculation.guess(2) == []
+
+
+def drafted(record: DraftRecord, *, right: bool, times: int = 40) -> DraftRecord:
+    for _ in range(times):
+        record.judged(right=right)
+    return record
+
+
+def test_a_draft_model_that_is_right_guesses_more() -> None:
+    costs = cheap()
+    assert drafted(DraftRecord(), right=True).length(costs, 15) == 15
+    assert drafted(DraftRecord(), right=True).length(costs, 6) == 3
+    assert drafted(DraftRecord(), right=False).length(costs, 15) == 0
+
+
+def test_a_slow_draft_model_does_not_guess() -> None:
+    record = drafted(DraftRecord(), right=True)
+    for _ in range(20):
+        record.took(0.9)
+    assert record.length(cheap(), 15) == 0
+
+
+def test_a_draft_model_that_was_given_up_is_tried_again_after_some_replies() -> None:
+    record, costs = drafted(DraftRecord(), right=False), cheap()
+    replies = 0
+    while not record.length(costs, 15):
+        Speculation([1, 2, 3], costs, record)
+        replies += 1
+        assert replies < 40
+    assert replies > 2
+
+
+def test_what_was_guessed_after_a_wrong_token_is_not_judged() -> None:
+    record, expected = DraftRecord(), DraftRecord()
+    speculation = Speculation([1, 2, 3], cheap(), record)
+    expected.begin()
+    for _ in range(30):
+        speculation.guessed([7, 8, 9])
+        # The second is wrong, and the third is right by chance.
+        for token in (7, 5, 9):
+            speculation.said(token)
+        expected.judged(right=True)
+        expected.judged(right=False)
+    assert record == expected
