@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
-from memory.documents.statements import Day, Quantity, Statement, contradicts, exceeds, has, sentences
+from memory.documents.statements import (
+    Day,
+    Quantity,
+    Statement,
+    contradicts,
+    exceeds,
+    has,
+    sentences,
+    without_article,
+)
 from memory.summaries.evidence import is_small_talk
 
 
@@ -376,8 +385,10 @@ def _denied_around(text: str, match: re.Match[str], quote: str) -> bool:
 
 
 def _is_quotation(text: str) -> bool:
-    """Whether what stands between quotation marks is more than a single common word, such as a term."""
-    return len(text.split()) > 1 or any(not letter.islower() for letter in text)
+    """Whether what stands between quotation marks is more than a single common word, perhaps with an article
+    ("the tenant")."""
+    words = without_article(text).split()
+    return len(words) > 1 or any(not letter.islower() for word in words for letter in word)
 
 
 def _bare(text: str) -> list[str]:

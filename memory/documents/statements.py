@@ -362,6 +362,12 @@ def _clauses(sentence: str) -> list[Statement]:
     return [one for _, one in found]
 
 
+def without_article(text: str) -> str:
+    """Returns a text without an article or the like at its beginning."""
+    first, _, rest = text.partition(" ")
+    return rest if fold(first) in _lists().before_subjects else text
+
+
 def has(word: str, words: Collection[str]) -> bool:
     """Whether a stem, or one that begins alike, is among `words`."""
     return word in words or (len(word) >= _ALIKE and any(one[:_ALIKE] == word[:_ALIKE] for one in words))

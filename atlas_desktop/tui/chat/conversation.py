@@ -4,6 +4,7 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.turns import Turn
@@ -137,6 +138,8 @@ class Drafts:
         self._failed, self._is_open = failed, is_open
         self._kept: dict[tuple[RoomKind, str], str] = {}
         self._unbegun: dict[RoomKind, Conversation] = {}
+        # Those whose text another one has taken over before they began.
+        self._left = WeakSet[Conversation]()
         self._soon: asyncio.TimerHandle | None = None
         self._changed: dict[int, Conversation] = {}
         self._writing = asyncio.Lock()
@@ -206,6 +209,9 @@ class Drafts:
         place = conversation.id or UNBEGUN
         text = self._kept[store.room, place] = await store.drafts.draft(place)
         if place == UNBEGUN:
+            before = self._unbegun.get(store.room, conversation)
+            if before is not conversation:
+                self._left.add(before)
             self._unbegun[store.room] = conversation
         return text
 
@@ -218,6 +224,8 @@ class Drafts:
 
     async def _keep(self, conversation: Conversation) -> None:
         place, store = conversation.id or UNBEGUN, None
+        if place == UNBEGUN and conversation in self._left:
+            return
         try:
             store = self._store(conversation)
             if store is not None:

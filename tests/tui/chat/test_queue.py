@@ -131,3 +131,21 @@ async def test_a_message_that_is_stored_is_no_draft_any_more_when_the_reply_begi
         await assert_until(pilot, lambda: "Two answers." in shown(place) and not first.busy)
         await settle(pilot)
         assert await place.store.drafts.draft(first.id) == ""
+
+
+async def test_a_text_that_a_new_conversation_took_over_does_not_come_back(make: Make) -> None:
+    place = make(model=gated("An answer."))
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press(*"walrus", "ctrl+n")
+        await settle(pilot)
+        assert chat(place.app).prompt.text == "walrus"
+        await place.app.drafts.keep_all()
+        await pilot.press("end", *"es", "enter")
+        let_go(place.model)
+        await assert_until(pilot, lambda: "An answer." in shown(place))
+        await settle(pilot)
+        await pilot.press("ctrl+n")
+        await settle(pilot)
+        assert chat(place.app).prompt.text == ""
+        assert [content for _, content, _ in await stored(place)][0] == "walruses"
