@@ -90,7 +90,8 @@ FORGOTTEN = "forgotten"
 class TimelineEvent:
     """Something that happened to memories: a change, by its action in the change log, or forgetting.
 
-    `memories` are the memories concerned, in their current state; forgetting has a receipt instead.
+    `memories` are the memories concerned, in their current state, those that others of them have replaced
+    last; forgetting has a receipt instead.
     """
 
     id: str
@@ -103,6 +104,11 @@ class TimelineEvent:
 
 def _when(event: TimelineEvent) -> datetime:
     return event.at
+
+
+def _replaced_last(memories: Sequence[Memory]) -> tuple[Memory, ...]:
+    known = {one.id for one in memories}
+    return tuple(sorted(memories, key=lambda one: one.superseded_by in known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +213,7 @@ class KnowledgeService:
                 one.created_at,
                 one.action,
                 automatic=one.automatic,
-                memories=tuple(known[key] for key in one.memory_ids if key in known),
+                memories=_replaced_last([known[key] for key in one.memory_ids if key in known]),
             )
             for one in changes
         ]

@@ -95,6 +95,8 @@ _LEAST_OWN = 0.5
 """The share of a sentence's words that must be in the quotation itself, not in its title or headings."""
 _MOST_SENTENCES = 3
 """The most sentences of a quotation."""
+_LONG_QUOTATION = 6
+"""Words from which on a quotation says something itself."""
 _LEAST_CLAIM = 2
 """The least content words of a claim without numbers."""
 
@@ -190,12 +192,24 @@ class _Claim:
             _Quote(part.strip(), _denied_around(text, match, part))
             for match in _QUOTED.finditer(text)
             for part in _LEFT_OUT.split(next(filter(None, match.groups())))
-            if _is_quotation(part.strip())
+            if _is_quotation(part.strip()) and (_stands_alone(part) or not self._says_more)
         ]
 
     @cached_property
     def statement(self) -> Statement:
         return Statement(self.plain)
+
+    @cached_property
+    def around(self) -> Statement:
+        """What it says around its quotations, even if they are only terms."""
+        return Statement(_QUOTED.sub(" ", self.plain))
+
+    @cached_property
+    def _says_more(self) -> bool:
+        """Whether it claims something about what it quotes: '"Dogs in the garden" was carried by twelve
+        votes'. That the passage has a few words of it does not support the claim."""
+        around = self.around
+        return len(around.words) >= _LEAST_CLAIM or bool(around.quantities or around.days)
 
     def claims_something(self, sources: "dict[int, _Source]") -> bool:
         """Whether it needs support: it is not a question, heading, greeting, hedge or list of sources."""
@@ -306,8 +320,11 @@ class _Source:
                 found.append((count, begin, end, Statement(self.passage.text[begin:end])))
         return found
 
-    def support(self, statement: Statement) -> tuple[int, int] | None:
-        """Returns the shortest range of sentences that supports the statement, of those the most similar."""
+    def support(self, statement: Statement, around: Statement | None = None) -> tuple[int, int] | None:
+        """Returns the shortest range of sentences that supports the statement, of those the most similar.
+        Enough of what it says `around` its terms in quotation marks must be there, too.
+        """
+        around = around or statement
         best: tuple[int, float, tuple[int, int]] | None = None
         for count, begin, end, window in self.windows:
             if best is not None and count > best[0]:
@@ -315,7 +332,8 @@ class _Source:
             if _bare(window.text) == _bare(statement.text):
                 return begin, end
             coverage = statement.coverage(window.words)
-            if (best is None or coverage > best[1]) and _supports(window, statement, self):
+            told = around.coverage(window.words | self.named.words) >= LEAST_COVERAGE
+            if told and (best is None or coverage > best[1]) and _supports(window, statement, self):
                 best = (count, coverage, (begin, end))
         return best[2] if best is not None else None
 
@@ -384,6 +402,11 @@ def _denied_around(text: str, match: re.Match[str], quote: str) -> bool:
     return Statement(f"{before} {quote} {after}").negated
 
 
+def _stands_alone(quote: str) -> bool:
+    """Whether a quotation says something itself, whatever is said about it."""
+    return len(quote.split()) >= _LONG_QUOTATION or any(map(str.isdigit, quote))
+
+
 def _is_quotation(text: str) -> bool:
     """Whether what stands between quotation marks is more than a single common word, perhaps with an article
     ("the tenant")."""
@@ -439,7 +462,7 @@ def _cited(claim: _Claim, sources: dict[int, _Source]) -> tuple[list[Citation], 
     if len(claim.statement.words) < _LEAST_CLAIM and not (claim.statement.quantities or claim.statement.days):
         return found, False
     for source in others:
-        place = source.support(claim.statement)
+        place = source.support(claim.statement, claim.around)
         if place is not None:
             return [*found, source.verified(*place, claim.sentence)], True
     return found, False
@@ -450,7 +473,7 @@ def _supporting(claim: _Claim, named: Sequence[_Source]) -> list[Citation]:
     statement = claim.statement
     if not statement.says_something:
         return []
-    alone = [(source, source.support(statement)) for source in named]
+    alone = [(source, source.support(statement, claim.around)) for source in named]
     found = [source.verified(*place, claim.sentence) for source, place in alone if place is not None]
     if found or len(named) < 2:
         return found
@@ -488,7 +511,7 @@ def _quoted(
         found += [source.unverified(quote.text, claim.sentence) for source, _ in there if not alike]
         holding += [source for source, _ in alike]
         holds = holds and bool(alike)
-    around = Statement(_QUOTED.sub(" ", claim.plain))
+    around = claim.around
     if around.names or around.quantities or around.days:
         holds = holds and any(source.support(whole) is not None for source in holding)
     return found, holds

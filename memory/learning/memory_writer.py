@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from memory.clock import Clock
 from memory.learning.entities import Candidate, Claim, normal, spaced
@@ -47,6 +47,10 @@ _CHOICES = {
         ("family status", "married single divorced engaged widowed separated"),
     )
 }
+_ONCE = frozenset(
+    map(stem, ["marry", "married", "wedding", "due", "retire", "graduate", "heiraten", "heiratet"])
+)
+"""Stems of what happens to somebody once."""
 _ATTITUDES = frozenset({"like", "prefer", "favourite", "habit"})
 # "I'm a nurse" and "I work as a nurse" mean the same.
 _ALIKE = {"identity": "occupation"}
@@ -57,6 +61,11 @@ _CHANGED = re.compile(
     r"\b(?:now|nowadays|these days|any ?more|any longer|no longer|instead|switched|changed|moved|became"
     r"|become|have (?:come|grown|started|stopped)|used to|from now on|after all|jetzt|nicht mehr|maintenant"
     r"|ne .{1,20} plus|ahora|ya no|(?:my|our) new|inzwischen|mittlerweile|désormais)\b|现在|不再|如今|改",
+    re.IGNORECASE,
+)
+_NO_MORE = re.compile(
+    r"\b(?:no longer|nicht (?:mehr|länger)|kein\w* \w{1,30} mehr|ya no)\b"
+    r"|n(?:[’']t|ot) [^,.;]{1,60}\bany ?(?:more|longer)\b|不再",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
@@ -94,7 +103,9 @@ def claim(text: str) -> Claim:
     if understood is None:
         return Claim(_ONESELF, words=_stems(told), changed=changed)
     made = _claimed(understood, told)
-    return replace(made, words=_stems(told), changed=changed)
+    # "Ich wohne seit August nicht mehr in …" says nothing of another place.
+    denies = made.denies or (not made.ended and _NO_MORE.search(told) is not None)
+    return replace(made, words=_stems(told), changed=changed, denies=denies)
 
 
 def same(new: Claim, old: Claim) -> bool:
@@ -114,8 +125,10 @@ def supersedes(new: Claim, old: Claim) -> bool:
     That is so if `new` states that `old` has ended or is false, gives another value to an attribute that has
     one at a time, or turns a like into a dislike.
     """
-    if not _about_the_same(new.subject, old.subject) or old.attribute == "event":
+    if not _about_the_same(new.subject, old.subject):
         return False
+    if old.attribute == "event":
+        return new.attribute == "event" and _moved(new, old)
     if new.ended and not old.ended and _ends(new, old):
         return True
     if new.attribute in _ATTITUDES and old.attribute in _ATTITUDES and new.denies != old.denies:
@@ -146,7 +159,22 @@ def _overlap(one: AbstractSet[str], other: AbstractSet[str]) -> bool:
 
 
 def _ends(new: Claim, old: Claim) -> bool:
-    return new.ended <= old.value or (bool(old.value) and old.value <= new.ended) or new.ended <= old.words
+    if new.ended <= old.value or (bool(old.value) and old.value <= new.ended):
+        return True
+    return new.ended <= old.words or frozenset(map(stem, new.ended)) <= old.words
+
+
+def _moved(new: Claim, old: Claim) -> bool:
+    """Whether both are about an event that there is once, at different times: "… is getting married in July"
+    after "… in June"."""
+    months = _months()
+    once = new.words - months == old.words - months and not _ONCE.isdisjoint(new.words)
+    return once and bool(new.words & months) and bool(old.words & months) and new.words != old.words
+
+
+@cache
+def _months() -> frozenset[str]:
+    return frozenset(stem(fold(word)) for word in lexicon().calendar)
 
 
 def _claimed(understood: PatternMatch, told: str) -> Claim:

@@ -281,6 +281,11 @@ _HINT = re.compile(
     r"rappelle|oubli|recuerd|acuérd|olvid|anota|ten en cuenta|记|忘",
     re.IGNORECASE,
 )
+_LIVES_WITH = re.compile(
+    r"\b(?:with|and) (?P<who>(?:my|our) (?:partner|wife|husband|girlfriend|boyfriend|fianc[ée]e?|son|daughter"
+    r"|sister|brother|mother|mum|mom|father|dad|dog|cat|flatmate|roommate))"
+    r" (?P<name>[^\W\d_a-zß-öø-ÿ][\w’'\-]*)"
+)
 _PRONOUN = re.compile(
     r"(?:and |but |also )*(?P<who>she|he|they)(?:(?P<is>[’']s)|(?P<are>[’']re))?\s+", re.IGNORECASE
 )
@@ -380,6 +385,18 @@ def _statements(utterance: Utterance) -> Iterator[Candidate]:
                 candidate = _understood(utterance, told, quote, understood)
                 if candidate is not None:
                     yield candidate
+                # They stay, even if the user moves.
+                for also in _company(told) if understood.pattern.attribute == "residence" else ():
+                    meant = reading(also)
+                    candidate = _understood(utterance, also, quote, meant) if meant is not None else None
+                    if candidate is not None:
+                        yield candidate
+
+
+def _company(told: str) -> Iterator[str]:
+    """Yields who somebody is with whom the user lives: "I live in Leeds with my partner Ada"."""
+    for match in _LIVES_WITH.finditer(told):
+        yield f"{match['who']} is {match['name']}"
 
 
 def _tells(said: str, person: _Person | None) -> bool:

@@ -40,6 +40,13 @@ _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Nr|No|vs|etc|approx|ca|bzw|usw|z\.\s?B|d\.\s?h|[Ee]\.g|[Ii]\.e|Jan|"
     r"Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Inc|Ltd|Co|Jr|Sr)\.$"
 )
+_NUMBERED = re.compile(r"(?m)^[ \t]*(?:§ ?\d|#{1,6} |\d{1,2}(?:\.\d{1,2})?[.)]? ).*$")
+_SELF = re.compile(
+    r"\b(?:i|me|my|we|our|ich|mich|mein\w*|wir|unser\w*|je|mon|ma|mes|yo|mi|mis)\b", re.IGNORECASE
+)
+_LEAST_OF_DOCUMENT = 1_200
+_LEAST_PARTS = 3
+"""Characters, and numbered lines, of a text that is taken for a document."""
 _LOOKED_BACK = 16
 """Characters at the end of a sentence that are searched for an abbreviation."""
 _GAP = "\x1f"
@@ -109,6 +116,7 @@ class StatementFilter:
     """The phrase patterns, by what they indicate."""
 
     pasted: re.Pattern[str]
+    signed: re.Pattern[str]
     played: re.Pattern[str]
     produced: re.Pattern[str]
     ironic: re.Pattern[str]
@@ -206,11 +214,22 @@ def _own(text: str) -> str:
     text = _FENCE.sub(f"\n{_GAP}\n", text)
     text = _INLINE_FENCE.sub(_GAP, text)
     text = _CITED_LINE.sub(_GAP, text)
+    if voice().signed.search(text) or _is_document(text):
+        return ""
     cut = voice().pasted.search(text)
     if cut is not None:
         text = text[: cut.start()]
     text = _QUOTED.sub(_unquoted, text)
     return "\n".join(_OPEN_QUOTE.sub(_GAP, line) for line in text.split("\n"))
+
+
+def _is_document(text: str) -> bool:
+    """Whether a text is a contract, minutes or the like: long, with numbered parts that are not about the
+    user."""
+    if len(text) < _LEAST_OF_DOCUMENT:
+        return False
+    parts = _NUMBERED.findall(text)
+    return len(parts) >= _LEAST_PARTS and 2 * sum(_SELF.search(one) is not None for one in parts) < len(parts)
 
 
 def _unquoted(match: re.Match[str]) -> str:

@@ -141,6 +141,10 @@ class MemoryStore:
         """Returns the memories that a merged memory was made from."""
         return await self._database.read(lambda conn: memories.parts(conn, memory_id))
 
+    async def replaced_by(self, memory_ids: Collection[str]) -> list[Memory]:
+        """Returns the memories that others, with these ids, have superseded."""
+        return await self._database.read(lambda conn: memories.replaced_by(conn, memory_ids))
+
     async def use(self, memory_ids: Collection[str], *, reply_id: str, session_id: str, how: UseKind) -> None:
         """Records that memories served in a reply; every kind but `recalled` counts in `uses`, once per
         reply."""

@@ -99,6 +99,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "memory.learning.memory_writer": {
         "_CHANGED": (".o", "1\n"),
+        "_NO_MORE": ("not ", "kein a"),
         "_TAIL": ("  ", ", "),
         "_RATHER_THAN": (" \n", "  "),
         "_TOPIC": (";e", "e\n"),
@@ -106,6 +107,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_CAPITAL": ("A\n", ".A"),
     },
     "memory.learning.reader": {
+        "_LIVES_WITH": ("with my ", "and my dad "),
         "_AHEAD": (".t", "1."),
         "_COMES": ("b\n", "d "),
         "_BOUND": ("\no", "\nf"),
@@ -129,6 +131,8 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_CLAUSE": ("  ", " \n"),
         "_ADVERBIAL": ("\n", "as "),
         "_KINDLY": (" \n", "'."),
+        "_NUMBERED": ("1. a\n", "  ", "1"),
+        "_SELF": ("i", "m"),
     },
     "memory.summaries.evidence": {
         "_NUMBER": ("a", "1"),

@@ -466,8 +466,8 @@ class Entry:
 
     `title` is that of the conversation it comes from, and `number` the place of its message there (from 1; 0:
     unknown). `why` (a key of `WHY`) is set for what is fading. `notes` are the titles of notes that link to
-    it. `curve` is the strength of a memory. A row of the timeline has an `event`, one of the topics a
-    `topic`.
+    it, `replaced` the texts of memories that it has replaced. `curve` is the strength of a memory. A row of
+    the timeline has an `event`, one of the topics a `topic`.
     """
 
     memory: Memory | None = None
@@ -479,6 +479,7 @@ class Entry:
     half_life_days: float = 0.0
     why: str = ""
     notes: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
     skill: SkillView | None = None
     curve: StrengthCurve | None = None
     event: TimelineEvent | None = None
@@ -651,6 +652,7 @@ def details(entry: Entry, now: datetime, width: int) -> Content:
         about += [_subject(memory.subject)] if memory.subject else []
         about += [_("Project: {project}", project=clean_line(memory.project))] if memory.project else []
         about += [_("Version {number}", number=memory.version)] if memory.version > 1 else []
+        about += [_("Replaces: {text}", text=quoted(clean_line(text))) for text in entry.replaced]
         if entry.notes:
             about.append(_("In notes: {titles} (N opens)", titles=", ".join(map(clean_line, entry.notes))))
         parts.append(("\n" + "\n".join(about), "$quiet"))
@@ -727,6 +729,9 @@ class EntryReader:
         found = []
         notes = self._room.store.notes
         linked = await notes.linked([one.id for one in memories])
+        replaced: dict[str | None, list[str]] = {}
+        for old in await self._room.store.memories.replaced_by([one.id for one in memories]):
+            replaced.setdefault(old.superseded_by, []).append(old.text)
         curves = await self._room.knowledge.curves(memories)
         views = await self._room.knowledge.views(memories)
         for view, reason, curve in zip(views, why, curves, strict=True):
@@ -750,6 +755,7 @@ class EntryReader:
                     half_life_days=view.half_life_days,
                     why=reason,
                     curve=curve,
+                    replaced=tuple(replaced.get(view.memory.id, ())),
                     notes=tuple(
                         one.title
                         for one in (await notes.backlinks(view.memory.id) if view.memory.id in linked else ())

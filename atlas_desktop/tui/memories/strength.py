@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from atlas_desktop.locale import N_, _, formats, ngettext
+from atlas_desktop.locale import N_, _, formats, ngettext, quoted
 from atlas_desktop.phrases import stored_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.insights import MemoryTopic
@@ -181,7 +181,10 @@ def event_row(event: TimelineEvent, width: int, now: datetime) -> Content:
     """Returns what it was about on one line, and below it what happened, and when."""
     sign, name = action_of(event)
     facts = [name, long(event.at, now)]
-    if len(event.memories) > 1:
+    replaced = [one for one in event.memories[1:] if one.superseded_by == event.memories[0].id]
+    if replaced:
+        facts.append(_("replaces {text}", text=quoted(clean_line(replaced[0].text))))
+    elif len(event.memories) > 1:
         facts.append(ngettext("1 memory", "{count} memories", len(event.memories)))
     if event.automatic:
         facts.append(_("automatic"))
@@ -202,7 +205,12 @@ def event_details(event: TimelineEvent, now: datetime) -> Content:
     if event.receipt is not None:
         hint = _("A receipt contains counts, but no content.")
         return Content.assemble(head, stored_text(event.receipt), (f"\n\n{hint}", "$quiet"))
-    lines = [clean_line(one.text) for one in event.memories[:_SHOWN]]
+    shown = {one.id for one in event.memories}
+    lines = [
+        _("Replaced: {text}", text=text) if one.superseded_by in shown else text
+        for one in event.memories[:_SHOWN]
+        for text in [clean_line(one.text)]
+    ]
     more = len(event.memories) - _SHOWN
     lines += [ngettext("and 1 more", "and {count} more", more)] if more > 0 else []
     return Content.assemble(head, "\n".join(lines))

@@ -220,6 +220,12 @@ def parts(conn: Connection, memory_id: str) -> list[Memory]:
     return _where(conn, where, memory_id)
 
 
+def replaced_by(conn: Connection, ids: Collection[str]) -> list[Memory]:
+    """Returns the memories that others, with these ids, have superseded."""
+    where = "m.superseded_by IN (SELECT value FROM json_each(?)) ORDER BY m.seq"
+    return _where(conn, where, json.dumps(list(ids)))
+
+
 def expiring(conn: Connection, before: datetime) -> list[Memory]:
     where = f"{_FINDABLE} AND m.pinned = 0 AND m.expires_at <= ? ORDER BY m.expires_at, m.seq"
     return _where(conn, where, micros(before))

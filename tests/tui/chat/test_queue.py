@@ -148,4 +148,4 @@ async def test_a_text_that_a_new_conversation_took_over_does_not_come_back(make:
         await pilot.press("ctrl+n")
         await settle(pilot)
         assert chat(place.app).prompt.text == ""
-        assert [content for _, content, _ in await stored(place)][0] == "walruses"
+        assert (await stored(place))[0][1] == "walruses"

@@ -441,6 +441,11 @@ def test_a_common_word_in_quotation_marks_is_no_quotation() -> None:
     source = passage("The code of the lock is in the red notebook KX-44.")
     assert not verified(cite('The "code" of the lock is 12345. [1]', [source]))
     assert [one.quote for one in verified(cite('It is "KX-44". [1]', [source]))] == ["KX-44"]
+    motions = passage('The motion "Dogs in the garden" was withdrawn by Mrs Baptiste.')
+    assert not verified(
+        cite('The document states that "Dogs in the garden" was carried by twelve votes. [1]', [motions])
+    )
+    assert verified(cite('The motion "Dogs in the garden" was withdrawn by Mrs Baptiste. [1]', [motions]))
     lease = passage("The tenant pays the landlord two rents. The deposit comes back after nine weeks.")
     assert not verified(cite('Margaret Oduya ("the tenant") keeps the deposit. [1]', [lease]))
     assert verified(cite('It comes back "after nine weeks". [1]', [lease]))

@@ -193,6 +193,14 @@ def test_who_speaks_of_an_example_still_speaks_of_herself(said: str, text: str) 
             ["My sister Maja lives in Oslo.", "My sister Maja works as a nurse."],
         ),
         ("I live and work in Rome.", ["I live and work in Rome."]),
+        (
+            "I live in Leeds with my partner Tomasz and my cat Ida.",
+            [
+                "I live in Leeds with my partner Tomasz and my cat Ida.",
+                "My partner is Tomasz.",
+                "My cat is Ida.",
+            ],
+        ),
         ("I have two brothers who live in Rome and work as cooks.", None),
         ("I want to move to Rome and work as a nurse.", None),
         ("I decided to move to Oslo and start a choir.", None),
@@ -285,3 +293,43 @@ def test_not_every_remembering_is_a_wish(said: str) -> None:
 def test_when_it_holds(said: str, since: datetime) -> None:
     (one,) = learned(said)
     assert one.valid_from == since
+
+
+LETTER = """Sehr geehrte Frau Lind,
+
+ich wohne seit dem 1. August in Kassel. Ich habe eine Katze und bin allergisch gegen Penicillin.
+"""
+LEASE = "\n".join(
+    f"{number}. The tenancy begins on 1 March 2026. "
+    + "The tenant pays the rent on the first day of a month. " * 5
+    for number in range(1, 9)
+)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"Can you translate this letter for me?{LETTER}",
+        f"What does this say?\n\n{LETTER}",
+        "What does he want?\n\nI live in Kassel and have a cat.\n\nMit freundlichen Grüßen\nBernd Berg",
+        "I have moved to Kassel.\n\nKind regards,\nBernd Berg",
+        "Please check my text\nI live in Kassel, and I am allergic to nuts.",
+        "Kannst du mir diesen Brief übersetzen\nIch wohne in Kassel.",
+        f"{LEASE}\n\nWhen can I move in?",
+    ],
+)
+def test_a_letter_or_a_contract_is_not_about_the_person_who_pastes_it(said: str) -> None:
+    assert learned(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Dear Atlas,\nI live in Leeds.",
+        "Facts about me:\n"
+        + "\n".join(f"{at}. I love walking in park {at} with our dog Rex." for at in range(2, 40)),
+        "I wrote a letter yesterday. I live in Leeds.",
+    ],
+)
+def test_what_looks_like_a_letter_may_be_the_persons_own(said: str) -> None:
+    assert learned(said)
