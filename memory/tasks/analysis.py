@@ -43,6 +43,15 @@ _MOST_PAIRS = 12
 _MOST_UNSPOKEN = 5
 _MOST_COMPARED = 400
 _ALIKE = 0.5
+_HEAD = 300
+"""Characters at the beginning of a source that may be its letterhead."""
+_MOST_BESIDE_DATE = 4
+"""Words beside the date of a letter: "Invoice no. 311 of 14 April 2026"."""
+_BETWEEN = re.compile(r"\b(?:each other|one another|einander|zwischen|between|entre)\b", re.IGNORECASE)
+_WITHIN = re.compile(r"\b(?:itself|themselves|sich selbst|in sich|s[ií] mism[oa]s?)\b", re.IGNORECASE)
+_MOST_OF = 0.6
+_BESIDE = 2
+"""Sentences in front of and after an amount that are looked at for others."""
 _NUMBERED = re.compile(r"\bN[or]\.\s*\d+")
 """The number of an invoice, whose first letters look like "no"."""
 
@@ -355,12 +364,14 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
     unpaid = (
         known().unpaid - {root(word) for word in words(brief.text)} if "money" in dimensions else frozenset()
     )
+    headed = _letterheads(items)
     by_rate: dict[str, list[tuple[str, Fact]]] = {}
     not_added: list[Fact] = []
     seen: set[tuple[str, str, str]] = set()
     for item in _summed(brief, items, dimensions):
         own = [one for one in item.values if one.dimension in dimensions and one.amount is not None]
         main = _main(item, own)
+        dated = headed.get(item.evidence.source)
         for value in own:
             # A text that is found twice counts once, but equal rows of a table are several.
             words_ = f"{item.whole} {value.begin}" if item.is_row else " ".join(sorted(item.content))
@@ -371,11 +382,11 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
             rate = rate_of(item.text, value)
             fact = Fact(_item_name(item), name, f"{value.text} {rate}".strip(), item, value)
             # The rest of the sentence may explain the value: "120 euros, 20 of it for the paint".
-            if value is main and _counts(brief, fact, unpaid):
+            if value is main and _counts(brief, fact, unpaid, dated):
                 by_rate.setdefault(root(rate.split()[-1]) if rate else "", []).append((rate, fact))
             else:
                 not_added.append(fact)
-    by_rate, totals_ = _without_totals(by_rate)
+    by_rate, totals_ = _without_totals(by_rate, _invoices(items))
     not_added += totals_
     # 12 euros a month and 30 euros have no sum.
     most = "" if "" in by_rate else max(by_rate, key=lambda one: len(by_rate[one]), default="")
@@ -448,15 +459,40 @@ def _main(item: Sentence, own: Sequence[Value]) -> Value | None:
     return max(found, key=lambda one: one.amount or 0) if found else own[0] if own else None
 
 
+def _invoices(items: Sequence[Sentence]) -> frozenset[str]:
+    """Returns the sources whose heads say that they are invoices or the like."""
+    return frozenset(
+        item.evidence.source
+        for item in items
+        if (item.whole[0] < _HEAD and not item.stems.isdisjoint(known().papers))
+        or not item.around.isdisjoint(known().papers)
+    )
+
+
 def _without_totals(
-    by_rate: dict[str, list[tuple[str, Fact]]],
+    by_rate: dict[str, list[tuple[str, Fact]]], invoices: frozenset[str]
 ) -> tuple[dict[str, list[tuple[str, Fact]]], list[Fact]]:
     """Returns the amounts without those of lines such as "Total: 412 euros", and these; of a source that has
-    no other amounts, they stay."""
+    no other amounts, they stay. Of an invoice whose lines are not all of it (there may be a tax), the largest
+    total is kept instead."""
     every = [fact for pairs in by_rate.values() for _rate, fact in pairs]
+    grand: dict[str, Fact] = {}
+    for fact in every:
+        source = fact.sentence.evidence.source
+        if source in invoices and _says_total(fact.sentence) and not fact.sentence.is_row:
+            grand[source] = max(grand.get(source, fact), fact, key=_amount_of)
+    for source, total in list(grand.items()):
+        lines = [
+            one for one in every if one.sentence.evidence.source == source and not _says_total(one.sentence)
+        ]
+        if sum(map(_amount_of, lines), Decimal(0)) == _amount_of(total):
+            del grand[source]
     itemised = {fact.sentence.evidence.source for fact in every if not _says_total(fact.sentence)}
     left = [
-        fact for fact in every if _says_total(fact.sentence) and fact.sentence.evidence.source in itemised
+        fact
+        for fact in every
+        if ((source := fact.sentence.evidence.source) in grand and fact is not grand[source])
+        or (source not in grand and _says_total(fact.sentence) and source in itemised)
     ]
     kept = {
         rate: [(word, fact) for word, fact in pairs if not any(fact is one for one in left)]
@@ -474,8 +510,25 @@ def _says_total(item: Sentence) -> bool:
     return taxed or not known().totals.isdisjoint(begins)
 
 
-def _counts(brief: Brief, fact: Fact, unpaid: frozenset[str]) -> bool:
-    """Whether a value is a part of the total: it was paid, in the period of the brief, and is no total."""
+def _letterheads(items: Sequence[Sentence]) -> dict[str, Day]:
+    """Returns the dates in the heads of letters and invoices, by source."""
+    found: dict[str, Day] = {}
+    for item in items:
+        days = [day for day in days_in(item.text, title=True) if day.year and day.month and day.day]
+        others = [word for word in words(item.text) if not is_month(word)]
+        at_top = item.whole[0] < _HEAD and len(others) <= _MOST_BESIDE_DATE
+        if at_top and len(days) == 1 and not item.is_row and _main(item, _amounts(item)) is None:
+            found.setdefault(item.evidence.source, days[0])
+    return found
+
+
+def _amounts(item: Sentence) -> list[Value]:
+    return [one for one in item.values if one.dimension == "money" and one.amount is not None]
+
+
+def _counts(brief: Brief, fact: Fact, unpaid: frozenset[str], dated: Day | None = None) -> bool:
+    """Whether a value is a part of the total: it was paid, in the period of the brief, and is no total.
+    `dated` is the date in the head of its source."""
     item, value = fact.sentence, fact.value
     assert value is not None
     return not (
@@ -484,7 +537,7 @@ def _counts(brief: Brief, fact: Fact, unpaid: frozenset[str]) -> bool:
         or _is_total(item)
         # Whatever is taken off is taken off.
         or (not _is_negative(value) and _is_unpaid(item, value, unpaid))
-        or not _in_period(brief, item, value)
+        or not _in_period(brief, item, value, dated)
     )
 
 
@@ -506,8 +559,9 @@ def _is_total(item: Sentence) -> bool:
     return item.is_row and any(root(cell) in known().totals for cell in cells if cell)
 
 
-def _in_period(brief: Brief, item: Sentence, value: Value) -> bool:
-    """Whether the dates of a sentence, or else of its headings and title, are in the period of the brief."""
+def _in_period(brief: Brief, item: Sentence, value: Value, dated: Day | None = None) -> bool:
+    """Whether the dates of a sentence, or else of its headings and title, or else the date in the head of its
+    source, are in the period of the brief."""
     if brief.period is None:
         return True
     texts = _texts_around(item, value)
@@ -516,7 +570,7 @@ def _in_period(brief: Brief, item: Sentence, value: Value) -> bool:
         found = [brief.period.holds(day) for text in group for day in days_in(text, title=title)]
         if True in found or False in found:
             return True in found
-    return False
+    return dated is not None and brief.period.holds(dated) is True
 
 
 def _texts_around(item: Sentence, value: Value) -> list[str]:
@@ -551,34 +605,73 @@ def _summed(brief: Brief, items: Sequence[Sentence], dimensions: frozenset[str])
     several things counts by itself, and half of the words of a thing will do.
     """
 
+    heads: dict[str, frozenset[str]] = {}
+    if brief.topic & known().papers:
+        # The head of an invoice says that it is one, and whose.
+        for item in items:
+            if item.whole[0] < _HEAD:
+                heads[item.evidence.source] = heads.get(item.evidence.source, frozenset()) | item.stems
+
     def about(topic: frozenset[str], *, share: float = 1) -> list[Sentence]:
-        return [item for item in items if len(item.told & topic) >= share * len(topic)]
+        return [
+            item
+            for item in items
+            if _told(topic, item.told | heads.get(item.evidence.source, frozenset())) >= share * len(topic)
+        ]
 
     found = []
+    named = {stem for one in brief.attributes for stem in one.stems}
+    titled = [] if brief.topic else [item for item in items if _told(frozenset(named), item.around)]
+    if _any_has(titled, dimensions):
+        # "The expenses" are those of a list with that name.
+        return titled
     for topic in (
         [brief.topic] if not brief.parts or _any_has(about(brief.topic), dimensions) else brief.parts
     ):
         exact = about(topic)
         found += exact if _any_has(exact, dimensions) else about(topic, share=0.5)
-    return found
+    if _any_has(found, dimensions):
+        return found
+    # What is nowhere beside an amount may be elsewhere in its source.
+    told: dict[str, frozenset[str]] = {}
+    for item in items:
+        told[item.evidence.source] = told.get(item.evidence.source, frozenset()) | item.told
+    counts = {source: _told(brief.topic, stems) for source, stems in told.items()}
+    most = max(counts.values(), default=0)
+    # "What Jonas pays the painter and the electrician" is in two sources.
+    enough = len(brief.topic) if most == len(brief.topic) else max(2, _MOST_OF * len(brief.topic))
+    whole = {source for source, count in counts.items() if count >= enough}
+    return [item for item in items if item.evidence.source in whole]
+
+
+def _told(topic: frozenset[str], stems: frozenset[str]) -> int:
+    """Returns how many words of a topic are among the stems, in whatever form."""
+    return sum(has(word, stems) for word in topic)
 
 
 def _nearby(
     brief: Brief, items: Sequence[Sentence], dimensions: frozenset[str], told: Sequence[Sentence]
 ) -> list[Sentence]:
-    """Returns sentences of the same sources with half of the words: perhaps parts of the total in other
-    words."""
+    """Returns sentences of the same sources with half of the words, or beside an amount: perhaps parts of the
+    total in other words."""
     if brief.parts:
         return []
     known_ = {id(item) for item in told}
     sources = {item.evidence.source for item in told}
+    beside = {
+        id(other)
+        for at, item in enumerate(items)
+        if id(item) in known_ and not item.is_row
+        for other in items[max(0, at - _BESIDE) : at + _BESIDE + 1]
+        if other.evidence.id == item.evidence.id and not other.is_row
+    }
     return [
         item
         for item in items
         if item.evidence.source in sources
         and id(item) not in known_
         and _has(item, dimensions)
-        and 0 < len(brief.topic) <= 2 * len(item.told & brief.topic)
+        and (id(item) in beside or 0 < len(brief.topic) <= 2 * len(item.told & brief.topic))
     ]
 
 
@@ -618,12 +711,16 @@ def _contradictions(brief: Brief, items: Sequence[Sentence]) -> Findings:
     about = [item for item in items if len(item.content) >= 2 and not item.is_row]
     about.sort(key=lambda item: -len((item.content | item.around) & brief.topic))
     about = about[:_MOST_COMPARED]
+    several = len({item.evidence.source for item in about}) > 1 or _BETWEEN.search(brief.text) is not None
+    between = several and _WITHIN.search(brief.text) is None
     found: list[tuple[float, Sentence, Sentence]] = []
     for at, one in enumerate(about):
         for other in about[at + 1 :]:
             shared = one.content & other.content
             alike = len(shared) / max(1, min(len(one.content), len(other.content)))
-            if alike < _ALIKE or len(shared) < 2 or _same_source(one, other):
+            if alike < _ALIKE or len(shared) < 2 or _same_source(one, other) or _about_others(one, other):
+                continue
+            if between and one.evidence.source == other.evidence.source:
                 continue
             if (strength := _opposed(one, other, alike)) > 0:
                 found.append((strength, one, other))
@@ -636,6 +733,16 @@ def _contradictions(brief: Brief, items: Sequence[Sentence]) -> Findings:
             pairs.append((one, other))
     points = () if pairs else tuple(islice(_best(brief, items), _MOST_POINTS))
     return Findings(Goal.CONTRADICTION, contradictions=tuple(pairs[:_MOST_PAIRS]), points=points)
+
+
+def _about_others(one: Sentence, other: Sentence) -> bool:
+    """Whether each sentence opens with a name that the other does not have: two caravans of one list."""
+    first, second = Statement(one.text), Statement(other.text)
+    if not (first.names and second.names):
+        return False
+    mine, others = first.names[0], second.names[0]
+    opens = mine == first.opening and others == second.opening
+    return opens and mine not in other.stems and others not in one.stems
 
 
 def _same_source(one: Sentence, other: Sentence) -> bool:
@@ -680,8 +787,7 @@ def _plan(brief: Brief, items: Sequence[Sentence]) -> Findings:
         Fact(_item_name(item), "price", value.text, item, value)
         for item in relevant
         if id(item) not in own and not item.limits
-        for value in item.values[:1]
-        if value.dimension == "money"
+        for value in _costs(brief, item)
     ]
     by_unit: dict[str, list[Fact]] = {}
     for fact in money:
@@ -720,10 +826,23 @@ def _plan(brief: Brief, items: Sequence[Sentence]) -> Findings:
     )
 
 
+def _costs(brief: Brief, item: Sentence) -> list[Value]:
+    """Returns the amount of a sentence that is a part of what is planned: it is about all of it, names one
+    amount only (of two offers, one is taken), which is paid once, and is no ceiling."""
+    found = _amounts(item)
+    if len(found) != 1 or _told(brief.topic, item.told) < len(brief.topic) or rate_of(item.text, found[0]):
+        return []
+    before = item.text[: found[0].begin].casefold().rstrip()
+    unpaid = _is_unpaid(item, found[0], known().unpaid)
+    return [] if unpaid or _is_denied(item, found[0]) or before.endswith(known().ceilings) else found
+
+
 def _spoken(attribute: Attribute, items: Sequence[Sentence]) -> bool:
     dimensions = attribute.kind.dimensions if attribute.kind is not None else frozenset[str]()
     return any(
-        item.stems & attribute.spoken or any(value.dimension in dimensions for value in item.values)
+        item.stems & attribute.spoken
+        or any(value.dimension in dimensions for value in item.values)
+        or ("date" in dimensions and days_in(item.text))
         for item in items
     )
 

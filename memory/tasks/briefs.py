@@ -59,6 +59,16 @@ class Attribute:
         explained = self.kind.stems - known().distinct if self.kind is not None else frozenset()
         return self.stems - explained
 
+    @property
+    def particular(self) -> frozenset[str]:
+        """The stems of which a sentence must have one, because the price of something else is not meant:
+        "rent" and "Miete" of the rent."""
+        named = self.stems & known().particular
+        if self.kind is not None and self.stems & self.kind.stems - known().particular:
+            # "Costs and fees" is any price.
+            return frozenset()
+        return named.union(*(group for group in known().same if group & named)) if named else frozenset()
+
 
 @dataclass(frozen=True, slots=True)
 class Brief:
@@ -97,6 +107,12 @@ _WITHOUT = re.compile(
     re.IGNORECASE,
 )
 """A sentence with one of these takes back what it names."""
+_STATES = re.compile(
+    r"\s*(?:no,? |nein,? )?(?:the|a|an|my|our|it|this|that|der|die|das|el|la|los|las)\b[^?:]{0,60}"
+    r"\b(?:is|are|was|were|has|have|stands?|ist|sind|war|hat|steht|stehen|est[aá]n?|es|son)\b",
+    re.IGNORECASE,
+)
+"""An instruction that states something ("the rent is in the lease") names no further attribute."""
 _MEANT = re.compile(r"\b(?:mean|meant|meine|meinte|digo|quise decir)\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CUT = re.compile(r"[,;]| and (?:say|tell|which|recommend)\b")
@@ -138,7 +154,7 @@ def read_brief(text: str) -> Brief:
     text = text[:LONGEST]
     goal = _goal(text)
     stems = [root(word) for word in words(text)]
-    german = _is_german(text)
+    german = is_german(text)
     subjects = _names(text, german=german)
     things = _things(text, goal) if goal in (Goal.COMPARE, Goal.LIST) else ()
     enumerated = len(things) > len(subjects) and all(any(name in one for one in things) for name in subjects)
@@ -158,6 +174,7 @@ def read_brief(text: str) -> Brief:
     if goal is Goal.SUM:
         # Of "the water costs", all but the kind of value is what it is about.
         own = {stem for one in attributes for stem in one.stems if one.kind and stem in one.kind.stems}
+        own -= known().papers
         period = _period(text)
         own |= known().spending
         if period is not None:
@@ -209,9 +226,15 @@ def _goal(text: str) -> Goal:
         # The minutes of a meeting are no amount.
         by_kind = any(_by_kind([one]) for one in heads if one != root("minutes"))
         return Goal.SUM if by_kind or _SPENT.search(summed[1].strip()) else Goal.SUMMARY
+    asks = any(fold(word) in known().questions for word in words(text)[:1])
     for stem in stems:
         for name in ("compare", "plan", "sum", "list", "summary"):
-            if stem in goals[name] and not (name == "list" and stem in _NO_LIST):
+            # "Who organises the shed?" is no order.
+            if (
+                stem in goals[name]
+                and not (name == "list" and stem in _NO_LIST)
+                and not (name == "plan" and asks)
+            ):
                 return Goal(name)
     return Goal.ANSWER
 
@@ -228,7 +251,8 @@ def _by_kind(stems: list[str]) -> tuple[Attribute, ...]:
     return ()
 
 
-def _is_german(text: str) -> bool:
+def is_german(text: str) -> bool:
+    """Whether German small words prevail."""
     small = lexicon().small_words
     found = [fold(word) for word in words(text)]
     return sum(word in small["de"] for word in found) > sum(word in small["en"] for word in found)
@@ -248,10 +272,13 @@ def _names(text: str, *, german: bool) -> tuple[str, ...]:
         for at, match in enumerate(_NAME.finditer(sentence)):
             word = match[0]
             # "Fjord, Alpine" are two names.
-            joined = bool(current) and sentence[end : match.start()] == " "
+            between = sentence[end : match.start()]
+            joined = bool(current) and between in (" ", " & ")
             end = match.end()
             if at and word[0].isupper() and word != "I" and fold(word) not in lexicon().calendar:
-                current = [*current, word] if joined else _flush(found, current, [word])
+                # "Slate & Sons" is one firm.
+                linked = ["&", word] if between == " & " else [word]
+                current = [*current, *linked] if joined else _flush(found, current, [word])
             else:
                 current = _flush(found, current, [])
         _flush(found, current, [])
@@ -279,7 +306,7 @@ def _things(text: str, goal: Goal) -> tuple[str, ...]:
         parts = _ENUMERATED.split(about or _CHOOSE.split(before)[0])
         found = [_thing(part, kinds) for part in parts]
         # In German all nouns have capitals: "die Preise der Zelte und Kocher" names none.
-        shown = of == ":" or (bool(about) and not _is_german(text))
+        shown = of == ":" or (bool(about) and not is_german(text))
         if goal is Goal.COMPARE and shown and any(_is_named(part) for part in parts):
             found = [one or _bare(part, kinds) for one, part in zip(found, parts, strict=True)]
         found = list(dict.fromkeys(found))
@@ -354,9 +381,15 @@ def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...],
     attributes: dict[frozenset[str], Attribute] = {}
     noun, nouns, count = "", "", None
     unwanted: set[str] = set()
-    for sentence in _SENTENCE.findall(text):
+    for added, sentence in (
+        (number > 0, sentence)
+        for number, line in enumerate(text.split("\n"))
+        for sentence in _SENTENCE.findall(line)
+    ):
         if _WITHOUT.search(sentence):
             unwanted |= {root(word) for word in words(sentence)}
+            continue
+        if added and _STATES.match(sentence):
             continue
         wanted, _, about = _parted(sentence)
         if not noun:

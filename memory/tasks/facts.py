@@ -18,6 +18,7 @@ from memory.tasks.lexicon import (
     known,
     limits,
     meaningful,
+    money_in,
     root,
     value_in,
     values,
@@ -27,6 +28,8 @@ from memory.tasks.lexicon import (
 _SPLIT = re.compile(r"[,;](?=\s)|\s(?:and|but|while|und|aber|während|y|pero)(?=\s)")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
+_NUMBERED = re.compile(r"(?:§ ?)?\d{1,2}(?:\.\d{1,2})?[.)]? [^\W\d_]\S{0,30}(?: \S{1,30})?\.\Z")
+"""The heading of a numbered part, which states nothing: "3. Deposit."."""
 _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s")
 _LABEL = re.compile(r"\W*[^\W\d_][\w'’-]*: ")
 _NOT_ABOUT = re.compile(r"\W*(?:i|my|we|our|you|your|ich|mein\w*|wir|unser\w*|du|dein\w*)\b", re.IGNORECASE)
@@ -86,12 +89,17 @@ class Sentence:
         found = values(self.text)
         if not self.is_row:
             return found
+        prices = known().kinds["price"].stems
         # The unit of a number in a table is often in the head of its column or in the cell beside it only.
         texts = [self.text[cell.begin : cell.end] for cell in self.cells]
         currencies = _currencies(texts, [cell.column for cell in self.cells])
         for at, (cell, text) in enumerate(zip(self.cells, texts, strict=True)):
             number = text.strip()
-            if (value := value_in(f"{cell.column} {currencies.get(at, '')}", number)) is not None:
+            value = value_in(f"{cell.column} {currencies.get(at, '')}", number)
+            if value is None and not prices.isdisjoint(map(root, words(cell.column))):
+                # In a list of expenses, often no currency is named.
+                value = money_in(number)
+            if value is not None:
                 begin = cell.begin + text.index(number)
                 found = [one for one in found if one.begin != begin]
                 found.append(replace(value, begin=begin, end=begin + len(number)))
@@ -123,7 +131,9 @@ class Sentence:
         if self.evidence.kind is EvidenceKind.MESSAGE and self.text.rstrip().endswith("?"):
             return False
         text = self.text.strip()
-        return not (_HEADING.match(text) or _MAIL_HEADER.match(text) or _GREETING.match(text))
+        return not (
+            _HEADING.match(text) or _NUMBERED.match(text) or _MAIL_HEADER.match(text) or _GREETING.match(text)
+        )
 
     @property
     def whole(self) -> tuple[int, int]:
@@ -369,8 +379,8 @@ def facts_about(
         for item in items
         for fact in _facts(subject, attribute, item, _clauses_of(subject, item, subjects))
     ]
-    if attribute.kind is not None and (special := attribute.special):
-        found = [one for one in found if special & (one.sentence.stems | _column_of(one))]
+    if attribute.kind is not None and (needed := attribute.special or attribute.particular):
+        found = [one for one in found if needed & (one.sentence.stems | _column_of(one))]
     return sorted(found, key=lambda one: -one.score)
 
 

@@ -37,8 +37,8 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The lists of `tasks.toml`, as stems; articles, `which`, openers and limits as words. `best` is the
-    kind and "least" or "most", by stem."""
+    """The lists of `tasks.toml`, as stems; articles, `which`, openers, limits, ceilings and questions as
+    words. `best` is the kind and "least" or "most", by stem."""
 
     goals: Mapping[str, frozenset[str]]
     choice: frozenset[str]
@@ -59,6 +59,10 @@ class Words:
     included: frozenset[str]
     supposed: frozenset[str]
     remembering: frozenset[str]
+    same: tuple[frozenset[str], ...]
+    papers: frozenset[str]
+    ceilings: tuple[str, ...]
+    questions: frozenset[str]
     unpaid: frozenset[str]
     per: frozenset[str]
     rates: frozenset[str]
@@ -95,6 +99,10 @@ def known() -> Words:
         included=_stems(found["included"]),
         supposed=_stems(found["supposed"]),
         remembering=_stems(found["remembering"]),
+        same=tuple(map(_stems, found["same"])),
+        papers=_stems(found["papers"]),
+        ceilings=tuple(found["ceilings"]),
+        questions=frozenset(map(fold, found["questions"].split())),
         unpaid=_stems(found["unpaid"]),
         per=frozenset(found["per"].split()),
         rates=_stems(found["rates"]),
@@ -149,6 +157,8 @@ _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?")
 _UNIT = re.compile(r"[%€£$]|°[CF]|km/h|[^\W\d_]+")
 _CURRENCY = "€£$"
 _SCALES = {"thousand": 3, "tausend": 3, "mil": 3, "million": 6, "millionen": 6, "millones": 6, "billion": 9}
+_ONE = frozenset({"one", "ein", "eine", "einen", "einem", "einer"})
+_PERIODS = frozenset({"week", "month", "year"})
 _LOOKED = 24
 _LONGEST_RATE = 24
 
@@ -208,9 +218,12 @@ def values(text: str) -> list[Value]:
     numbers = lexicon().number_words
     for match in _COMPOUND.finditer(text):
         word = fold(match[0])
-        if word in numbers and word not in lexicon().ambiguous_numbers and free(*match.span()):
-            value = _amount(text, match.start(), match.end(), numbers[word])
-            if value is not None and value.unit and value.dimension != "count":
+        if (word in numbers or word in _ONE) and free(*match.span()):
+            value = _amount(text, match.start(), match.end(), numbers.get(word, "1"))
+            # "One" may be a person or a thing; "one month" is a time.
+            sure = word in numbers and word not in lexicon().ambiguous_numbers
+            known_ = sure or (value is not None and value.unit in _PERIODS)
+            if value is not None and value.unit and value.dimension != "count" and known_:
                 found.append(value)
     return sorted(found, key=lambda one: one.begin)
 
@@ -222,6 +235,12 @@ def value_in(unit: str, text: str) -> Value | None:
         return None
     found = [values(f"{text} {word}") for word in _UNIT.findall(unit) if fold(word) in known().units]
     return found[0][0] if found else None
+
+
+def money_in(text: str) -> Value | None:
+    """Returns a bare number as an amount of money without a currency; None if it is more than that."""
+    number = _decimal(text.replace(" ", "")) if is_number(text) else None
+    return None if number is None else Value(0, len(text), text, "money", "", number)
 
 
 def is_number(text: str) -> bool:
@@ -406,6 +425,21 @@ _WHOLE_NAME = 4
 
 def is_month(word: str) -> bool:
     return fold(word) in MONTHS or word.casefold() in MONTHS
+
+
+_ENDINGS = ("nen", "en", "er", "es", "e", "n", "s")
+_LEAST_STEM = 5
+
+
+def other_forms(text: str) -> str:
+    """Returns the longer words of a German text without their endings: "Rechnungen" is "Rechnung" in the
+    sources. The index knows other forms of English words only."""
+    found: dict[str, None] = {}
+    for word in meaningful(text):
+        for ending in _ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
+                found[word.removesuffix(ending)] = None
+    return " ".join(found)
 
 
 def months_elsewhere(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from memory.tasks.analysis import analyse
-from memory.tasks.briefs import Brief, Goal, read_brief
+from memory.tasks.briefs import Brief, Goal, is_german, read_brief
 from memory.tasks.contexts import (
     AnalysisBrief,
     Query,
@@ -21,7 +21,7 @@ from memory.tasks.contexts import (
 )
 from memory.tasks.entities import Asked, Evidence, Guidance, Step, StepState, Task, Team
 from memory.tasks.facts import subjects_of
-from memory.tasks.lexicon import months_elsewhere
+from memory.tasks.lexicon import months_elsewhere, other_forms
 
 EMPTIED = "{}"
 MOST_WRITTEN = 110
@@ -121,6 +121,8 @@ def _research(
     queries = [Query(task.brief, own=True), *(Query(one.text, own=True) for one in said)]
     if brief.goal is not Goal.SUM and (months := months_elsewhere(task.brief)):
         queries.append(Query(months))
+    if is_german(task.brief) and (forms := other_forms(task.brief)):
+        queries.append(Query(forms))
     missing = _missing(task)
     queries += [Query(part.replace(":", ""), subject=part.partition(":")[0]) for part in missing]
     if not revises and not missing:

@@ -450,7 +450,11 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_COMMAND": ("a ", " ", "!"),
         "_PASSIVE": ("by", "b"),
     },
-    "memory.tasks.analysis": {"_NUMBERED": ("No. ", "No. 1", "N")},
+    "memory.tasks.analysis": {
+        "_NUMBERED": ("No. ", "No. 1", "N"),
+        "_WITHIN": ("in ", "sich "),
+        "_BETWEEN": ("each ", "one "),
+    },
     "memory.tasks.lexicon": {
         "_POINT": ("3 ", "March ", "2026", "3rd of "),
         "_BEFORE": ("in ", "in the ", "i"),
@@ -464,6 +468,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_COMPOUND": ("a-", "a", "a_"),
     },
     "memory.tasks.facts": {
+        "_NUMBERED": ("1. a ", "1"),
         "_MAIL_HEADER": ("From: ", "From: a", "Date: Mon, 1"),
         "_SPLIT": (",", ", ", " and", " and "),
         "_NAME": ("a", "a'", "1a"),
@@ -475,6 +480,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ABOUT_IT": ("it", "a", "dav"),
     },
     "memory.tasks.briefs": {
+        "_STATES": ("the ", "no, the ", "the is"),
         "_SET_BESIDE": ("with ", "to the ", "with the "),
         "_SUPERLATIVE": ("a", "best", "aest "),
         "_YEAR": ("19", "2", "20 "),

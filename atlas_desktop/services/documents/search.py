@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from atlas_desktop.services.background import BackgroundService
 from atlas_desktop.services.recall import QueryEmbedder
 from memory.documents.citations import Passage, SourceKind, cite
 from memory.documents.entities import CitedReply, DocumentHit, DocumentQuery, StoredCitation, StoredPassage
-from memory.documents.search import DocumentSearch
+from memory.documents.search import DocumentSearch, FoundChunks
 from memory.jobs.queue import Job, Priority
 from memory.storage.documents import DocumentStore
 from memory.storage.store import Store
@@ -30,7 +31,6 @@ class DocumentSearchService:
         self._index = index
         self._mirror: IndexMirror | None = None
         self._engine = DocumentSearch(store, self._vectors)
-        self.answer = self._engine.answer
 
     @property
     def embedding_s(self) -> float:
@@ -40,7 +40,17 @@ class DocumentSearchService:
     async def search(self, query: DocumentQuery) -> Sequence[DocumentHit]:
         """Returns the best hits; the first call loads the room's chunks and vectors."""
         await self.load()
-        return (await self._engine.answer(query)).hits
+        return (await self.answer(query)).hits
+
+    async def answer(self, query: DocumentQuery) -> FoundChunks:
+        """Searches, and puts hits in reports of tasks last: a report repeats the words of the task and of the
+        documents that it cites."""
+        reports = await self._store.tasks.reports() - query.excluded
+        if not reports:
+            return await self._engine.answer(query)
+        found = await self._engine.answer(replace(query, k=2 * query.k))
+        hits = sorted(found.hits, key=lambda hit: hit.chunk.document in reports)
+        return replace(found, hits=tuple(hits[: query.k]))
 
     async def load_for_turns(self) -> None:
         """Does `load` if the room has notes: every conversation searches them."""

@@ -405,6 +405,9 @@ def _amount(total: Total) -> str:
         exponent = total.amount.normalize().as_tuple().exponent
         places = -exponent if isinstance(exponent, int) and exponent < 0 else 0
         amount = formats().decimal(float(total.amount), max(places, 2) if places else 0)
+    if total.unit[:1] in ("£", "$"):
+        # "£540 a month".
+        return f"{total.unit[0]}{amount}{total.unit[1:]}"
     return f"{amount} {total.unit}".strip()
 
 

@@ -19,6 +19,7 @@ from atlas_desktop.services.tasks.reporting import (
     opening_prompt,
 )
 from memory.documents.entities import Chunk, DocumentHit, DocumentKind, DocumentQuery
+from memory.documents.statements import has
 from memory.errors import DocumentNotFound, MessageNotFound
 from memory.recall.entities import Hit, RecallQuery
 from memory.recall.words import is_english, language_of
@@ -270,7 +271,8 @@ def _of_chunk(chunk: Chunk, hit: DocumentHit) -> _Found:
 
 def _close(hit: DocumentHit, about: frozenset[str]) -> bool:
     text = " ".join([hit.title, *hit.chunk.heading, hit.chunk.text])
-    return not about.isdisjoint(map(root, words(text))) or (hit.cosine or 0.0) >= _CLOSE
+    told = frozenset(map(root, words(text)))
+    return any(has(word, told) for word in about) or (hit.cosine or 0.0) >= _CLOSE
 
 
 def _is_foreign(hit: DocumentHit, brief: Brief) -> bool:

@@ -753,3 +753,132 @@ def test_a_budget_is_no_cost_unless_it_is_asked_for() -> None:
     text = "Canada hotel: 410 EUR\nCanada budget: 2,500 EUR at most"
     findings = found("Sum up what the Canada trip cost.", ("Canada", text))
     assert [total.amount for total in findings.totals] == [Decimal(410)]
+
+
+def amounts_in(findings: Findings) -> list[str]:
+    return [fact.text for total in findings.totals for fact in total.facts]
+
+
+def test_a_rent_is_no_other_amount_of_the_same_place() -> None:
+    findings = found(
+        "Compare the rent and notice period of Harbour Row and Mill Lane.",
+        (
+            "Lease, Harbour Row",
+            "2. Rent. The rent is £1,150 per month.\n4. Notice. It ends with two months' notice.",
+        ),
+        ("Meeting, Harbour Row", "Ines organises the bicycle shed; budget £600."),
+        (
+            "Mill Lane 8",
+            "The monthly rent comes to £980. One month's notice may be given after the first six months.",
+        ),
+    )
+    assert table(findings) == {
+        "Harbour Row": {"rent": "£1,150", "notice period": "two months"},
+        "Mill Lane": {"rent": "£980", "notice period": "One month"},
+    }
+
+
+def test_what_a_correction_states_is_no_attribute() -> None:
+    brief = read_brief(
+        "Compare the rent of Ada House and Mill Lane.\nthe rent is in the lease, not in the minutes"
+    )
+    assert [one.name for one in brief.attributes] == ["rent"]
+    brief = read_brief("Compare the rent of Ada House and Mill Lane.\nalso the deposit")
+    assert [one.name for one in brief.attributes] == ["rent", "deposit"]
+
+
+INVOICES = (
+    (
+        "invoice-104.txt",
+        "Tollgate Electrical\nInvoice no. 104\nDate: 12 March 2026\n\nRewiring 420.00\nTotal due £607.80",
+    ),
+    (
+        "plumber.txt",
+        "Invoice 88, Osgood\n5 May 2026\n\nWe charge £212.40. The call-out fee of £45 has been waived.",
+    ),
+    ("Meeting, 22 April 2026", "Ines has spent £540 on the bicycle shed."),
+)
+
+
+@pytest.mark.parametrize(
+    ("brief", "amounts"),
+    [
+        ("Total of all invoices from March to May 2026.", ["£607.80", "£212.40"]),
+        ("Add up all invoices in March 2026.", ["£607.80"]),
+        ("Add up the invoices of Tollgate Electrical.", ["£607.80"]),
+        ("Add up what the electrician charged.", ["£607.80"]),
+    ],
+)
+def test_the_head_of_an_invoice_says_when_it_is_of_and_whose(brief: str, amounts: list[str]) -> None:
+    findings = found(brief, *INVOICES)
+    assert amounts_in(findings) == amounts
+    assert "£540" not in [fact.text for fact in findings.not_added]
+
+
+def test_of_an_invoice_whose_lines_are_not_all_the_total_counts() -> None:
+    text = "Rechnung Nr. 311 vom 14.04.2026\n\nWohnzimmer 380,00 €\nFlur 145,00 €\nGesamtbetrag 624,75 €"
+    findings = found("Summe der Rechnungen im April 2026", ("maler.txt", text))
+    assert amounts_in(findings) == ["624,75 €"]
+    assert [fact.text for fact in findings.not_added] == ["380,00 €", "145,00 €"]
+
+
+def test_amounts_of_a_table_need_no_currency() -> None:
+    text = "date | what | category | amount\n2026-03-09 | Paint | decorating | 64.30"
+    text += "\n2026-03-21 | Curtains | decorating | 112.00"
+    text += "\n2026-04-18 | Lamp | furniture | 38.50\n2026-05-02 | Wallpaper | decorating | 71.20"
+    findings = found("Add up what I paid for decorating in March 2026.", ("expenses.csv", text))
+    assert amounts_in(findings) == ["64.30", "112.00"]
+    assert [total.amount for total in findings.totals] == [Decimal("176.3")]
+    other = ("Lease", "In March 2026, the rent was £980.")
+    assert amounts_in(found("Add up the expenses in March 2026.", ("expenses.csv", text), other)) == [
+        "64.30",
+        "112.00",
+    ]
+
+
+def test_other_amounts_beside_one_that_is_added_are_named() -> None:
+    text = "For the pads of the Skoda we charge 214.50 €. The inspection was 120 €. The clutch: about 950 €."
+    findings = found("Add up what the repairs of the Skoda cost.", ("Garage", text))
+    assert amounts_in(findings) == ["214.50 €"]
+    assert [fact.text for fact in findings.not_added] == ["120 €", "950 €"]
+
+
+def test_a_plan_adds_only_costs_of_what_is_planned() -> None:
+    findings = found(
+        "Plan the roof repair: dates, costs.",
+        (
+            "Meeting",
+            "Two quotes for the roof repair: Slate £8,400, Hightop £7,950. The roof repair begins in August.",
+        ),
+        ("Plumber", "For the repair of the boiler we charge £212.40."),
+        ("Lease", "The tenant pays for repairs of the roof up to £75."),
+    )
+    assert findings.totals == ()
+    assert "dates" not in findings.missing
+
+
+def test_who_organises_something_is_a_question() -> None:
+    assert read_brief("Who organises the bicycle shed and what did it cost?").goal.value == "answer"
+    assert read_brief("Organise the trip: dates, costs.").goal.value == "plan"
+
+
+def test_two_things_of_one_list_do_not_contradict_each_other() -> None:
+    text = "The Hobby weighs 1,150 kg and costs 8,900 €. The Knaus weighs 1,320 kg and costs 11,400 €."
+    mail = "The Hobby weighs 1,210 kg and costs 8,900 €."
+    findings = found(
+        "Where do the offers and the mail contradict each other?", ("Offers", text), ("Mail", mail)
+    )
+    (pair,) = findings.contradictions
+    assert {item.text for item in pair} == {"The Hobby weighs 1,150 kg and costs 8,900 €.", mail}
+
+
+def test_sentences_of_one_text_do_not_contradict_those_of_another() -> None:
+    lease = "The tenant pays a deposit of £1,725 before moving in. The tenant pays for repairs up to £75."
+    brief = "Where do the lease and the mail contradict each other?"
+    assert found(brief, ("Lease", lease), ("Mail", "The cat may stay.")).contradictions == ()
+    assert found("Does the lease contradict itself?", ("Lease", lease)).contradictions != ()
+
+
+def test_a_firm_of_two_names_is_one() -> None:
+    brief = read_brief("Compare the price of Slate & Sons and Hightop Roofing for the roof.")
+    assert brief.subjects == ("Slate & Sons", "Hightop Roofing")

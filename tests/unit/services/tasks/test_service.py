@@ -3,6 +3,7 @@
 import pytest
 
 from atlas_desktop.services.tasks.service import KIND
+from memory.documents.entities import DocumentQuery
 from memory.entities import Target
 from memory.errors import BriefMissing, TaskInState, TaskNotFound
 from memory.memories.entities import MemoryKind, MemoryOrigin, MemoryState, MemoryTier, NewMemory
@@ -417,3 +418,14 @@ async def test_a_total_says_what_was_not_read_because_of_its_language(text: str,
     assert "820 €" in task.report.text
     assert ("1 document in another language may also be about this" in task.report.text) is said
     assert "Other" not in task.report.text
+
+
+async def test_a_report_is_not_found_before_the_documents_that_it_cites() -> None:
+    scene = Scene()
+    ids = await furnish(scene)
+    task = await done(scene)
+    assert task.report is not None
+    hits = await scene.room.documents.search.search(DocumentQuery("weight price boiling stove", k=30))
+    found = [hit.chunk.document in ids.values() for hit in hits]
+    assert not all(found)
+    assert found == sorted(found, reverse=True)
