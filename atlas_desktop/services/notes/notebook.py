@@ -231,7 +231,8 @@ class NoteBin:
 
 
 _SAME_WRITING = timedelta(minutes=5)
-"""Changes within this time count as one: only the text before the first can be restored."""
+"""Changes within this time count as one: only the text before the first can be restored, and a text of which
+a change removes at least half."""
 
 
 class NoteService:
@@ -302,13 +303,16 @@ class NoteService:
         """Replaces the text of a note; an unchanged text changes nothing.
 
         `keep_version`: the previous text can be restored. By default it can, unless it was written within the
-        last minutes.
+        last minutes and more than half of it stays.
         """
         async with self.writing:
             note = await self._store.notes.get(ref)
             if keep_version is None:
                 keep_version = await self._is_new_writing(note)
             new = await asyncio.to_thread(_edited, note, text, keep_version)
+            if not keep_version and await asyncio.to_thread(_removes_half, note.text, new.parsed.text):
+                # The earlier text may exist nowhere else.
+                new = replace(new, keep_version=True)
             if new.parsed.text == note.text:
                 return note
             return await self._stored(new)
@@ -462,6 +466,19 @@ def _edited(note: Note, text: str, keep_version: bool) -> NewNote:  # noqa: FBT0
         external_id=note.external_id,
         keep_version=keep_version,
     )
+
+
+def _removes_half(before: str, after: str) -> bool:
+    """Whether at least half of a text is gone after one change. Takes some milliseconds for a long text."""
+    begin = _same(before, after)
+    removed = len(before) - begin - _same(before[begin:][::-1], after[begin:][::-1])
+    return removed > 0 and 2 * removed >= len(before)
+
+
+def _same(one: str, other: str) -> int:
+    """Returns how many characters at the beginning of two texts are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 def _renamed_everywhere(note: Note, title: str, path: str, linking: Sequence[Note]) -> list[NewNote]:

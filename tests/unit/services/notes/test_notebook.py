@@ -148,6 +148,18 @@ async def test_earlier_texts_come_back_and_quick_changes_count_as_one() -> None:
     assert same.version == back.version
 
 
+@pytest.mark.parametrize("rest", ["", "The ferry", "Something else, which is just as long"])
+async def test_a_text_that_was_just_written_and_is_cleared_comes_back(rest: str) -> None:
+    scene = Scene()
+    note = await scene.room.notes.new("Log")
+    text = "The ferry leaves at eight from Bodø."
+    for typed in (text[:20], text, rest):
+        scene.clock.advance(timedelta(seconds=5))
+        await scene.room.notes.edit(note.id, typed)
+    assert [one.text for one in await scene.room.notes.versions("Log")] == [text]
+    assert (await scene.room.notes.revert("Log")).text == text
+
+
 async def test_text_is_cleaned_of_what_could_reach_the_terminal() -> None:
     note = await Scene().room.notes.new("A\x1b]52;c;x\x07b", "a\x1b[31mb\r\nc\u202e")
     assert note.title == "A]52;c;xb"
