@@ -16,7 +16,7 @@ from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.style import Style
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Checkbox, Input, Label, OptionList, Select, Static
+from textual.widgets import Checkbox, Input, Label, OptionList, Select, Static, TextArea
 from textual.widgets.option_list import Option
 
 from atlas_desktop.errors import Explained
@@ -42,6 +42,28 @@ def focus_at_once(widget: Widget) -> None:
     """
     if widget.is_attached:
         widget.screen.set_focus(widget)
+
+
+class WritingArea(TextArea):
+    """A text area whose cursor also goes to the beginning and the end of the text, with Ctrl+Home and
+    Ctrl+End."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+home", "text_start", show=False),
+        Binding("ctrl+end", "text_end", show=False),
+        Binding("ctrl+shift+home", "text_start(True)", show=False),
+        Binding("ctrl+shift+end", "text_end(True)", show=False),
+    ]
+
+    def focus(self, scroll_visible: bool = True) -> Self:  # noqa: FBT001, FBT002, ARG002
+        focus_at_once(self)
+        return self
+
+    def action_text_start(self, select: bool = False) -> None:  # noqa: FBT001, FBT002
+        self.move_cursor((0, 0), select=select)
+
+    def action_text_end(self, select: bool = False) -> None:  # noqa: FBT001, FBT002
+        self.move_cursor(self.document.end, select=select)
 
 
 class CleanInput(Input):

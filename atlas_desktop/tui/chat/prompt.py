@@ -4,23 +4,21 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from textual import events
 from textual.message import Message
-from textual.widgets import TextArea
 
 from atlas_desktop.locale import _
 from atlas_desktop.services.attachments import pasted_file
 from atlas_desktop.services.cleaning import clean
-from atlas_desktop.tui.widgets import focus_at_once
+from atlas_desktop.tui.widgets import WritingArea
 
 PASTED_AT_A_TIME = 50_000
 """Characters that are inserted at a time: wrapping them takes a few hundredths of a second."""
 NEW_LINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
 
 
-class Prompt(TextArea):
+class Prompt(WritingArea):
     """Enter sends, Shift+Enter or Ctrl+J breaks the line, Up on the first line recalls what was sent."""
 
     DEFAULT_CSS = """
@@ -81,10 +79,6 @@ class Prompt(TextArea):
         key may already be waiting and belongs to the resulting text."""
         self._recalled: int | None = None
         self._unsent = ""
-
-    def focus(self, scroll_visible: bool = True) -> Self:  # noqa: FBT001, FBT002, ARG002
-        focus_at_once(self)
-        return self
 
     def put(self, text: str) -> None:
         """Replaces the text and moves the cursor to its end."""

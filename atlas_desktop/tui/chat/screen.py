@@ -604,6 +604,9 @@ class ChatScreen(Ground, ConversationScreen):
         self.transcript.turn_page(1)
 
     async def action_follow(self) -> None:
+        if self.prompt.has_focus:
+            # Its key also means the end of the text.
+            self.prompt.action_text_end()
         await self.transcript.follow()
 
     def action_toggle_aside(self) -> None:

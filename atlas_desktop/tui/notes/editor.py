@@ -5,7 +5,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 from textual import events
 from textual.binding import Binding
@@ -24,7 +24,7 @@ from atlas_desktop.tui.chat.markdown import Growing
 from atlas_desktop.tui.chat.prompt import PASTED_AT_A_TIME
 from atlas_desktop.tui.markdown_text import WIDEST, Row, parser, rows_of
 from atlas_desktop.tui.notes.adding import has_links, link_spans, marked, opened_link, written
-from atlas_desktop.tui.widgets import ChoiceMenu, focus_at_once
+from atlas_desktop.tui.widgets import ChoiceMenu, WritingArea
 from memory.notes.entities import LinkKind, LinkTarget, NoteLink
 from memory.notes.markup import front_matter
 
@@ -38,7 +38,7 @@ KINDS = {
 _UNDO_STEPS = 500
 _EDITS = {
     key: binding.action
-    for binding in TextArea.BINDINGS
+    for binding in (*TextArea.BINDINGS, *WritingArea.BINDINGS)
     if isinstance(binding, Binding)
     for key in binding.key.split(",")
     if key not in ("f6", "f7")
@@ -85,7 +85,7 @@ def _offered(target: LinkTarget) -> Content:
     return Content.assemble((name, "bold"), "  ", (_(KINDS[target.kind]), "dim"))
 
 
-class NoteEditor(TextArea):
+class NoteEditor(WritingArea):
     """Tab indents, Esc leaves; Ctrl+Z undoes, Ctrl+Y redoes. After `[[` it completes names."""
 
     DEFAULT_CSS = """
@@ -120,10 +120,6 @@ class NoteEditor(TextArea):
         self._naming: str | None = None
         self._loads = 0
         """How many texts have been shown."""
-
-    def focus(self, scroll_visible: bool = True) -> Self:  # noqa: FBT001, FBT002, ARG002
-        focus_at_once(self)
-        return self
 
     def watch(self, obj: DOMNode, attribute_name: str, callback: Any, init: bool = True) -> None:  # noqa: FBT001, FBT002
         """Follows the theme until the editor closes, because the application keeps a reference to its

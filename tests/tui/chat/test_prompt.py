@@ -30,6 +30,14 @@ async def test_new_lines_in_the_prompt(make: Make) -> None:
         assert prompt.outer_size.height == 12
 
 
+async def test_the_cursor_goes_to_both_ends_of_the_text(make: Make) -> None:
+    place = make()
+    async with place.app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("a", "ctrl+j", "b", "ctrl+home", "1", "ctrl+end", "2")
+        assert chat(place.app).prompt.text == "1a\nb2"
+
+
 async def test_up_recalls_what_was_sent_and_down_comes_back(make: Make) -> None:
     place = make()
     async with place.app.run_test() as pilot:

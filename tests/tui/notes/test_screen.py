@@ -275,6 +275,22 @@ async def test_undo_takes_typing_back_in_the_editor(make: Make) -> None:
         assert screen.editor.text == before
 
 
+async def test_the_cursor_goes_to_both_ends_of_the_text(make: Make) -> None:
+    store, ids = await notebook()
+    place = make(store=store)
+    async with place.app.run_test(size=(140, 40)) as pilot:
+        screen = await look(pilot, place, "Summer")
+        await mark(pilot, place, ids["Ferries"])
+        await pilot.press("enter", "ctrl+end")
+        await type_text(pilot, "!")
+        await pilot.press("ctrl+home")
+        await type_text(pilot, "?")
+        assert screen.editor.text.startswith("?The ferry")
+        assert screen.editor.text.endswith("[[Whales]] yet.!")
+        await pilot.press("ctrl+shift+end", "delete")
+        assert screen.editor.text == "?"
+
+
 async def test_an_earlier_version_is_looked_at_and_brought_back(make: Make) -> None:
     store, ids = await notebook()
     (await store.notes.get(ids["Summer"]))
