@@ -203,11 +203,12 @@ _CONVERSATION: tuple[Action, ...] = (
         Where.CHAT,
         "export",
         slash="/export",
+        words=True,
         name=_("Export the conversation"),
         help=_(
             "Export this conversation (or the one selected in the list) as Markdown, web "
             "page, PDF or another format; without personal data, or encrypted, if you "
-            "like."
+            "like. `/export PATH` fills in the file."
         ),
     ),
     Action(

@@ -417,7 +417,7 @@ _EXPORTING_SHOWN = 200
 
 class ExportDialog(Window[Report | None]):
     """Exports the sessions with these ids from all open rooms; those of the private room only if the user
-    asks for it. Dismissed with a report, or None."""
+    asks for it. `path` is the file to begin with. Dismissed with a report, or None."""
 
     CSS_PATH = "exporting.tcss"
     AUTO_FOCUS = "#format"
@@ -426,8 +426,9 @@ class ExportDialog(Window[Report | None]):
         Binding("ctrl+s", "export", _("Export"), priority=True),
     ]
 
-    def __init__(self, ids: Sequence[str]) -> None:
+    def __init__(self, ids: Sequence[str], path: str = "") -> None:
         super().__init__()
+        self._given = path
         self._ids = tuple(dict.fromkeys(ids))
         self._found: list[tuple[RoomServices, Session]] = []
         self._path_shown = ""
@@ -459,10 +460,9 @@ class ExportDialog(Window[Report | None]):
 
     def _choices(self) -> Iterator[Horizontal | Vertical | VerticalScroll | Checkbox]:
         formats = [(one.title, one.name) for one in FORMATS.values()]
-        yield field_line(
-            "format", Select(formats, value=_USUAL, allow_blank=False, id="format", compact=True)
-        )
-        yield field_line("where", CleanInput(id="where", compact=True))
+        named = format_of(Path(self._given).suffix) or _USUAL
+        yield field_line("format", Select(formats, value=named, allow_blank=False, id="format", compact=True))
+        yield field_line("where", CleanInput(self._given, id="where", compact=True))
         if len(self._ids) > 1:
             yield Tick(_("One file per conversation"), id="each", compact=True)
         yield Tick(_("Include related memories"), id="memories", compact=True)

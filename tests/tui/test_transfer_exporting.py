@@ -205,3 +205,21 @@ async def test_the_ending_and_the_format_agree(make: Callable[..., Stage], tmp_p
         await pilot.press("ctrl+s")
         await settle(pilot)
     assert "<html" in (tmp_path / "tides.2026").read_text()
+
+
+async def test_the_command_fills_in_the_file(make: Callable[..., Stage], tmp_path: Path) -> None:
+    place = make()
+    session = await talk(place.store, "Tides: why?", TIDES)
+    file = tmp_path / "My tides.html"
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        place.app.chat.open_session(session.id)  # type: ignore[union-attr]
+        await settle(pilot)
+        await say(pilot, f"/export {file}")
+        await assert_until(pilot, lambda: on(place.app, ExportDialog))
+        await settle(pilot)
+        assert field(place, "#where").value == str(file)
+        assert place.app.screen.query_one("#format", Select).value == "html"
+        await pilot.press("ctrl+s")
+        await settle(pilot)
+        assert "<html" in file.read_text()

@@ -146,12 +146,13 @@ class NavigationController:
         if chosen is not None:
             self._app.attempt(self._show_found(chosen), group="open", exclusive=True)
 
-    def export(self) -> None:
-        """Opens the export of the conversation that is shown, or of the one marked in the list."""
+    def export(self, path: str = "") -> None:
+        """Opens the export of the conversation that is shown, or of the one marked in the list; `path` fills
+        in the file."""
         from atlas_desktop.tui.transfer import ExportDialog
 
         if (target := self._sessions.target) is not None:
-            self._app.push_screen(ExportDialog([target]))
+            self._app.push_screen(ExportDialog([target], path.strip()))
 
     def import_conversations(self, path: str = "") -> None:
         """Opens the import window; `path` fills in the file."""

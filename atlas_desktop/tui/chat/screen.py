@@ -699,8 +699,8 @@ class ChatScreen(Ground, ConversationScreen):
     def action_show_notes(self) -> None:
         self.notes.show()
 
-    def action_export(self) -> None:
-        self.navigation.export()
+    def action_export(self, words: str = "") -> None:
+        self.navigation.export(words)
 
     def action_make_document(self) -> None:
         self.documents.make()
