@@ -60,7 +60,8 @@ class Action:
 
     `run` is the name of its method (`action_…`), `key` its default keys. A `priority` key works while the
     user is typing, and before the keys that are typed after it. `slash` is the command that runs the action,
-    and so are `other_slashes`; with `words`, the rest of the line is passed to it.
+    and so are `other_slashes`; with `words`, the rest of the line is passed to it. With `over_others`, the
+    palettes of other full screens offer it too, and the conversation runs it.
     """
 
     id: str
@@ -72,6 +73,7 @@ class Action:
     slash: str = ""
     other_slashes: tuple[str, ...] = ()
     words: bool = False
+    over_others: bool = False
     name: str = ""
     help: str = ""
     """What the action does, in a sentence or two."""
@@ -204,6 +206,7 @@ _CONVERSATION: tuple[Action, ...] = (
         "export",
         slash="/export",
         words=True,
+        over_others=True,
         name=_("Export the conversation"),
         help=_(
             "Export this conversation (or the one selected in the list) as Markdown, web "
@@ -228,6 +231,7 @@ _CONVERSATION: tuple[Action, ...] = (
         "import_conversations",
         slash="/import",
         words=True,
+        over_others=True,
         name=_("Import conversations…"),
         help=_(
             "Import conversations from other apps ({programs}, Markdown). `/import PATH` checks it at once.",

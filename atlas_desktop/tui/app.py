@@ -588,13 +588,13 @@ class AtlasApp(BaseApp):
 
     async def _go_to(self, row: "Row", below: "Screen[Any]") -> None:
         """Runs a command on the screen below the finder, or opens what was found over the conversation."""
+        from atlas_desktop.tui.help import target_of
         from atlas_desktop.tui.settings.screen import Row as Setting
         from atlas_desktop.tui.settings.screen import SettingsScreen
 
         if isinstance(row.thing, Action):
-            target = self if row.thing.where is Where.EVERYWHERE else below
             given = ("",) if row.thing.words else ()
-            await self.run_action(("", row.thing.run, given), target)
+            await self.run_action(("", row.thing.run, given), target_of(self, below, row.thing))
             return
         chat = self.chat
         while chat is not None and self.screen is not chat:

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -164,8 +164,7 @@ class ActionCommands(Provider):
         return available(self.app, self.screen)
 
     def _run(self, action: Action) -> Callable[[], object]:
-        target = self.app if action.where is Where.EVERYWHERE else self.screen
-        return partial(self.app.run_action, action.run, target)
+        return partial(self.app.run_action, action.run, target_of(self.app, self.screen, action))
 
     def _help(self, action: Action) -> str:
         own: Mapping[str, str] = getattr(self.app, "keys", {})
@@ -223,12 +222,22 @@ def _is_heard(screen: Screen[Any], action: Action, key: str) -> bool:
     return focused is None or action.priority or not focused.check_consume_key(key, keymap.character_of(key))
 
 
+def target_of(app: App[Any], screen: Screen[Any], action: Action) -> App[Any] | Screen[Any]:
+    """Returns what runs an action that is chosen on a screen: the application, the screen, or the
+    conversation below it."""
+    if action.where is Where.EVERYWHERE:
+        return app
+    own = isinstance(screen, ModalScreen) or hasattr(screen, f"action_{action.run}")
+    chat: Screen[Any] | None = getattr(app, "chat", None) if action.over_others and not own else None
+    return chat or screen
+
+
 def available(app: App[Any], screen: Screen[Any]) -> Iterator[Action]:
     """Yields the actions that can be done now on a screen."""
     for action in ACTIONS:
         if not action.in_palette:
             continue
-        target = app if action.where is Where.EVERYWHERE else screen
+        target = target_of(app, screen, action)
         if hasattr(target, f"action_{action.run}") and target.check_action(action.run, ()):
             yield action
 

@@ -23,6 +23,7 @@ from atlas_desktop.tui.projects.screen import ProjectScreen
 from atlas_desktop.tui.settings.dialogs import ThemeScreen
 from atlas_desktop.tui.settings.screen import SettingsScreen
 from atlas_desktop.tui.tasks.screen import TasksScreen
+from atlas_desktop.tui.transfer import ExportDialog, ImportDialog
 from atlas_desktop.tui.widgets import Key, KeyLine, fitting
 from tests.tui.desk import Stage, talk
 from tests.tui.driving import assert_until, on, settle, shown, type_text
@@ -293,6 +294,33 @@ async def test_the_palette_offers_only_what_can_be_done(make: Make) -> None:
         await pilot.pause(0.2)
         assert "Undo deletion" not in shown(place)
         assert "Delete the conversation" not in shown(place)
+
+
+@pytest.mark.parametrize("key", ["f2", "f3", "f8", "f9"])
+@pytest.mark.parametrize(
+    ("words", "name", "window"),
+    [
+        ("import con", "Import conversations…", ImportDialog),
+        ("export", "Export the conversation", ExportDialog),
+    ],
+)
+async def test_the_palette_imports_and_exports_over_every_screen(
+    make: Make, key: str, words: str, name: str, window: type[object]
+) -> None:
+    place = make()
+    await talk(place.store, "The bread", [("How long?", "An hour.")])
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+o", "down", "enter")
+        await assert_until(pilot, lambda: "An hour." in shown(place))
+        await pilot.press(key)
+        await settle(pilot)
+        await pilot.press("ctrl+p")
+        await type_text(pilot, words)
+        await assert_until(pilot, lambda: name in shown(place))
+        await settle(pilot)
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, window))
 
 
 async def test_the_footer_is_made_of_the_registry(make: Make) -> None:

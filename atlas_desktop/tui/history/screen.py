@@ -521,6 +521,10 @@ class HistoryScreen(View, SparingScreen[Result | None]):
     def action_history_export(self) -> None:
         self.changes.export()
 
+    def action_export(self) -> None:
+        """Exports them from the palette, which offers the action of the conversation under its name."""
+        self.changes.export()
+
     def action_history_delete(self) -> None:
         """Moves conversations to the bin; permanently deletes those in the bin."""
         if not self.changes.chosen:
@@ -541,6 +545,8 @@ class HistoryScreen(View, SparingScreen[Result | None]):
         self.action_history_undo()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "export":
+            return not self.binned and bool(self.changes.chosen)
         deed = action.removeprefix("history_")
         if deed == action:
             return super().check_action(action, parameters)
