@@ -6,6 +6,7 @@ import json
 import secrets
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any
 
 from memory.clock import micros, moment
@@ -301,7 +302,11 @@ def same_content(conn: Connection, sha256: str) -> list[KnownFile]:
 
 def context_of(title: str, chunk: NewChunk) -> str:
     """Returns the text that is indexed and embedded with a chunk: title, headings, header of its table."""
-    parts = [title, " > ".join(chunk.heading), chunk.header]
+    return _context(title, chunk.heading, chunk.header)
+
+
+def _context(title: str, heading: Sequence[str], header: str) -> str:
+    parts = [title, " > ".join(heading), header]
     return "\n".join(dict.fromkeys(part for part in parts if part))
 
 
@@ -417,7 +422,13 @@ def _put_chunks(
 
 
 def place(conn: Connection, document_id: str, path: str, facts: FileFacts, folder_id: str | None) -> None:
-    """Records the place of a document's file; the text is unchanged. A missing file counts as found."""
+    """Records the place of a document's file; the text is unchanged. A missing file counts as found.
+
+    A title that was only the name of the file becomes the new name.
+    """
+    title, before = conn.execute("SELECT title, path FROM documents WHERE id = ?", (document_id,)).fetchone()
+    if title == _named(before) != _named(path):
+        _retitle(conn, document_id, _named(path))
     conn.execute(
         """
         UPDATE documents SET path = ?, location = ?, bytes = ?, modified_ns = ?, device = ?, inode = ?,
@@ -437,6 +448,27 @@ def place(conn: Connection, document_id: str, path: str, facts: FileFacts, folde
             document_id,
         ),
     )
+
+
+def _named(path: str) -> str:
+    """Returns the title of a file that has none of its own."""
+    return " ".join(one_line(PurePath(path).name).split())
+
+
+def _retitle(conn: Connection, document_id: str, title: str) -> None:
+    """Changes a title, also in what is indexed of the chunks; their vectors are made again."""
+    conn.execute("UPDATE documents SET title = ? WHERE id = ?", (title, document_id))
+    conn.execute("DELETE FROM chunk_vectors WHERE document_id = ?", (document_id,))
+    chunks = conn.execute(
+        "SELECT id, heading, header, text FROM chunks WHERE document_id = ?", (document_id,)
+    ).fetchall()
+    with full_text.purged(conn, "chunks", len(chunks)):
+        for chunk_id, heading, header, text in chunks:
+            context = _context(title, json.loads(heading), header)
+            conn.execute(
+                "UPDATE chunks SET context = ?, key = ? WHERE id = ?",
+                (context, _key(context, text), chunk_id),
+            )
 
 
 def free_locations(conn: Connection, document_ids: Collection[str]) -> None:

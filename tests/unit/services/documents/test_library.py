@@ -146,6 +146,22 @@ async def test_a_moved_file_that_is_added_again_keeps_its_talks(tmp_path: Path) 
     assert (known.id, known.sessions) == (document, (replied.session.id,))
 
 
+async def test_a_renamed_file_is_called_and_found_by_its_new_name(tmp_path: Path) -> None:
+    scene, folder = Scene(), birds(tmp_path / "birds")
+    await scene.room.documents.watch(folder)
+    (folder / "kite.txt").rename(folder / "buzzard.txt")
+    (folder / "owl.md").rename(folder / "night bird.md")
+    assert await found(scene, "kite.txt", k=1) == ["kite.txt"]
+    await scene.room.documents.rescan(str(folder))
+    # A heading stays the title.
+    assert {one.title for one in await scene.room.documents.list()} == {"buzzard.txt", "Owls", "Gulls"}
+    assert await found(scene, "buzzard", k=1) == ["buzzard.txt"]
+    before = [one.id for one in await scene.room.documents.list()]
+    (folder / "buzzard.txt").write_text("The red kite circles over the valley.\n", encoding="utf-8")
+    await scene.room.documents.rescan(str(folder))
+    assert [one.id for one in await scene.room.documents.list()] == before
+
+
 async def test_a_copy_of_a_file_is_a_document_of_its_own(tmp_path: Path) -> None:
     scene = Scene()
     one = write(tmp_path / "a.md", "The barn owl hunts voles.\n")
