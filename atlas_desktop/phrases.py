@@ -398,6 +398,32 @@ _STORED_TEXTS = {
 TOPIC_KINDS = tuple(_TOPIC_TEXTS)
 
 
+_CATEGORY_TEXTS = {
+    "Work": N_("Work"),
+    "Programming": N_("Programming"),
+    "Writing": N_("Writing"),
+    "Learning": N_("Learning"),
+    "Health": N_("Health"),
+    "Food": N_("Food"),
+    "Travel": N_("Travel"),
+    "Home": N_("Home"),
+    "Money": N_("Money"),
+    "People": N_("People"),
+    "Animals": N_("Animals"),
+    "Leisure": N_("Leisure"),
+}
+
+
+def category_text(name: str) -> str:
+    """Returns the name of a category as it is shown; one that the user named stays as it is."""
+    return _(_CATEGORY_TEXTS[name]) if name in _CATEGORY_TEXTS else clean_line(name)
+
+
+def topic_name_text(kind: str, name: str) -> str:
+    """Returns the name of a topic of a kind (of `TOPIC_KINDS`) as it is shown."""
+    return category_text(name) if kind == "category" else clean_line(name)
+
+
 def topic_text(kind: str) -> str:
     """Returns the heading of the topics of a kind (of `TOPIC_KINDS`)."""
     return _(_TOPIC_TEXTS[kind])

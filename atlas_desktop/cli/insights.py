@@ -213,9 +213,11 @@ def _weeks(weeks: "Sequence[DayCount]", since: datetime | None) -> list[str]:
 
 
 def _topics(title: str, topics: "Sequence[Topic]") -> list[str]:
+    from atlas_desktop.phrases import topic_name_text
+
     if not topics:
         return []
     rows = ["", title]
-    rows += [f"  {one.sessions:>5}  {one.name}" for one in topics[:_SHOWN]]
+    rows += [f"  {one.sessions:>5}  {topic_name_text(one.kind, one.name)}" for one in topics[:_SHOWN]]
     more = len(topics) - _SHOWN
     return rows + ([f"         {_('… and {count} more', count=number(more))}"] if more > 0 else [])

@@ -431,7 +431,7 @@ async def import_notes(ctx: Context, args: argparse.Namespace) -> int:
 
 async def export_notes(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
-    with closing(ctx.progress(_("Writing"))) as progress:
+    with closing(ctx.progress(_("Writing files"))) as progress:
         report = await room.note_folders.write(args.folder, progress=counting(progress))
     value = {
         "written": report.written,

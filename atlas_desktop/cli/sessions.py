@@ -11,7 +11,7 @@ from atlas_desktop.cli.context import Context, command_group
 from atlas_desktop.cli.search import marked
 from atlas_desktop.errors import Exit, UsageError
 from atlas_desktop.locale import N_, _, ngettext, number
-from atlas_desktop.phrases import held, receipt_text, sources_text
+from atlas_desktop.phrases import category_text, held, receipt_text, sources_text
 from atlas_desktop.services.cleaning import clean_line
 
 if TYPE_CHECKING:
@@ -150,7 +150,9 @@ async def _show(ctx: Context, named: Sequence[str]) -> int:
     values = [output.session(one) for one in found]
     ctx.emit(
         values[0] if len(values) == 1 else {"sessions": values},
-        lambda: "\n".join(f"{one.category or _('none')}  {clean_line(one.title)}" for one in found),
+        lambda: "\n".join(
+            f"{category_text(one.category) or _('none')}  {clean_line(one.title)}" for one in found
+        ),
     )
     return Exit.DONE
 

@@ -1,12 +1,15 @@
 """What a change of mode or room does is said truly, for every change that there is."""
 
 import itertools
+from gettext import NullTranslations
 
 import pytest
 
+from atlas_desktop import locale
 from atlas_desktop import phrases as phrases
 from memory.documents.entities import CitedReply, StoredCitation
 from memory.entities import MemoryMode, RoomKind
+from memory.organising import examples
 from memory.transfer import Losses
 
 STORED = (MemoryMode.NORMAL, MemoryMode.READS, MemoryMode.BLANK)
@@ -25,6 +28,24 @@ def test_every_change_of_mode_is_told(now: MemoryMode, then: MemoryMode, begun: 
     assert ("will not learn from what was said" in told.words) is (
         begun and then is MemoryMode.NORMAL and now in STORED
     )
+
+
+class Reversed(NullTranslations):
+    """A language whose words are the English ones backwards, except in sentences with values."""
+
+    def gettext(self, message: str) -> str:
+        return message if "{" in message else message[::-1]
+
+
+def test_the_built_in_categories_are_shown_in_the_language_and_own_ones_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(locale._Chosen, "texts", Reversed())
+    for name in examples():
+        assert phrases.category_text(name) == name[::-1]
+    assert phrases.category_text("Zeppelins") == "Zeppelins"
+    assert phrases.topic_name_text("category", "Money") == "yenoM"
+    assert phrases.topic_name_text("tag", "Money") == "Money"
 
 
 @pytest.mark.parametrize("mode", MemoryMode)

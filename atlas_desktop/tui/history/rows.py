@@ -11,7 +11,7 @@ from textual.content import Content, Span
 
 from atlas_desktop.errors import size
 from atlas_desktop.locale import N_, _, formats, ngettext
-from atlas_desktop.phrases import place_text
+from atlas_desktop.phrases import category_text, place_text
 from atlas_desktop.services.cleaning import clean, clean_line
 from atlas_desktop.services.sessions import number_of, without_number
 from atlas_desktop.tui.calendar import GROUPS, group_of, long, short
@@ -236,7 +236,7 @@ def _facts(hit: SessionHit) -> str:
     parts += [ngettext("1 hit", "{count} hits", hit.matches)] if hit.matches else []
     parts += [clean_line(session.project)] if session.project else []
     parts += [" ".join(f"#{clean_line(tag)}" for tag in session.tags)] if session.tags else []
-    parts += [clean_line(session.category)] if session.category else []
+    parts += [category_text(session.category)] if session.category else []
     return " · ".join(parts)
 
 
@@ -254,7 +254,7 @@ def _known(hit: SessionHit, now: datetime, *, binned: bool) -> list[str]:
     found += [ngettext("1 hit", "{count} hits", hit.matches)] if hit.matches else []
     found += [_("project {name}", name=clean_line(session.project))] if session.project else []
     found += [f"#{clean_line(tag)}" for tag in session.tags]
-    found += [clean_line(session.category)] if session.category else []
+    found += [category_text(session.category)] if session.category else []
     begun, used = long(session.created_at, now), long(session.updated_at, now)
     found += [_("started {when}", when=begun)] if begun != used else []
     found.append(_("last used {when}", when=used))

@@ -7,8 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from atlas_desktop.locale import _, formats
-from atlas_desktop.phrases import storage_text
-from atlas_desktop.services.cleaning import clean_line
+from atlas_desktop.phrases import storage_text, topic_name_text
 from atlas_desktop.services.insights import Insights
 from memory.insights import months_between
 
@@ -185,7 +184,7 @@ def _ticks(places: Sequence[int], labels: Sequence[str]) -> tuple[list[int], lis
 
 
 def topic_name(topic: "Topic") -> str:
-    return clean_line(topic.name) or topic.kind
+    return topic_name_text(topic.kind, topic.name) or topic.kind
 
 
 def models_of(found: Insights) -> list[str]:

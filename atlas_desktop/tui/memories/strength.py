@@ -7,7 +7,7 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
 from atlas_desktop.locale import N_, _, formats, ngettext, quoted
-from atlas_desktop.phrases import stored_text
+from atlas_desktop.phrases import stored_text, topic_name_text
 from atlas_desktop.services.cleaning import clean_line
 from atlas_desktop.services.insights import MemoryTopic
 from atlas_desktop.services.memories import FORGOTTEN, TimelineEvent
@@ -228,7 +228,7 @@ def spark(counts: Sequence[int]) -> str:
 def topic_row(topic: MemoryTopic, width: int) -> Content:
     """Returns the name with its months, and below how many memories there are, and since when."""
     line = spark([count for _month, count in topic.months[-MONTHS:]]).rjust(MONTHS)
-    name = _cut(clean_line(topic.topic.name), max(width - MONTHS - 2, 8))
+    name = _cut(topic_name_text(topic.topic.kind, topic.topic.name), max(width - MONTHS - 2, 8))
     facts = [
         _(_TOPIC_KINDS[topic.topic.kind]),
         ngettext("1 memory", "{count} memories", len(topic.memories)),
@@ -243,7 +243,7 @@ def topic_details(topic: MemoryTopic, now: datetime) -> Content:
     shown = topic.months[-MONTHS:]
     ends = [_month(shown[0][0]), _month(shown[-1][0])]
     parts: list[Content | str | tuple[str, str]] = [
-        (clean_line(topic.topic.name), "bold"),
+        (topic_name_text(topic.topic.kind, topic.topic.name), "bold"),
         "\n",
         (ends[0], "$quiet"),
         " ",

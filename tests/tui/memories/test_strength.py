@@ -1,22 +1,32 @@
 """The strength of memories, their timeline and their topics in the memory browser."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from textual.pilot import Pilot
 
+from atlas_desktop import locale
+from atlas_desktop.services.insights import MemoryTopic
+from atlas_desktop.tui.history.rows import RowLook, line_of
+from atlas_desktop.tui.insights import charts
 from atlas_desktop.tui.memories.entries import KIND_SIGNS, Entry, row
 from atlas_desktop.tui.memories.screen import MemoryScreen
-from atlas_desktop.tui.memories.strength import BAR, bar, curve_text, spark
+from atlas_desktop.tui.memories.strength import BAR, bar, curve_text, spark, topic_details, topic_row
 from memory.entities import ChosenBy, NewReceipt
+from memory.insights import Topic
 from memory.memories.entities import MemoryKind, UseKind
 from memory.organising import MarksPatch
 from memory.recall.decay import StrengthCurve
+from memory.search.entities import SessionHit, Snippet
 from tests.fakes.clock import FakeClock
+from tests.tui.chat.states import stored
 from tests.tui.desk import NOW, Stage
 from tests.tui.driving import assert_until, on, settle, shown
 from tests.tui.memories.test_screen import browse, known, remembered
 from tests.unit.recall.test_decay_strength import DAY, memory
+from tests.unit.test_phrases import Reversed
 
 Make = Callable[..., Stage]
 SIZE = (120, 40)
@@ -138,6 +148,17 @@ async def test_topics_show_their_memories_over_time(make: Make) -> None:
         assert "tag · 2 memories" in shown(place)
         await assert_until(pilot, lambda: "Memories learned, month by month" in shown(place))
         assert "Likes short answers" in shown(place)
+
+
+def test_built_in_categories_are_shown_in_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locale._Chosen, "texts", Reversed())
+    of = Topic("category", "Money", 1, {"2026-03": 1})
+    found = MemoryTopic(of, (memory(),), (("2026-03", 1),))
+    assert topic_row(found, 60).plain.startswith("yenoM")
+    assert topic_details(found, NOW).plain.startswith("yenoM")
+    assert charts.topic_name(of) == "yenoM"
+    session = replace(stored(), category="Money")
+    assert "yenoM" in line_of(SessionHit(session, Snippet("Trip")), NOW, RowLook(60))[1].plain
 
 
 def test_the_strength_of_a_month_ago_is_drawn() -> None:
