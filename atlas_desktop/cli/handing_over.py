@@ -28,6 +28,7 @@ COMMANDS = {
     ("mcp", None): ("serve", "mcp"),
     ("clients", "add"): ("serve", "add_client"),
     ("clients", "list"): ("serve", "list_clients"),
+    ("clients", "revoke"): ("serve", "revoke"),
     ("clients", "log"): ("serve", "show_log"),
 }
 """By name and subcommand: the module and the function that carry out the command."""

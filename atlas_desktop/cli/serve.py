@@ -175,7 +175,9 @@ def register_clients(subparsers: Any, common: argparse.ArgumentParser) -> None:
     add("list", list_clients, _("list the programs")).add_argument(
         "--revoked", action="store_true", help=_("also those that may not ask any more")
     )
-    add("revoke", revoke, _("refuse a program's token from now on")).add_argument("client", metavar="NAME")
+    add(
+        "revoke", revoke, _("refuse a program's token from now on"), hand_over=agreed_to_revoke
+    ).add_argument("client", metavar="NAME")
     log = add("log", show_log, _("show who asked for what kind of thing, and how much"))
     log.add_argument("client", metavar="NAME", nargs="?")
     log.add_argument("-n", dest="limit", metavar="N", type=int, default=100, help=_("at most N entries"))
@@ -206,10 +208,17 @@ async def list_clients(ctx: Context, args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
+def agreed_to_revoke(args: argparse.Namespace) -> bool:
+    """Asks in this process, because the one that answers has another terminal. Raises as `confirm` does."""
+    Context.from_args(args).confirm(_("Refuse the token of {name} from now on?", name=args.client))
+    return True
+
+
 async def revoke(ctx: Context, args: argparse.Namespace) -> int:
     room = await ctx.unlock()
     client = await room.clients.get(args.client)
-    ctx.confirm(_("Refuse the token of {name} from now on?", name=client.name))
+    if not ctx.shared:
+        ctx.confirm(_("Refuse the token of {name} from now on?", name=client.name))
     await room.clients.revoke(client.id)
     ctx.emit({"revoked": client.name}, lambda: _("{name} may not ask any more.", name=client.name))
     return Exit.DONE

@@ -68,9 +68,12 @@ class ClientAccess:
 
     @asynccontextmanager
     async def asked(self, kind: AccessKind, scope: Scope | None = None) -> AsyncIterator[Counted]:
-        """Wraps a request: refuses it without its scope, and logs how it ended."""
+        """Wraps a request: refuses it without its scope or after a revocation, and logs how it ended."""
         counted, outcome = Counted(), AccessOutcome.FAILED
         try:
+            # A program on standard input showed its token only once, when it connected.
+            if not await self.room.clients.allowed(self.client):
+                raise DoorRefused("wrong_token", 401)
             if scope is not None and not self.may(scope):
                 raise DoorRefused("scope", 403, scope=scope.value)
             yield counted

@@ -74,6 +74,10 @@ class ClientService:
     async def revoke(self, ref: str) -> Client:
         return await self._store.clients.revoke(ref)
 
+    async def allowed(self, client: Client) -> bool:
+        """Whether the client's token is still accepted."""
+        return any(one.id == client.id for one in await self.list())
+
     async def authenticate(self, token: str, *, name: str | None = None) -> Client | None:
         """Returns the client with this token, and this name if given; None if there is none."""
         if not token:

@@ -228,6 +228,26 @@ def test_a_revoked_client_is_refused_at_once_and_an_open_address_is_refused(prog
     assert json.loads(taken.stdout)["error"]["code"] == "door_port"
 
 
+def test_a_token_is_revoked_while_atlas_serves(program: Program) -> None:
+    token, port = add(program, "editor", "chat,recall"), free_port()
+    good = {"Authorization": f"Bearer {token}"}
+    with serving(program, "--port", str(port)):
+        assert post(port, "/atlas/recall", {"query": "garden"}, **good)[0] == 200
+
+        async def revoked_meanwhile(session: ClientSession) -> Any:
+            assert not (await session.call_tool("recall", {"query": "garden"})).is_error
+            unasked = await asyncio.to_thread(program.run, "clients", "revoke", "editor", "--json")
+            assert json.loads(unasked.stdout)["error"]["next_step"] == "Use --yes to agree in advance."
+            told = await asyncio.to_thread(program.json, "clients", "revoke", "editor", "--yes")
+            assert told == {"revoked": "editor"}
+            return await session.call_tool("recall", {"query": "garden"})
+
+        assert asyncio.run(with_mcp(program, token, revoked_meanwhile)).is_error
+        refused, told = post(port, "/atlas/recall", {"query": "garden"}, **good)
+        assert (refused, told["error"]["code"]) == (401, "door_wrong_token")
+        assert program.json("clients", "list") == []
+
+
 def test_a_unix_socket_is_the_users_own(program: Program, tmp_path: Path) -> None:
     path = tmp_path / "door"
     with serving(program, "--socket", str(path)) as (url, process):
