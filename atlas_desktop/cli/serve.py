@@ -175,9 +175,9 @@ def register_clients(subparsers: Any, common: argparse.ArgumentParser) -> None:
     add("list", list_clients, _("list the programs")).add_argument(
         "--revoked", action="store_true", help=_("also those that may not ask any more")
     )
-    add(
-        "revoke", revoke, _("refuse a program's token from now on"), hand_over=agreed_to_revoke
-    ).add_argument("client", metavar="NAME")
+    add("revoke", revoke, _("refuse a program's token from now on"), hand_over=agreed_to_revoke).add_argument(
+        "client", metavar="NAME"
+    )
     log = add("log", show_log, _("show who asked for what kind of thing, and how much"))
     log.add_argument("client", metavar="NAME", nargs="?")
     log.add_argument("-n", dest="limit", metavar="N", type=int, default=100, help=_("at most N entries"))

@@ -441,10 +441,11 @@ class Turn:
         if prepared.skills and message.status is not MessageStatus.FAILED:
             await self._store.skills.count_uses(message.id)
         if prepared.passages:
-            self._cited = await cited_reply(message.content, prepared.passages)
+            found = await cited_reply(message.content, prepared.passages)
             await self._store.documents.put_citations(
-                message.session_id, message.id, self._cited.citations, self._cited.unsupported
+                message.session_id, message.id, found.citations, found.unsupported
             )
+            self._cited = await self._store.documents.cited(message.id)
         return message
 
     async def _replied(

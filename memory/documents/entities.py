@@ -375,10 +375,14 @@ class StoredCitation:
 
 @dataclass(frozen=True, slots=True)
 class CitedReply:
-    """The citations of a reply, and the ranges of its text that no passage supports."""
+    """The citations of a reply, and the ranges of its text that no passage supports.
+
+    `last_passage` is the highest number of a passage that the reply could cite; 0 if that is not known.
+    """
 
     citations: tuple[StoredCitation, ...] = ()
     unsupported: tuple[tuple[int, int], ...] = ()
+    last_passage: int = 0
 
 
 @dataclass(frozen=True, slots=True)

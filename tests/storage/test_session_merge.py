@@ -246,7 +246,7 @@ async def test_what_two_sessions_read_is_numbered_anew_and_comes_apart_again(sto
     assert [(one.marker, one.message == said) for one in passages] == [(1, False), (2, True)]
     # Two passages with the same number would be in the prompt.
     assert [bool(one.preface) for one in await store.branch(target.id)] == [True, False, False, False]
-    assert await store.documents.cited(reply) == cited
+    assert (await store.documents.cited(reply)).citations == cited.citations
     assert (await store.documents.get(alone)).sessions == (target.id,)
     await store.restore_session(other.id)
     assert await sound(store)
@@ -254,7 +254,7 @@ async def test_what_two_sessions_read_is_numbered_anew_and_comes_apart_again(sto
     assert {one.id for one in await store.documents.bound(other.id)} == {shared, alone}
     assert [one.marker for one in await store.documents.passages(target.id)] == [1]
     assert [one.message for one in await store.documents.passages(other.id)] == [said]
-    assert await store.documents.cited(reply) == cited
+    assert (await store.documents.cited(reply)).citations == cited.citations
     assert (await store.documents.cited(kept_reply)).citations != ()
 
 

@@ -41,7 +41,7 @@ from atlas_desktop.tui.markdown_text import (
     width_of,
 )
 from atlas_desktop.tui.textual_workarounds import freeing_blocks
-from memory.documents.entities import StoredCitation
+from memory.documents.entities import CitedReply, StoredCitation
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -157,8 +157,9 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
-def linked(children: Sequence["Token"], citations: Sequence[StoredCitation]) -> list["Token"]:
-    """Returns the parts of a paragraph, in which the numbers of citations are links. Code has none."""
+def linked(children: Sequence["Token"], cited: CitedReply) -> list["Token"]:
+    """Returns the parts of a paragraph, in which the numbers of citations are links, and numbers that name no
+    passage are marked. Code has neither."""
     made: list[Token] = []
     said = claim = ""
     for child in children:
@@ -175,35 +176,43 @@ def linked(children: Sequence["Token"], citations: Sequence[StoredCitation]) -> 
             # after it.
             claim = said if _letters(said) else claim or _MARKERS.split(child.content[at:], maxsplit=1)[0]
             said = ""
-            made += [_plain(before), *_links(match[1], claim, citations)]
+            made += [_plain(before), *_numbers(match[1], claim, cited)]
         said += child.content[at:]
         made.append(_plain(child.content[at:]))
     return made
 
 
-def _links(numbers: str, claim: str, citations: Sequence[StoredCitation]) -> list["Token"]:
-    """Returns the numbers in their brackets; a number without a citation is plain text."""
+def _numbers(numbers: str, claim: str, cited: CitedReply) -> list["Token"]:
+    """Returns the numbers in their brackets, each marked as what it is."""
     parts = _NUMBERS.split(numbers)
     parts[0], parts[-1] = "[", "]"
-    if len(parts) == 3 and (only := meant(int(parts[1]), claim, citations)) is not None:
-        return _link(f"[{parts[1]}]", only, citations)
+    if len(parts) == 3 and (only := _number(f"[{parts[1]}]", int(parts[1]), claim, cited)):
+        return only
     made: list[Token] = []
     for part in parts:
-        known = meant(int(part), claim, citations) if part.isdecimal() else None
-        made += [_plain(part)] if known is None else _link(part, known, citations)
+        number = _number(part, int(part), claim, cited) if part.isdecimal() else []
+        made += number or [_plain(part)]
     return made
 
 
-def _link(text: str, at: int, citations: Sequence[StoredCitation]) -> list["Token"]:
+def _number(text: str, marker: int, claim: str, cited: CitedReply) -> list["Token"]:
+    """Returns a link for the number of a citation, a marked text for one that the model has invented, and
+    otherwise nothing: not every passage with a number is a citation."""
     from markdown_it.token import Token
 
+    at = meant(marker, claim, cited.citations)
+    if at is None:
+        return _doubted(text) if cited.last_passage and not 1 <= marker <= cited.last_passage else []
+    words = [_plain(text)] if cited.citations[at].verified else _doubted(text)
     opened = Token("link_open", "a", 1, attrs={"href": f"{_SCHEME}{at}"})
-    closed = Token("link_close", "a", -1)
-    if citations[at].verified:
-        return [opened, _plain(text), closed]
+    return [opened, *words, Token("link_close", "a", -1)]
+
+
+def _doubted(text: str) -> list["Token"]:
+    from markdown_it.token import Token
+
     # Many fonts have no italic form of the sign.
-    words = [Token("em_open", "em", 1), _plain(text), Token("em_close", "em", -1), _plain(UNVERIFIED)]
-    return [opened, *words, closed]
+    return [Token("em_open", "em", 1), _plain(text), Token("em_close", "em", -1), _plain(UNVERIFIED)]
 
 
 def _plain(text: str) -> "Token":
@@ -220,21 +229,21 @@ HIGHLIGHT_LIMIT = 12_000
 
 
 class CitingParser:
-    """Makes the parsers for one reply, in which the numbers of `citations` are links."""
+    """Makes the parsers for one reply, in which the numbers of the citations of `cited` are links."""
 
     def __init__(self) -> None:
-        self.citations: Sequence[StoredCitation] = ()
+        self.cited = CitedReply()
 
     def __call__(self) -> "MarkdownIt":
-        if not self.citations:
+        if not self.cited.citations and not self.cited.last_passage:
             return parser()
-        made, citations = new_parser(), self.citations
+        made, cited = new_parser(), self.cited
 
         def link(state: "StateCore") -> None:
             # After everything harmful is gone: no other link is left.
             for token in state.tokens:
                 if token.children:
-                    token.children = linked(token.children, citations)
+                    token.children = linked(token.children, cited)
 
         made.core.ruler.push("citations", link)
         return made
@@ -272,7 +281,7 @@ def load_highlighter() -> None:
 
 
 class SafeMarkdown(Markdown):
-    """Markdown without hidden HTML or control characters. The only links are the numbers of `citations`."""
+    """Markdown without hidden HTML or control characters. The only links are the citations of `cited`."""
 
     virtual_size = UNSCROLLED
     BLOCKS = {  # noqa: RUF012
@@ -282,20 +291,20 @@ class SafeMarkdown(Markdown):
         "code_block": CodeBlock,
     }
 
-    def __init__(self, text: str = "", citations: Sequence[StoredCitation] = ()) -> None:
+    def __init__(self, text: str = "", cited: CitedReply | None = None) -> None:
         # Not a method of this widget: the two would hold each other.
         self._citing = CitingParser()
-        self._citing.citations = citations
+        self._citing.cited = cited or CitedReply()
         super().__init__(clean(text) or None, parser_factory=self._citing, open_links=False)
 
     @property
-    def citations(self) -> Sequence[StoredCitation]:
-        """The targets of the links. A change takes effect with the next update of the text."""
-        return self._citing.citations
+    def cited(self) -> CitedReply:
+        """What the reply cites. A change takes effect with the next update of the text."""
+        return self._citing.cited
 
-    @citations.setter
-    def citations(self, citations: Sequence[StoredCitation]) -> None:
-        self._citing.citations = citations
+    @cited.setter
+    def cited(self, cited: CitedReply) -> None:
+        self._citing.cited = cited
 
 
 SPARE_LINES = 6

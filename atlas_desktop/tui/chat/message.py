@@ -430,7 +430,7 @@ class MessageBlock(Vertical):
             said = clean(shown_of(self.message.content))
             yield Static(Content(said) if said.strip() else _no_words(), classes="words")
         else:
-            yield SafeMarkdown(self._words(), self._citations)
+            yield SafeMarkdown(self._words(), self._cited)
         yield from self._end()
 
     def _end(self) -> Iterator[Widget]:
@@ -636,8 +636,9 @@ class MessageBlock(Vertical):
             return
         words = clean(self._words())
         with self.app.batch_update():
-            if words != markdown.source or markdown.citations != self._citations:
-                markdown.citations = self._citations
+            cited = self._cited or CitedReply()
+            if words != markdown.source or markdown.cited != cited:
+                markdown.cited = cited
                 await markdown.update(words)
             markdown.display = True
             await self.query("Growing, .end, .support, CitationLinks").remove()

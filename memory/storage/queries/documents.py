@@ -846,7 +846,24 @@ def cited(conn: Connection, reply_id: str) -> CitedReply:
     ranges = conn.execute(
         'SELECT begin, "end" FROM unsupported WHERE reply_id = ? ORDER BY begin', (reply_id,)
     )
-    return CitedReply(citations, tuple((begin, end) for begin, end in ranges.fetchall()))
+    unsupported = tuple((begin, end) for begin, end in ranges.fetchall())
+    # A reply without any of them may have had no passages, although its session has some.
+    last = _last_passage(conn, reply_id) if citations or unsupported else 0
+    return CitedReply(citations, unsupported, last)
+
+
+def _last_passage(conn: Connection, reply_id: str) -> int:
+    """Returns the highest number of a passage that the session of a reply had when the reply was begun."""
+    (last,) = conn.execute(
+        """
+        SELECT coalesce(max(p.marker), 0) FROM messages AS reply
+        JOIN passages AS p ON p.session_id = reply.session_id
+        JOIN messages AS asked ON asked.id = p.message_id AND asked.created_at <= reply.created_at
+        WHERE reply.id = ?
+        """,
+        (reply_id,),
+    ).fetchone()
+    return int(last)
 
 
 # --- summaries --------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from atlas_desktop.tui.chat.markdown import CitingParser, citation_at, meant
 from atlas_desktop.tui.chat.message import CitationLinks
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
-from memory.documents.entities import StoredCitation
+from memory.documents.entities import CitedReply, StoredCitation
 from tests.fakes.clock import FakeClock
 from tests.stores import InMemoryStore
 from tests.tui.desk import NOW, NamedModel, Stage, talk
@@ -30,7 +30,7 @@ def citation(marker: int, quote: str = "", *, verified: bool = True) -> StoredCi
 def links(text: str, citations: Sequence[StoredCitation]) -> list[tuple[str, str]]:
     """What a reply shows as links, and where they lead."""
     parser = CitingParser()
-    parser.citations = citations
+    parser.cited = CitedReply(tuple(citations))
     found: list[tuple[str, str]] = []
     href: str | None = None
     for token in parser().parse(text):
@@ -106,6 +106,34 @@ def test_a_number_that_is_cited_twice_means_what_its_sentence_says() -> None:
 def test_a_number_in_front_belongs_to_what_follows_it() -> None:
     own = (citation(1, EIGHT), citation(1, WINTER))
     assert links("[1] In winter there is one ferry.", own) == [("[1]", "citation:1")]
+
+
+def texts(text: str, cited: CitedReply) -> str:
+    """What a reply shows as text."""
+    parser = CitingParser()
+    parser.cited = cited
+    tokens = [child for token in parser().parse(text) for child in token.children or [token]]
+    return "".join(token.content for token in tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("At eight [1]. At nine [5], at ten [0].", "At eight [1]. At nine [5]✗, at ten [0]✗."),
+        ("Both [1, 7].", "Both [1, 7✗]."),
+        ("A passage that supports nothing here [3].", "A passage that supports nothing here [3]."),
+        ("`list[5]`", "list[5]"),
+        ("```\nlist[5]\n```", "list[5]\n"),
+    ],
+)
+def test_numbers_that_name_no_passage_are_marked(text: str, expected: str) -> None:
+    assert texts(text, CitedReply(TWO, last_passage=4)) == expected
+    assert texts(text, CitedReply(unsupported=((0, 9),), last_passage=4)).count("✗") == expected.count("✗")
+
+
+@pytest.mark.parametrize("cited", [CitedReply(), CitedReply(unsupported=((0, 9),)), CitedReply(TWO)])
+def test_without_known_passages_no_number_is_marked(cited: CitedReply) -> None:
+    assert texts("In list[5] and [9].", cited) == "In list[5] and [9]."
 
 
 # --- in the conversation ------------------------------------------------------------------------------
@@ -189,6 +217,27 @@ async def test_tab_goes_to_the_sources_as_before(make: Make) -> None:
         await assert_until(pilot, lambda: isinstance(place.app.focused, CitationLinks))
         await pilot.press("enter")
         await assert_until(pilot, lambda: on(place.app, ReaderScreen))
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+async def test_an_invented_number_is_marked_when_the_reply_is_complete(make: Make, *, resumed: bool) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    ids = await library(store)
+    session = await talk(store, "Ferries", [("Hello", "See list[5].")])
+    await store.documents.bind(session.id, [ids["ferries"]])
+    said = "The ferry leaves Bodø at eight [1]. It has a cinema on board [9]."
+    place = make(store=store, resume=session.id, model=NamedModel([said]))
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await say(pilot, "When does the ferry leave Bodø?")
+        marked = "at eight [1]. It has a cinema on board [9]✗."
+        await assert_until(pilot, lambda: marked in shown(place))
+        if not resumed:
+            assert "See list[5]." in shown(place)
+            return
+    place = make(store=store, resume=session.id)
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await assert_until(pilot, lambda: marked in shown(place) and "See list[5]." in shown(place))
 
 
 async def test_a_new_reply_has_links_when_it_is_complete(make: Make) -> None:
