@@ -1027,9 +1027,14 @@ def status_text(status: "SyncStatus") -> str:
     lines = [
         _("Folder: {folder}", folder=status.folder),
         _("Last sync: {when}", when=when_text(status.last_sync)),
-        _("To be sent: {what}", what=_changes(status.pending_out)),
+        _(
+            "This device was removed by another one: nothing is sent or received. `atlas sync leave` ends "
+            "sync here; with a new code you can join again."
+        )
+        if status.removed
+        else _("To be sent: {what}", what=_changes(status.pending_out)),
     ]
-    if status.paused:
+    if status.paused and not status.removed:
         lines.append(_("Sync is paused. `atlas sync resume` continues it."))
     if status.waiting:
         lines.append(
@@ -1049,9 +1054,10 @@ def device_text(device: "Device", status: "SyncStatus") -> str:
 
 
 def device_state(device: "Device", status: "SyncStatus") -> str:
-    """Whether it is this device, when another one was seen, and whether it has forgotten all it should."""
+    """Whether it is this device, whether it was removed, when another one was seen, and whether it has
+    forgotten all it should."""
     if device.id == status.device.id:
-        return _("this device")
+        return _("this device, removed by another one") if status.removed else _("this device")
     if device.removed_at is not None:
         return _("removed")
     seen = _("last seen {when}", when=when_text(device.seen_at))

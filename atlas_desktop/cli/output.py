@@ -776,6 +776,7 @@ def sync_status(value: "SyncStatus") -> dict[str, Any]:
         "waiting": value.waiting,
         "last_sync": at(value.last_sync),
         "paused": value.paused,
+        "removed": value.removed,
         "invited_until": at(value.invited_until),
     }
 

@@ -303,3 +303,8 @@ class SyncStatus:
     paused: bool
     invited_until: datetime | None
     not_forgotten: dict[str, int]
+
+    @property
+    def removed(self) -> bool:
+        """Whether another device has removed this one: it sends and receives nothing."""
+        return self.device.removed_at is not None

@@ -122,7 +122,12 @@ class Exchange:
         self._places = listing.places
         self._tell_foreign(listing)
         # A room from a backup may lack the keys with which its device has gone on.
-        state = await self._rotate(state, listing.places)
+        try:
+            state = await self._rotate(state, listing.places)
+        except SyncDeviceRemoved:
+            # Known from now on, so that the status tells it too. Only leaving the folder ends it.
+            await self._store.set_device(state.own.number, removed_at=micros(self._clock.now()))
+            raise
         state = await self._recover(state, listing)
         self._settings |= (await self._store.retry()).settings
         # First, because the consequences of other devices' changes must not hide changes made here.

@@ -76,6 +76,23 @@ def _settle(*programs: Program) -> dict[str, Any]:
     return found
 
 
+def test_a_removed_device_says_so_once_it_knows(pair: tuple[Program, Program, Path]) -> None:
+    one, two, _folder = pair
+    _settle(one, two)
+    before = two.json("sync", "status")
+    assert before["removed"] is False
+    one.json("sync", "remove-device", "second", "--yes")
+    assert json.loads(two.run("sync", "now", "--json").stdout)["error"]["code"] == "sync_device_removed"
+    found = two.json("sync", "status")
+    assert found["removed"] is True
+    assert found.keys() == before.keys()
+    said = two.run("sync", "status").stdout
+    assert "This device was removed by another one" in said
+    assert "To be sent" not in said
+    assert "second  this device, removed by another one" in two.run("sync", "devices").stdout
+    assert one.json("sync", "status")["removed"] is False
+
+
 def test_a_talk_that_one_device_forgets_is_gone_from_both(pair: tuple[Program, Program, Path]) -> None:
     one, two, _folder = pair
     assert _exported(one) == _exported(two)

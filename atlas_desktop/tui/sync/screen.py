@@ -419,8 +419,13 @@ def _facts(status: "SyncStatus") -> str:
     lines = [
         _("Folder: {folder}", folder=status.folder),
         _("Last sync: {when}", when=when_text(status.last_sync)),
-        _("To be sent: {count}", count=number(status.pending_out)),
+        _(
+            "This device was removed by another one: nothing is sent or received. l ends sync here; then j "
+            "joins again with a new code."
+        )
+        if status.removed
+        else _("To be sent: {count}", count=number(status.pending_out)),
     ]
-    if status.paused:
+    if status.paused and not status.removed:
         lines.append(_("Paused: p continues."))
     return "\n".join(lines)

@@ -255,6 +255,29 @@ async def test_this_device_is_not_removed_and_of_two_names_the_id_is_told(make: 
         await assert_until(pilot, lambda: "only be removed by another device" in shown(place))
 
 
+async def test_a_device_that_another_one_removed_says_so(make: Make, shared: Path, tmp_path: Path) -> None:
+    other = stage(tmp_path / "other", theme="none")
+    place = make(theme="none")
+    async with place.app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await other.desk.enter(other.vault.key)
+        code = (await other.desk.sync.init(shared, name="attic")).code
+        await place.desk.sync.join(shared, code, name="desk")
+        for one in (place, other):
+            await one.desk.sync.now()
+        await other.desk.sync.remove_device("desk")
+        await _sync_window(pilot, place)
+        await assert_until(pilot, lambda: "desk  this device" in shown(place))
+        assert "removed by" not in shown(place)
+        await pilot.press("s")
+        await assert_until(pilot, lambda: "Something went wrong" in shown(place))
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: "desk  this device, removed by another one" in shown(place))
+        assert "nothing is sent or received. l ends sync here" in shown(place)
+        assert "To be sent" not in shown(place)
+    await other.desk.close()
+
+
 async def test_a_device_that_has_not_heard_what_is_forgotten_is_not_removed_unsaid(
     make: Make, shared: Path
 ) -> None:

@@ -162,8 +162,11 @@ async def test_a_removed_device_reads_nothing_new_and_changes_nothing(folder: Pa
     await one.talk("After")
     await one.sync.now()
     await two.talk("From the removed one")
+    assert not (await two.sync.status()).removed
     with pytest.raises(SyncDeviceRemoved):
         await two.sync.now()
+    assert (await two.sync.status()).removed
+    assert not (await one.sync.status()).removed
     await one.sync.now()
     assert await one.titles() == {"Before", "After"}
     assert await two.titles() == {"Before", "From the removed one"}
