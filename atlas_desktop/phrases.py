@@ -398,25 +398,28 @@ _STORED_TEXTS = {
 TOPIC_KINDS = tuple(_TOPIC_TEXTS)
 
 
-_CATEGORY_TEXTS = {
-    "Work": N_("Work"),
-    "Programming": N_("Programming"),
-    "Writing": N_("Writing"),
-    "Learning": N_("Learning"),
-    "Health": N_("Health"),
-    "Food": N_("Food"),
-    "Travel": N_("Travel"),
-    "Home": N_("Home"),
-    "Money": N_("Money"),
-    "People": N_("People"),
-    "Animals": N_("Animals"),
-    "Leisure": N_("Leisure"),
-}
+_CATEGORIES = frozenset(
+    {
+        N_("Work"),
+        N_("Programming"),
+        N_("Writing"),
+        N_("Learning"),
+        N_("Health"),
+        N_("Food"),
+        N_("Travel"),
+        N_("Home"),
+        N_("Money"),
+        N_("People"),
+        N_("Animals"),
+        N_("Leisure"),
+    }
+)
+"""The built-in categories: stored by these names, shown in the language of the interface."""
 
 
 def category_text(name: str) -> str:
     """Returns the name of a category as it is shown; one that the user named stays as it is."""
-    return _(_CATEGORY_TEXTS[name]) if name in _CATEGORY_TEXTS else clean_line(name)
+    return _(name) if name in _CATEGORIES else clean_line(name)
 
 
 def topic_name_text(kind: str, name: str) -> str:

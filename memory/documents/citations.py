@@ -114,6 +114,7 @@ _QUOTED = re.compile(
     r"“([^“”]{2,600})”|\"([^\"\n]{2,600})\"|„([^„“”\"]{2,600})[“”\"]|«([^«»]{2,600})»|»([^«»]{2,600})«"
     r"|「([^「」]{2,600})」|『([^『』]{2,600})』"
 )
+_PLACE = re.compile(r"(?:, [^\W\d_]{1,12} \d{1,6}(?:[-–]\d{1,6})?){0,2}:\s")
 _PAUSE = re.compile(r"[,;:.!?]")
 _LEFT_OUT = re.compile(r"\[(?:…|\.\.\.)\]|…|\.\.\.")
 _LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+|#{1,6}\s|\d{1,3}[.)]\s+)+")
@@ -158,11 +159,12 @@ def cite(reply: str, passages: Sequence[Passage]) -> Cited:
     unsupported: list[tuple[int, int]] = []
     hidden = [match.span() for match in _FENCE.finditer(reply)]
     quotes = [match.span() for match in _QUOTED.finditer(reply)]
+    titles = sorted({passage.title for passage in passages}, key=len, reverse=True)
     for begin, end in sentences(reply, sorted(hidden + quotes)):
         if any(first <= begin < last for first, last in hidden):
             continue
         supported = True
-        for claim in _claims(reply, begin, end):
+        for claim in _claims(reply, begin, end, titles):
             found, holds = _cited(claim, sources)
             citations += found
             supported = supported and (holds or not claim.claims_something(sources))
@@ -182,12 +184,15 @@ class _Quote:
 class _Claim:
     """A sentence, or the part of one up to its markers."""
 
-    def __init__(self, text: str, markers: Sequence[int], sentence: tuple[int, int]) -> None:
+    def __init__(
+        self, text: str, markers: Sequence[int], sentence: tuple[int, int], titles: Sequence[str] = ()
+    ) -> None:
         self.text = text
         self.markers = tuple(dict.fromkeys(markers))
         self.sentence = sentence
         mark = _LIST_MARK.match(text)
-        self.plain = text[mark.end() if mark is not None else 0 :].replace("**", "").strip()
+        plain = text[mark.end() if mark is not None else 0 :].replace("**", "").strip()
+        self.plain = _without_place(plain, titles)
         self.quotes = [
             _Quote(part.strip(), _denied_around(text, match, part))
             for match in _QUOTED.finditer(text)
@@ -425,7 +430,17 @@ def _stands_above(line: str) -> bool:
     return line.lstrip().startswith("#") or not ended.endswith((".", "!", "?", "。", "！", "？"))
 
 
-def _claims(reply: str, begin: int, end: int) -> Iterator[_Claim]:
+def _without_place(text: str, titles: Sequence[str]) -> str:
+    """Returns a text without the place of a passage in front of it, as the model was shown it: "manual.pdf,
+    page 4: The burner …"."""
+    title = next((one for one in titles if one and text.startswith(one)), None)
+    if title is None:
+        return text
+    place = _PLACE.match(text, len(title))
+    return text[place.end() :].strip() if place is not None else text
+
+
+def _claims(reply: str, begin: int, end: int, titles: Sequence[str] = ()) -> Iterator[_Claim]:
     """Splits a sentence at its markers: the text in front of a marker belongs to it. Markers at the beginning
     of a sentence belong to all of it.
     """
@@ -434,13 +449,13 @@ def _claims(reply: str, begin: int, end: int) -> Iterator[_Claim]:
     for match in _MARKERS.finditer(reply, begin, end):
         before = reply[at : match.start()]
         if any(map(str.isalnum, before)) and markers and any(map(str.isalnum, text)):
-            yield _Claim(text, markers, (begin, end))
+            yield _Claim(text, markers, (begin, end), titles)
             text, markers = "", []
         text += before
         markers.extend(map(int, _DIGITS.findall(match[0])))
         at = match.end()
     rest = reply[at:end]
-    yield _Claim(text + rest, markers, (begin, end))
+    yield _Claim(text + rest, markers, (begin, end), titles)
 
 
 def _cited(claim: _Claim, sources: dict[int, _Source]) -> tuple[list[Citation], bool]:

@@ -63,6 +63,10 @@ _CHANGED = re.compile(
     r"|ne .{1,20} plus|ahora|ya no|(?:my|our) new|inzwischen|mittlerweile|désormais)\b|现在|不再|如今|改",
     re.IGNORECASE,
 )
+_NOW = re.compile(
+    r"[ ,](?:now|nowadays|these days|at the moment|currently|jetzt|inzwischen|mittlerweile|ahora)\W{0,3}\Z",
+    re.IGNORECASE,
+)
 _NO_MORE = re.compile(
     r"\b(?:no longer|nicht (?:mehr|länger)|kein\w* \w{1,30} mehr|ya no)\b"
     r"|n(?:[’']t|ot) [^,.;]{1,60}\bany ?(?:more|longer)\b|不再",
@@ -98,7 +102,8 @@ _FIRST_PERSON = {
 def claim(text: str) -> Claim:
     """Returns the claim of a memory's text. Deterministic, and cached."""
     told = _TITLE.sub(r"\1", plain(text[:LONGEST_SENTENCE]))
-    understood = read_patterns(told)
+    # "My boss is Dan now."
+    understood = read_patterns(_NOW.sub("", told)) or read_patterns(told)
     changed = _CHANGED.search(told) is not None
     if understood is None:
         return Claim(_ONESELF, words=_stems(told), changed=changed)

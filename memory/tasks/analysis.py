@@ -903,7 +903,9 @@ def _best(brief: Brief, items: Sequence[Sentence]) -> Iterator[Sentence]:
             if not one.told <= told:
                 first.append(one)
                 told |= one.told
-        ordered = first + [one for one in matches if one not in first]
+        # What tells little beside the best is no answer.
+        most = max((len(one.told) for one in matches), default=0)
+        ordered = first + [one for one in matches if one not in first and 2 * len(one.told) >= most]
     found: list[Sentence] = []
     for one in ordered:
         if not any(_repeats(one.sentence, other) for other in found):

@@ -459,8 +459,10 @@ def months_elsewhere(text: str) -> str:
 
 
 def months_in(text: str) -> frozenset[str]:
-    """Returns the stems of the months that a text names, in every language."""
+    """Returns the stems of the months that a text names, in every language, also those of dates in numbers
+    ("14.04.2026")."""
     numbers = {MONTHS[name] for word in words(text) if (name := word.casefold()) in MONTHS}
+    numbers |= {day.month for day in days_in(text) if day.month is not None}
     return frozenset(root(name) for number in numbers for name in _names_of(number))
 
 

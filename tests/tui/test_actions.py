@@ -1,9 +1,11 @@
 """One registry: every action has words, can be reached, and does something."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from textual.command import CommandList
+from textual.screen import Screen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -305,7 +307,7 @@ async def test_the_palette_offers_only_what_can_be_done(make: Make) -> None:
     ],
 )
 async def test_the_palette_imports_and_exports_over_every_screen(
-    make: Make, key: str, words: str, name: str, window: type[object]
+    make: Make, key: str, words: str, name: str, window: type[Screen[Any]]
 ) -> None:
     place = make()
     await talk(place.store, "The bread", [("How long?", "An hour.")])

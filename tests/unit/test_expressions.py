@@ -100,6 +100,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.learning.memory_writer": {
         "_CHANGED": (".o", "1\n"),
         "_NO_MORE": ("not ", "kein a"),
+        "_NOW": (" now", " "),
         "_TAIL": ("  ", ", "),
         "_RATHER_THAN": (" \n", "  "),
         "_TOPIC": (";e", "e\n"),
@@ -422,6 +423,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_DIGITS": ("1", "1 "),
         "_LEFT_OUT": ("  ", " ...", "[…"),
         "_PAUSE": ("a", ",", "a,"),
+        "_PLACE": (", a 1", ", a"),
         "_LIST_MARK": ("- ", "1. ", " "),
         "_FENCE": ("```\n", "```\na", "~~~ a "),
         "_REFERS": ("a ", "it", "a"),

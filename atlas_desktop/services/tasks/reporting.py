@@ -244,7 +244,7 @@ def body(writer: ReportWriter, brief: Brief, findings: Findings) -> None:
     if findings.dated:
         _heading(writer, _("Dates"))
         for value, item in findings.dated:
-            writer.line(f"- **{value.text}**: {_flat(item)} {writer.cite(item)}")
+            writer.line(f"- **{value.text.rstrip(' ,.')}**: {_flat(item)} {writer.cite(item)}")
     _quoted(writer, _("What has to be done"), findings.duties)
     if findings.goal is Goal.PLAN:
         _quoted(writer, _("What you said"), [wish.sentence for wish in findings.wishes])

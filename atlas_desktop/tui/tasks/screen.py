@@ -195,17 +195,23 @@ def _words(text: str) -> set[str]:
 class DocumentNames:
     """The readable documents of a room by name, and how a text names several of them, with commas between.
 
-    A document is named by its title, and by its file's name too if several have the same title.
+    A document is named by its title, and by its file's name too if several have the same title. It is found
+    by the name of its file as well.
     """
 
     def __init__(self, documents: Sequence["Document"]) -> None:
         titles = Counter(title_text(one) for one in documents)
         self._ids: dict[str, list[str]] = {}
+        self._files: dict[str, str] = {}
         for one in documents:
             title = title_text(one)
             file = clean_line(Path(one.path).name)
             name = title if titles[title] == 1 or not file else f"{title} ({file})"
             self._ids.setdefault(name, []).append(one.id)
+            self._files[name] = file.casefold()
+
+    def _fits(self, part: str, name: str) -> bool:
+        return part in name.casefold() or part in self._files[name]
 
     def offers(self, typed: str) -> list[Offer]:
         """Returns the names that what is typed last can become; those that begin with it come first."""
@@ -213,7 +219,7 @@ class DocumentNames:
         if known and not rest and not typed.rstrip().endswith(","):
             return []
         part = rest.casefold()
-        fit = [name for name in self._ids if name not in known and part in name.casefold()]
+        fit = [name for name in self._ids if name not in known and self._fits(part, name)]
         fit.sort(key=lambda name: (not name.casefold().startswith(part), name.casefold()))
         return [Offer(", ".join([*known, name]), name) for name in fit]
 
@@ -233,9 +239,9 @@ class DocumentNames:
             word = word.strip()
             if not word:
                 return tuple(ids), ""
-            fit = [
-                name for name in self._ids if word.casefold() in name.casefold() or word in self._ids[name]
-            ]
+            fit = [name for name in self._ids if self._fits(word.casefold(), name) or word in self._ids[name]]
+            exact = [name for name in fit if self._files[name] == word.casefold()]
+            fit = exact if len(exact) == 1 else fit
             if len(fit) != 1:
                 none = _("There is no document called “{name}”.", name=clean_line(word))
                 several = _(

@@ -243,6 +243,8 @@ async def test_names_of_documents_may_contain_commas_and_be_shortened(make: Make
     assert names.chosen(heat) == ((heat,), "")
     assert names.chosen("") == ((), "")
     assert "Several" in names.chosen("oats")[1]
+    assert names.chosen("boats.md, stoves.md") == ((boats, heat), "")
+    assert names.chosen("toves.m") == ((heat,), "")
     assert [one.insert for one in names.offers("Boats, st")] == ["Boats, Stoves"]
     assert names.offers("Stoves") == []
     assert [one.insert for one in names.offers("s")] == ["Stoves", "Boats", "Boats, and how to mend them"]

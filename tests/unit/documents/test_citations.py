@@ -437,6 +437,19 @@ def test_what_a_sentence_denies_beside_its_quotation_is_no_matter_of_the_quotati
     assert not verified(cite('It does not say "Delivery within nine weeks" anywhere. [1]', [source]))
 
 
+def test_the_place_of_a_passage_in_front_of_its_words_is_no_claim() -> None:
+    source = passage(
+        "Service\nThe burner is cleaned every two years, and the anode is replaced every four years.",
+        title="manual.pdf",
+    )
+    said = "[6] manual.pdf, page 4: The burner is cleaned every two years."
+    found = cite(said, [source])
+    assert not found.unsupported
+    assert verified(found)
+    wrong = cite("manual.pdf, page 4: The burner is cleaned every nine years. [1]", [source])
+    assert wrong.unsupported
+
+
 def test_a_common_word_in_quotation_marks_is_no_quotation() -> None:
     source = passage("The code of the lock is in the red notebook KX-44.")
     assert not verified(cite('The "code" of the lock is 12345. [1]', [source]))

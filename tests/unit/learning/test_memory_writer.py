@@ -33,6 +33,7 @@ WHO = st.sampled_from(["I", "My sister", "My brother Tom", "We"])
         ("My landlord is Mr. Okoye.", "My landlord is Mr. Lind."),
         ("My landlord is Mr. Okoye.", "My new landlord is Mr. Lind."),
         ("My car is a Saab.", "My new car is a Fiat."),
+        ("My boss is Carol Finch.", "My boss is Dan Usher now."),
         ("I work as a paralegal at Hargreaves & Stone.", "I no longer work at Hargreaves & Stone."),
         ("My sister Magda is getting married in June.", "My sister Magda is getting married in July."),
     ],
