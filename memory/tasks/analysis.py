@@ -922,7 +922,7 @@ def _matching(brief: Brief, items: Sequence[Sentence]) -> list[_Match]:
         if told and (len(item.content) >= 2 or item.values):
             # Of what is said twice, the memory is shown rather than the message that it is from.
             memory = item.evidence.kind is EvidenceKind.MEMORY
-            found.append(_Match(item, told, (len(told) + len(own) + 0.3 * bool(item.values), memory, -at)))
+            found.append(_Match(item, told, (len(told) + 2 * len(own) + 0.3 * bool(item.values), memory, -at)))
     # Of what something costs, the prices of other things tell nothing; they are in passages without its name.
     naming = {one.sentence.evidence.id for one in found if not one.told <= known().valued}
     if naming:

@@ -136,6 +136,8 @@ _REST = re.compile(
 )
 _HOW_MUCH = re.compile(
     r"\bhow much (?:[\w'’]+ ){1,3}(?:spend|spent|pay|paid)\b"
+    r"|\bwhat (?:did|have|do) (?:i|we) (?:spend|spent|pay|paid)\b"
+    r"|\bwas habe?n? (?:ich|wir) (?:[\w'’]+ ){1,10}(?:ausgegeben|bezahlt|gezahlt)\b"
     r"|\bwie ?viel (?:[\w'’]+ ){1,10}(?:ausgegeben|bezahlt|gezahlt)\b"
     r"|\bcu[aá]nto (?:[\w'’]+ ){0,3}(?:gastado|pagado|gast[eé]|pagu[eé]|gastamos|pagamos)\b"
 )

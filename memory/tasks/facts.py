@@ -36,7 +36,10 @@ _NOT_ABOUT = re.compile(r"\W*(?:i|my|we|our|you|your|ich|mein\w*|wir|unser\w*|du
 _ABOUT_IT = re.compile(r"\b(?:it|its|them|this|that|es|ihn|sie|dafür|davon)\b", re.IGNORECASE)
 """What a sentence about the user or the reader says of the thing before ("you may swim with it")."""
 _CELL = "|"
-_MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Reply-To): [^\n]*@|Date: \w{3}, \d{1,2} \w{3} \d{4} ")
+_MAIL_HEADER = re.compile(
+    r"(?:From|To|Cc|Bcc|Reply-To): [^\n]*@|Date: \w{3}, \d{1,2} \w{3} \d{4} "
+    r"|(?:From|To|Cc|Subject|Von|An|Betreff|De|Para|Asunto): [^\n.!?]{1,80}\Z"
+)
 _GREETING = re.compile(
     r"(?i:dear|hello|hi|liebe[rs]?|hallo|sehr geehrte[rs]?|querid[oa]s?|hola|estimad[oa]s?)"
     r"(?:\s+(?:[^\W\d_a-z][\w.'’-]*|and|und|y|all|alle|zusammen|everyone|tod[oa]s)){0,6}\s*[,!:]?\Z"

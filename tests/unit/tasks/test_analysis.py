@@ -836,6 +836,14 @@ def test_amounts_of_a_table_need_no_currency() -> None:
     ]
 
 
+def test_what_one_spent_is_a_total_and_the_head_of_a_letter_no_answer() -> None:
+    assert read_brief("What did I spend on decorating in March 2026?").goal.value == "sum"
+    assert read_brief("Was haben wir für den Garten ausgegeben?").goal.value == "sum"
+    text = "From: Ada\nTo: Ben, 14 Harbour Row\nSubject: the cat\n\nYou may keep the cat in Harbour Row."
+    findings = found("May I keep a cat in Harbour Row?", ("Mail", text))
+    assert [item.text for item in findings.points] == ["You may keep the cat in Harbour Row."]
+
+
 def test_other_amounts_beside_one_that_is_added_are_named() -> None:
     text = "For the pads of the Skoda we charge 214.50 €. The inspection was 120 €. The clutch: about 950 €."
     findings = found("Add up what the repairs of the Skoda cost.", ("Garage", text))
