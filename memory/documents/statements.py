@@ -21,7 +21,7 @@ _NEW_LINE = re.compile(r"[^\S\n]*+(?:[-*+•|#>]|\d{1,2}[.)]\s|\n|\Z)")
 _LABELLED = re.compile(r"[^\S\n]*+[^\W\d_][^\n:.!?]{0,40}: ")
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(\[])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Nr|No|Nos|vs|etc|approx|ca|cf|Fig|Sec|p|pp|Art|bzw|usw|z\.\s?B"
-    r"|d\.\s?h|[Ee]\.g|[Ii]\.e|al|Mio|Mrd|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Inc|Ltd|Co|Jr|Sr)\.$"
+    r"|inkl|zzgl|evtl|ggf|Tel|Str|d\.\s?h|[Ee]\.g|[Ii]\.e|al|Mio|Mrd|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Inc|Ltd|Co|Jr|Sr)\.$"
 )
 _ORDINAL = re.compile(r"(?:^|\D)\d{1,2}\.$")
 _WORD_IN_SENTENCE = re.compile(r"\s*+(\w*)")
