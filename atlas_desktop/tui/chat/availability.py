@@ -11,7 +11,7 @@ from atlas_desktop.tui.actions import Action, Where
 from atlas_desktop.tui.chat.conversation import Conversation
 from atlas_desktop.tui.chat.messages import MountedMessages
 from atlas_desktop.tui.keymap import Keymap, how_to
-from memory.entities import RoomKind
+from memory.entities import MessageStatus, RoomKind
 from models.messages import Role
 
 _WHY_NOT_TEXTS = {
@@ -23,6 +23,7 @@ _WHY_NOT_TEXTS = {
     "message_waits": N_("a message is queued. Enter sends it, {stop} edits it."),
     "reply_is_whole": N_("only the latest reply can be continued, and it is complete."),
     "forgotten": N_("your latest message was forgotten. Write a new one or replace it (/edit)."),
+    "being_written": N_("the reply is still being written."),
     "no_words": N_("this message has no stored text."),
     "nothing_of_yours": N_("there is no message of yours to edit."),
     "no_skill": N_("this reply used no skill."),
@@ -149,6 +150,8 @@ def _has_words(*roles: Role) -> Rule:
 
     def rule(state: ChatState) -> str | None:
         meant = state.messages.meant_unless_selected(*roles)
+        if meant is not None and meant.status is MessageStatus.STREAMING:
+            return "being_written"
         return None if meant is not None and meant.content.strip() else "no_words"
 
     return rule

@@ -23,6 +23,7 @@ from tests.tui.chat.states import conversation, message
 
 HERS, REPLY = message("1", Role.USER), message("2", Role.ASSISTANT)
 PARTIAL = message("2", Role.ASSISTANT, status=MessageStatus.PARTIAL)
+COMING = message("2", Role.ASSISTANT, "", MessageStatus.STREAMING)
 TALK = MountedMessages((HERS, REPLY))
 READY = ChatState(conversation(), messages=TALK, target="s")
 ON_SCREEN = [one for one in ACTIONS if one.where in (Where.CHAT, Where.VIEWS, Where.SESSIONS, Where.MESSAGES)]
@@ -36,6 +37,7 @@ mounted = st.sampled_from(
         MountedMessages(),
         TALK,
         MountedMessages((HERS, PARTIAL)),
+        MountedMessages((HERS, COMING)),
         MountedMessages((HERS, REPLY), HERS),
         MountedMessages((HERS, REPLY), REPLY, at_the_newest=False),
         MountedMessages((replace(HERS, content=""), replace(REPLY, content=""))),
@@ -108,6 +110,9 @@ def test_nothing_changes_the_room_while_a_reply_is_coming_or_a_message_waits(sta
         ("message_edit", replace(READY, messages=MountedMessages((HERS, REPLY), REPLY)), None),
         ("message_why", replace(READY, messages=MountedMessages((HERS,))), "no_words"),
         ("message_why", replace(READY, messages=MountedMessages((HERS,), HERS)), None),
+        ("message_why", replace(READY, messages=MountedMessages((HERS, COMING))), "being_written"),
+        ("message_copy", replace(READY, messages=MountedMessages((HERS, COMING))), "being_written"),
+        ("message_copy", replace(READY, messages=MountedMessages((HERS, COMING), HERS)), None),
         ("import_conversations", replace(READY, keeps=False), "nowhere_kept"),
         ("rename", replace(READY, target=None), OBVIOUS),
         ("rename", replace(READY, target=None, conversation=conversation(begun=False)), "nothing_said_yet"),

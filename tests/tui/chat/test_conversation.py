@@ -59,6 +59,11 @@ async def test_the_reply_is_shown_while_it_comes(make: Make) -> None:
         await say(pilot, "Count")
         await assert_until(pilot, lambda: "Writing" in shown(place) and "One" in shown(place))
         assert "three." not in shown(place)
+        await say(pilot, "/copy")
+        await say(pilot, "/why")
+        await assert_until(pilot, lambda: len(place.app._notifications) == 2)
+        why = "is not available now: the reply is still being written."
+        assert [one.message for one in place.app._notifications] == [f"/copy {why}", f"/why {why}"]
         let_go(model)
         await settle(pilot)
         await assert_until(pilot, lambda: "One two three." in shown(place))
