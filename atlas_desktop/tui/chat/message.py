@@ -325,9 +325,10 @@ def shown_of(text: str) -> str:
     return text[: max(line, space) if max(line, space) > 0 else SHOWN]
 
 
-def _no_words() -> Content:
-    """Returns the placeholder for the text of a forgotten message."""
-    return Content.styled(_("No text is stored here."), "italic $quiet")
+def _no_words(message: Message) -> str:
+    """Returns the placeholder for a message without text. Only forgetting empties one that was complete or
+    partial."""
+    return _("No text is stored here.") if message.content else _("This text was forgotten.")
 
 
 class SkillLine(Static):
@@ -428,7 +429,8 @@ class MessageBlock(Vertical):
         yield Static(self._head(), classes="head")
         if self.message.role is Role.USER:
             said = clean(shown_of(self.message.content))
-            yield Static(Content(said) if said.strip() else _no_words(), classes="words")
+            none = Content.styled(_no_words(self.message), "italic $quiet")
+            yield Static(Content(said) if said.strip() else none, classes="words")
         else:
             yield SafeMarkdown(self._words(), self._cited)
         yield from self._end()
@@ -514,8 +516,8 @@ class MessageBlock(Vertical):
                 if _state(self.message) == "unbegun"
                 else _("No reply. {key} tries again.", key=key)
             )
-        if self._wordless and self.message.status is MessageStatus.COMPLETE:
-            return f"*{_('No text is stored here.')}*"
+        if self._wordless and self.message.status is not MessageStatus.STREAMING:
+            return f"*{_no_words(self.message)}*"
         return shown_of(self.message.content)
 
     def _head(self) -> Content:

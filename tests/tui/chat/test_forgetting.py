@@ -34,7 +34,7 @@ async def test_the_newest_words_go_after_a_yes(make: Make) -> None:
         await assert_until(pilot, lambda: "A second check found nothing left." in shown(place))
         assert [one.content for one in (await place.store.branch(session))[2:]] == ["", ""]
         assert "My zeppelin leaks" not in shown(place)
-        assert shown(place).count("No text is stored here.") == 2
+        assert shown(place).count("This text was forgotten.") == 2
 
 
 async def test_words_that_a_fork_repeats_are_not_said_to_be_gone(make: Make) -> None:
