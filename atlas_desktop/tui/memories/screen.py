@@ -101,10 +101,11 @@ def allowed(action: str, tab: str, entry: Entry | None) -> bool | None:
 
 
 class MemoryActions:
-    """Changes the memory that is `marked`; `refresh` reads the list again afterwards."""
+    """Changes the memory that is `marked`; `refresh` reads the list again afterwards. It may be given the id
+    of the memory to move to."""
 
     def __init__(
-        self, app: "BaseApp", *, marked: Callable[[], Entry | None], refresh: Callable[[], None]
+        self, app: "BaseApp", *, marked: Callable[[], Entry | None], refresh: Callable[..., None]
     ) -> None:
         self._app = app
         self._marked = marked
@@ -134,7 +135,12 @@ class MemoryActions:
         self._change(self._knowledge.accept_all(), self._undoable(_("All accepted.")))
 
     def undo(self) -> None:
-        self._change(self._knowledge.undo("last"), _("Undone."))
+        self._app.attempt(self._undo(), group="memory")
+
+    async def _undo(self) -> None:
+        undone = await self._knowledge.undo("last")
+        self._app.say(_("Undone."))
+        self._refresh(*undone.memory_ids[:1])
 
     def edit(self) -> None:
         if (entry := self._marked()) is not None:
@@ -310,7 +316,8 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
         self._counts = None
         self._refresh_tab()
 
-    def _memory_changed(self) -> None:
+    def _memory_changed(self, wanted: str = "") -> None:
+        self._wanted = wanted
         self.skills.latest = False
         self.refresh_memories()
 

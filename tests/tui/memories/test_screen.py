@@ -156,7 +156,10 @@ async def test_the_inbox_is_worked_through_with_single_keys(make: Make) -> None:
         assert (await known(store, "Is in the Lofoten")).state is MemoryState.REJECTED
         await pilot.press("u")
         await settle(pilot)
-        assert (await known(store, "Is in the Lofoten")).state is MemoryState.INBOX
+        restored = await known(store, "Is in the Lofoten")
+        assert restored.state is MemoryState.INBOX
+        marked = place.app.screen.marked  # type: ignore[attr-defined]
+        assert marked.id == restored.id
         await browse_to(pilot, place, "Feeds the sourdough")
         await pilot.press("e")
         await assert_until(pilot, lambda: on(place.app, MemoryEditScreen))

@@ -11,7 +11,15 @@ import pytest
 
 from atlas_desktop.tui.memories.entries import FADING, INBOX, Entry
 from atlas_desktop.tui.memories.screen import MemoryActions, allowed
-from memory.memories.entities import Memory, MemoryKind, MemoryOrigin, MemoryPatch, MemoryState, MemoryTier
+from memory.memories.entities import (
+    Memory,
+    MemoryChange,
+    MemoryKind,
+    MemoryOrigin,
+    MemoryPatch,
+    MemoryState,
+    MemoryTier,
+)
 
 NOW = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
 MEMORY = Memory(
@@ -36,13 +44,15 @@ class App:
         self.calls: list[tuple[object, ...]] = []
         self.said: list[str] = []
         self.refreshed = 0
+        self.wanted = ""
         self.answer: object = None
         self.keys: dict[str, str] = {}
         self.work: list[asyncio.Future[None]] = []
 
         def noting(name: str) -> Any:
-            async def call(*given: object, **named: object) -> None:
+            async def call(*given: object, **named: object) -> MemoryChange:
                 self.calls.append((name, *given, *named.values()))
+                return MemoryChange("c1", name, automatic=False, memory_ids=("m2", "m3"), created_at=NOW)
 
             return call
 
@@ -58,8 +68,9 @@ class App:
     async def push_screen_wait(self, _screen: object) -> object:
         return self.answer
 
-    def refresh(self) -> None:
+    def refresh(self, wanted: str = "") -> None:
         self.refreshed += 1
+        self.wanted = wanted
 
     async def settle(self) -> None:
         for one in self.work:
@@ -87,6 +98,7 @@ async def test_a_change_is_made_and_the_list_read_again(action: str, expected: t
     getattr(actions_on(app, MEMORY), action)()
     await app.settle()
     assert (app.calls, app.refreshed) == ([expected], 1)
+    assert app.wanted == ("m2" if action == "undo" else "")
 
 
 async def test_a_pinned_memory_is_unpinned() -> None:
