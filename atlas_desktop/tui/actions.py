@@ -700,6 +700,16 @@ _HISTORY: tuple[Action, ...] = (
         help=_("Start a conversation in the project, with its defaults."),
     ),
     Action(
+        "project.add",
+        Where.PROJECT,
+        "project_add",
+        "a",
+        in_palette=False,
+        name=_("Add documents"),
+        label=_("Add"),
+        help=_("Add a file, or everything below a folder, once, to the project."),
+    ),
+    Action(
         "project.archive",
         Where.PROJECT,
         "project_archive",

@@ -634,7 +634,7 @@ class DocumentActions:
         finally:
             self._tell_progress("")
             self._reload(new)
-        self._app.say(_told(report), anywhere=True)
+        self._app.say(added_text(report), anywhere=True)
 
     # --- folders ------------------------------------------------------------------------------------
 
@@ -758,7 +758,8 @@ class DocumentActions:
             self._tell_progress("")
 
 
-def _told(report: "AddReport") -> str:
+def added_text(report: "AddReport") -> str:
+    """Returns what was read, and what was not."""
     textless = len(report.documents) - report.added - report.updated - report.unchanged
     parts = [
         _("{count} added", count=number(report.added)) if report.added else "",

@@ -24,6 +24,7 @@ from atlas_desktop.tui.base import View
 from atlas_desktop.tui.calendar import long, short
 from atlas_desktop.tui.dialogs.forms import TextEditScreen
 from atlas_desktop.tui.dialogs.questions import Choice, ConfirmScreen, PickScreen
+from atlas_desktop.tui.documents.actions import AddScreen, added_text
 from atlas_desktop.tui.history.actions import new_project_name
 from atlas_desktop.tui.keymap import Keymap, how_to
 from atlas_desktop.tui.memories.entries import TIER_TEXTS
@@ -53,7 +54,7 @@ TABS = {
 }
 _NOTHING_TEXTS = {
     SESSIONS: N_("No conversations yet. Press n to start one in this project."),
-    DOCUMENTS: N_("No documents. `atlas docs add FILE --project NAME` adds one to the project."),
+    DOCUMENTS: N_("No documents. Press {key} to add a file or a folder to the project."),
     NOTES: N_("No notes. Press {key} on a note in Notes to put it into this project."),
     TASKS: N_("No tasks. `/task TEXT` in one of its conversations starts one in the project."),
     MEMORIES: N_("No memories. What you decide and plan in its conversations is remembered here."),
@@ -201,7 +202,8 @@ def nothing(tab: str, keymap: Keymap) -> str:
     """Returns the text of an empty tab."""
     if tab not in _NOTHING_TEXTS:
         return ""
-    return _(_NOTHING_TEXTS[tab], key=how_to("notes.project", keymap))
+    action = "project.add" if tab == DOCUMENTS else "notes.project"
+    return _(_NOTHING_TEXTS[tab], key=how_to(action, keymap))
 
 
 def row_text(row: Row, width: int) -> Content:
@@ -262,6 +264,10 @@ class ProjectChanges:
 
     def rescue(self, memory_id: str) -> None:
         self._do(self._rescue(memory_id))
+
+    def add_documents(self, project: Project) -> None:
+        # In a group of its own: another change must not end the reading.
+        self._app.attempt(self._add_documents(project), group="project-documents")
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
         self._app.attempt(work, group=GROUP, exclusive=True)
@@ -332,6 +338,23 @@ class ProjectChanges:
             await self._room.projects.rename(project.id, name)
             self._reload()
             await self._tell_chat()
+
+    # --- documents --------------------------------------------------------------------------------
+
+    async def _add_documents(self, project: Project) -> None:
+        wanted = await self._app.push_screen_wait(AddScreen(self._app))
+        if wanted is None:
+            return
+        self._app.say(_("Looking for files …"))
+        try:
+            report = await self._room.documents.add([wanted.path], project=project.name, copy=wanted.copy)
+        finally:
+            self._reload()
+        told = added_text(report)
+        here = {one.id for one in await self._room.documents.list(project=project.id)}
+        if not here.issuperset(report.documents):
+            told += " " + _("What was in the library already stays where it is.")
+        self._app.say(told, anywhere=True)
 
     # --- lifetime ---------------------------------------------------------------------------------
 
@@ -518,6 +541,11 @@ class ProjectScreen(View, SparingScreen[Opened | None]):
         if self._page is not None:
             self.dismiss(Opened(project=self._page.project.name))
 
+    def action_project_add(self) -> None:
+        """Adds a file or a folder to the project."""
+        if self._page is not None:
+            self.changes.add_documents(self._page.project)
+
     def action_project_archive(self) -> None:
         if self._page is not None:
             self.changes.archive_or_reopen(self._page.project)
@@ -547,6 +575,8 @@ class ProjectScreen(View, SparingScreen[Opened | None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "project_rescue":
             return self._tab == MEMORIES and self.marked is not None
+        if action == "project_add":
+            return self._tab == DOCUMENTS
         if action == "project_open":
             return self.marked is not None
         return super().check_action(action, parameters)

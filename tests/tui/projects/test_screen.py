@@ -1,12 +1,15 @@
 """The page of a project: its rows, its settings, its end, and where its items open."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from atlas_desktop.tui.chat.screen import ChatScreen
 from atlas_desktop.tui.dialogs.forms import TextEditScreen
 from atlas_desktop.tui.dialogs.questions import ConfirmScreen, PickScreen
+from atlas_desktop.tui.documents.actions import AddScreen
 from atlas_desktop.tui.documents.reader import ReaderScreen
 from atlas_desktop.tui.history.actions import ProjectsScreen
 from atlas_desktop.tui.memories.screen import MemoryScreen
@@ -148,6 +151,38 @@ async def test_items_open_where_they_live(make: Make) -> None:
         await pilot.press("enter")
         await assert_until(pilot, lambda: on(place.app, ChatScreen) and chat(place.app).current.id)
         assert "Seven is free." in shown(place)
+
+
+async def test_documents_are_added_to_the_project_on_its_page(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "shelf").mkdir()
+    for name in ("moon", "tide"):
+        (tmp_path / f"shelf/{name}.md").write_text(f"# {name}\n\nIt rises twice a day.\n")
+    store = await boat()
+    place = make(store=store, resume="last")
+    async with place.app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        await place.app.room.documents.add([tmp_path / "shelf/tide.md"])
+        await page(pilot, place)
+        # Only where they are listed.
+        await pilot.press("a")
+        await settle(pilot)
+        assert on(place.app, ProjectScreen)
+        await pilot.press("right", "right")
+        await assert_until(pilot, lambda: "Press a to add a file or a folder" in shown(place))
+        await pilot.press("a")
+        await assert_until(pilot, lambda: on(place.app, AddScreen))
+        await pilot.press("escape")
+        await assert_until(pilot, lambda: on(place.app, ProjectScreen))
+        await pilot.press("a")
+        await assert_until(pilot, lambda: on(place.app, AddScreen))
+        place.app.screen.query_one("#path", Input).value = f"{tmp_path}/shelf"
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: on(place.app, ProjectScreen) and "moon.md" in shown(place))
+        said = "1 added, 1 unchanged. What was in the library already stays where it is."
+        await assert_until(pilot, lambda: any(said == one.message for one in place.app._notifications))
+        assert "tide.md" not in shown(place)
+    projects = {one.path.rpartition("/")[2]: one.project for one in await store.documents.list()}
+    assert projects == {"moon.md": "Boat", "tide.md": None}
 
 
 async def test_a_new_conversation_begins_with_the_defaults_and_says_so_before(make: Make) -> None:
