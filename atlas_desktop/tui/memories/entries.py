@@ -596,7 +596,7 @@ def _facts(entry: Entry, now: datetime, tab: str, room: int) -> str:
     memory = entry.memory
     marks = [_("pinned")] if memory.pinned else []
     marks += [_("inbox")] if memory.state is MemoryState.INBOX and tab != INBOX else []
-    marks += [_("looks like a secret: not used")] if _is_secret(memory) else []
+    marks += [_("looks like a secret: not used as a memory")] if _is_secret(memory) else []
     marks += [WHY[entry.why]] if entry.why in WHY else []
     # The tab already implies the kind of nearly all its rows.
     usual = {kind for kind in KINDS.get(tab, ()) if kind in _USUAL}
@@ -649,6 +649,12 @@ def details(entry: Entry, now: datetime, width: int) -> Content:
         kept = _("until {time}", time=long(until, now)) if until else _("does not expire")
         held = _(TIER_TEXTS[memory.tier]), _(STATE_TEXTS[memory.state]), kept
         about = [" · ".join(held), *([] if memory.pinned else [_half_life(entry, "fades")])]
+        if _is_secret(memory):
+            about.append(
+                _("Looks like a secret: not used as a memory until you accept it.")
+                if entry.message is None
+                else _("Looks like a secret: not used as a memory; the message itself may be recalled.")
+            )
         about += [_subject(memory.subject)] if memory.subject else []
         about += [_("Project: {project}", project=clean_line(memory.project))] if memory.project else []
         about += [_("Version {number}", number=memory.version)] if memory.version > 1 else []

@@ -356,7 +356,11 @@ async def test_a_secret_in_the_inbox_is_marked_until_it_is_accepted() -> None:
     store = InMemoryStore(FakeClock(NOW))
     new = NewMemory(MemoryKind.FACT, "Her alarm code is 4821", MemoryOrigin.PATTERN)
     memory = await store.memories.add(new)
-    assert "looks like a secret: not used" in row(Entry(memory), 200, NOW).plain
+    assert "looks like a secret: not used as a memory" in row(Entry(memory), 200, NOW).plain
+    message = (await store.branch((await talk(store, "Alarm", [("It is 4821", "Good.")])).id))[0]
+    said = details(Entry(memory, message=message), NOW, 40).plain
+    assert "not used as a memory; the message itself may be recalled." in said
+    assert "recalled" not in details(Entry(memory), NOW, 40).plain
     kept = await store.memories.change(memory.id, MemoryPatch(state=MemoryState.KEPT), action="accept")
     assert "secret" not in row(Entry(kept), 200, NOW).plain
 
