@@ -341,6 +341,11 @@ def _no_such(code: str) -> Callable[[Any], Explained]:
     return lambda e: explanation(code, what=_("There is nothing called “{ref}”.", ref=e.ref))
 
 
+def _skill_version(e: memory.SkillVersionNotFound) -> Explained:
+    earlier = None if e.number else _("The skill has no earlier version. No changes were made.")
+    return explanation("skill_version_not_found", Exit.USAGE, what=earlier, number=e.number)
+
+
 _CONVERSATION: Words = {
     AttachmentRefused: _attachment,
     DocumentRefused: _document,
@@ -363,9 +368,7 @@ _CONVERSATION: Words = {
     memory.SkillInvalid: lambda e: explanation("skill_invalid", Exit.USAGE, reason=fault_text(e.fault)),
     memory.SkillNameTaken: lambda e: explanation("skill_name_taken", Exit.USAGE, name=e.name),
     memory.SkillHasNoDraft: lambda e: explanation("skill_has_no_draft", Exit.USAGE, name=e.name),
-    memory.SkillVersionNotFound: lambda e: explanation(
-        "skill_version_not_found", Exit.USAGE, number=e.number
-    ),
+    memory.SkillVersionNotFound: _skill_version,
     memory.PersonaNotFound: _no_such("persona_not_found"),
     memory.TemplateNotFound: _no_such("template_not_found"),
     memory.ClientNotFound: _no_such("client_not_found"),

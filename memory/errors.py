@@ -450,7 +450,7 @@ class SkillHasNoDraft(MemoryFault):
 
 
 class SkillVersionNotFound(MemoryFault):
-    """The skill has no approved version of this number."""
+    """The skill has no approved version of this number; with 0, none before the one in use."""
 
     def __init__(self, number: int) -> None:
         super().__init__(str(number))

@@ -228,6 +228,8 @@ async def reject(ctx: Context, args: argparse.Namespace) -> int:
 
 
 async def rollback(ctx: Context, args: argparse.Namespace) -> int:
+    from memory.skills.entities import SkillState
+
     room, found = await _find(ctx, args.skill)
     question = (
         _(
@@ -242,7 +244,14 @@ async def rollback(ctx: Context, args: argparse.Namespace) -> int:
     made = await room.skills.roll_back(found.id, args.number)
     ctx.emit(
         output.skill(made, room.store.room),
-        _("Version {version} of “{name}” is in use again.", version=made.version, name=made.name),
+        _(
+            "Version {version} of “{name}” is chosen, but the skill is retired: `atlas skills approve "
+            "{name}` brings it back.",
+            version=made.version,
+            name=made.name,
+        )
+        if made.state is SkillState.RETIRED
+        else _("Version {version} of “{name}” is in use again.", version=made.version, name=made.name),
     )
     return Exit.DONE
 

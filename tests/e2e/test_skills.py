@@ -50,6 +50,23 @@ def test_a_skill_is_used_only_when_it_is_approved_and_fits(program: Program, tmp
     assert ask(program, ASKED) == []
 
 
+def test_the_first_version_has_no_earlier_one_and_a_retired_skill_stays_retired(
+    program: Program, tmp_path: Path
+) -> None:
+    program.json("skills", "new", "pack", "--description", "How to pack for sailing.", "--text", BODY)
+    refused = json.loads(program.run("skills", "rollback", "pack", "--yes", "--json").stdout)["error"]
+    assert (refused["code"], refused["message"]) == (
+        "skill_version_not_found",
+        "The skill has no earlier version. No changes were made.",
+    )
+    new = tmp_path / "new.md"
+    new.write_text(BODY.replace("two ropes", "three ropes"), encoding="utf-8")
+    program.json("skills", "edit", "pack", "--file", str(new))
+    program.json("skills", "retire", "pack")
+    said = program.run("skills", "rollback", "pack", "--yes").stdout
+    assert "Version 1 of “pack” is chosen, but the skill is retired" in said
+
+
 def test_why_names_the_skill_of_a_reply(program: Program) -> None:
     program.json(
         "skills", "new", "pack-for-sailing", "--description", "How to pack for sailing.", "--text", BODY

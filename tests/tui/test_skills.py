@@ -167,6 +167,25 @@ async def test_an_earlier_version_is_used_again_and_an_edit_makes_a_new_one(make
         assert (await skill(place, SAILING)).version == 4
 
 
+async def test_a_retired_skill_has_a_key_that_uses_it_again(make: Make) -> None:
+    place = make(store=await skilled())
+    async with place.app.run_test(size=(160, 40)) as pilot:
+        await opened(pilot, place)
+        await pilot.press("end")
+        await assert_until(pilot, lambda: "t Retire" in shown(place))
+        assert "Use again" not in shown(place)
+        await pilot.press("t")
+        await assert_until(pilot, lambda: "t Use again" in shown(place))
+        await pilot.press("b")
+        await assert_until(pilot, lambda: on(place.app, PickScreen))
+        await pilot.press("enter")
+        said = "Version 1 is chosen, but the skill is retired: t uses it again."
+        await assert_until(pilot, lambda: any(said in one.message for one in place.app._notifications))
+        await pilot.press("t")
+        await assert_until(pilot, lambda: "t Retire" in shown(place))
+        assert (await skill(place, SAILING)).state is SkillState.APPROVED
+
+
 async def test_a_skill_is_retired_and_removed(make: Make) -> None:
     place = make(store=await skilled())
     async with place.app.run_test(size=SIZE) as pilot:

@@ -265,7 +265,14 @@ class SkillActions:
         return _("Retired. {key} uses it again.", key=key)
 
     async def _use_version(self, skill: Skill, version: int) -> str:
-        await self._skills.roll_back(skill.id, version)
+        made = await self._skills.roll_back(skill.id, version)
+        if made.state is SkillState.RETIRED:
+            key = how_to("memories.retire", self._app.keys)
+            return _(
+                "Version {version} is chosen, but the skill is retired: {key} uses it again.",
+                version=version,
+                key=key,
+            )
         return _("Version {version} is in use again.", version=version)
 
     async def _approve(self, skill: Skill) -> None:

@@ -44,6 +44,7 @@ from atlas_desktop.tui.widgets import CleanInput, KeyLine, fit
 from memory.entities import Target
 from memory.errors import RoomClosed
 from memory.memories.entities import Memory, MemoryPatch, MemoryState
+from memory.skills.entities import SkillState
 
 if TYPE_CHECKING:
     from atlas_desktop.services.memories import KnowledgeService
@@ -283,7 +284,7 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
                 yield Static("", id="none", markup=False)
             with VerticalScroll(id="details-box", can_focus=False):
                 yield ReadingText(id="details")
-        yield KeyLine()
+        yield KeyLine(self._word)
 
     def on_mount(self) -> None:
         fit(self, self.query_one("#left"), self._refresh_tab)
@@ -299,6 +300,12 @@ class MemoryScreen(View, SparingScreen[Chosen | None]):
     def marked_skill(self) -> SkillView | None:
         """The skill under the cursor."""
         return None if (entry := self.marked) is None else entry.skill
+
+    def _word(self, verb: str) -> str:
+        """Returns the label of a key for the marked skill, if it differs from that of its action."""
+        view = self.marked_skill
+        retired = view is not None and view.skill.state is SkillState.RETIRED
+        return _("Use again") if verb == "memory_retire" and retired else ""
 
     @property
     def _words(self) -> str:
