@@ -133,7 +133,7 @@ class RecoveryScreen(Page[bool]):
         return Content.assemble(*parts)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        if event.input.id == f"group-{len(self._ask) - 1}":
+        if event.input.id == f"group-{len(self._ask) - 1}" or not letters_of(event.value):
             self._check()
         else:
             self.focus_next()
@@ -152,6 +152,12 @@ class RecoveryScreen(Page[bool]):
     def _check(self) -> None:
         for at, group in enumerate(self._ask):
             field = self.query_one(f"#group-{at}", Input)
+            if not letters_of(field.value):
+                self.problem(
+                    _("Group {number} is missing.", number=group + 1), _("Type it from your copy of the key.")
+                )
+                field.focus()
+                return
             if letters_of(field.value) != self._groups[group]:
                 self.problem(
                     _("Group {number} does not match.", number=group + 1),

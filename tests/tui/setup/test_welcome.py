@@ -165,6 +165,20 @@ async def test_the_recovery_key_is_shown_even_when_the_keyring_fails(make: Make,
         assert "Your passphrase unlocks Atlas." in words
 
 
+async def test_an_empty_group_is_asked_for(make: Make) -> None:
+    place = make(**NEW)
+    async with place.app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await place.app.turn_to(RecoveryScreen(place.app, place.vault.key, RECOVERY_KEY, ask=(1, 4)))
+        await pilot.press("enter")
+        await assert_until(pilot, lambda: "Group 2 is missing." in shown(place))
+        # What is typed goes into the field that was empty.
+        await type_text(pilot, "EFGH")
+        await pilot.press("enter", "enter")
+        await assert_until(pilot, lambda: "Group 5 is missing." in shown(place))
+        assert on(place.app, RecoveryScreen)
+
+
 async def test_a_wrong_group_is_named(make: Make) -> None:
     place = make(**NEW)
     async with place.app.run_test(size=(80, 24)) as pilot:
