@@ -419,9 +419,10 @@ def register_backup(add: Any) -> None:
 async def backup(ctx: Context, args: argparse.Namespace) -> int:
     from atlas_desktop.services.backup import by_room
 
-    keys = await present_keys(ctx)
     service = ctx.desk.backups
+    # A wrong path is reported before a passphrase is asked for.
     target = service.target(None if args.output is None else _path(args.output))
+    keys = await present_keys(ctx)
     if target.exists():
         ctx.confirm(_("{name} already exists. Replace it?", name=target.name))
     made = await service.make(by_room(keys), target)

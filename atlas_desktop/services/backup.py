@@ -1,6 +1,8 @@
 """Backups of all rooms, and repairs: rekeying, salvage and destruction."""
 
 import asyncio
+import errno
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -24,6 +26,7 @@ from memory.errors import (
     NotABackup,
     NothingReadable,
     NothingToSalvage,
+    OutputRefused,
     VaultMissing,
     WrongBackupPassphrase,
     WrongPassphrase,
@@ -163,8 +166,13 @@ class BackupService:
         return self._folder()
 
     def target(self, output: Path | None = None) -> Path:
-        """Returns the file of a new backup: a dated name in the folder, unless `output` names a file."""
+        """Returns the file of a new backup: a dated name in the folder, unless `output` names a file.
+
+        Raises `OutputRefused` if that file's folder is missing: a stick may not be plugged in.
+        """
         if output is not None and not output.is_dir():
+            if not output.parent.is_dir():
+                raise OutputRefused(os.strerror(errno.ENOENT))
             return output
         folder = self.folder if output is None else output
         name = f"{PREFIX}{self._clock.now().astimezone():%Y-%m-%d-%H%M%S}"

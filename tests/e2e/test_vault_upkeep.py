@@ -50,6 +50,17 @@ def holding(program: Program) -> "subprocess.Popen[str]":
     )
 
 
+def test_a_backup_makes_no_folder_for_a_stick_that_is_not_there(written: Program, tmp_path: Path) -> None:
+    missing = tmp_path / "stick"
+    refused = written.run("vault", "backup", "--output", str(missing / "atlas.backup"), "--json")
+    assert json.loads(refused.stdout)["error"]["code"] == "output_refused"
+    assert not missing.exists()
+    missing.mkdir()
+    made = written.json("vault", "backup", "--output", str(missing / "atlas.backup"))
+    assert made["path"] == str(missing / "atlas.backup")
+    assert written.json("vault", "backup", "--output", str(missing))["verified"]
+
+
 def test_backup_beside_an_open_program_restore_rekey_and_destroy(written: Program) -> None:
     with holding(written) as other:
         assert other.stdin is not None
