@@ -922,7 +922,8 @@ def _matching(brief: Brief, items: Sequence[Sentence]) -> list[_Match]:
         if told and (len(item.content) >= 2 or item.values):
             # Of what is said twice, the memory is shown rather than the message that it is from.
             memory = item.evidence.kind is EvidenceKind.MEMORY
-            found.append(_Match(item, told, (len(told) + 2 * len(own) + 0.3 * bool(item.values), memory, -at)))
+            rank = len(told) + 2 * len(own) + 0.3 * bool(item.values)
+            found.append(_Match(item, told, (rank, memory, -at)))
     # Of what something costs, the prices of other things tell nothing; they are in passages without its name.
     naming = {one.sentence.evidence.id for one in found if not one.told <= known().valued}
     if naming:
