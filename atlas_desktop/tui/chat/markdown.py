@@ -196,8 +196,8 @@ def _numbers(numbers: str, claim: str, cited: CitedReply) -> list["Token"]:
 
 
 def _number(text: str, marker: int, claim: str, cited: CitedReply) -> list["Token"]:
-    """Returns a link for the number of a citation, a marked text for one that the model has invented, and
-    otherwise nothing: not every passage with a number is a citation."""
+    """Returns a link for the number of a citation, and a marked text for one that names no passage; nothing
+    for the number of a passage that is not cited, which is shown as it is."""
     from markdown_it.token import Token
 
     at = meant(marker, claim, cited.citations)
