@@ -92,7 +92,8 @@ class Sentence:
         found = values(self.text)
         if not self.is_row:
             return found
-        prices = known().kinds["price"].stems
+        # A rate may be a share.
+        prices = known().kinds["price"].stems - known().kinds["share"].stems
         # The unit of a number in a table is often in the head of its column or in the cell beside it only.
         texts = [self.text[cell.begin : cell.end] for cell in self.cells]
         currencies = _currencies(texts, [cell.column for cell in self.cells])
