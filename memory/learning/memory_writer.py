@@ -341,7 +341,7 @@ class MemoryWriter:
         place = await self._place(project)
         made: list[Memory] = []
         for candidate in candidates:
-            memory = await self._one(candidate, known, place, meaning)
+            memory = await self._one(candidate, known, place, meaning, {one.id for one in made})
             if memory is not None:
                 made.append(memory)
                 await self._refresh(known, memory)
@@ -423,8 +423,9 @@ class MemoryWriter:
         known: Mapping[str, Memory],
         place: "_Place",
         meaning: Meaning | None,
+        made: AbstractSet[str],
     ) -> Memory | None:
-        if await self._learned_before(candidate, known.values()):
+        if await self._learned_before(candidate, known.values(), made):
             return None
         claimed = claim(candidate.text)
         project = place.of(candidate.kind)
@@ -445,12 +446,18 @@ class MemoryWriter:
                 return await self._said_again(candidate, again)
         return await self._stored(candidate, contradicted, project, place.ended)
 
-    async def _learned_before(self, candidate: Candidate, known: Iterable[Memory]) -> bool:
+    async def _learned_before(
+        self, candidate: Candidate, known: Iterable[Memory], made: AbstractSet[str]
+    ) -> bool:
+        """Whether it was rejected, or learned from the same quote before. Of what is `made` now, a quote may
+        be a part of another."""
         rejected = (one for one in known if one.state is MemoryState.REJECTED)
         if any(same_words(one.text, candidate.text) for one in rejected):
             return True
         quote = spaced(candidate.quote)
         for memory in await self._memories.learned_from([candidate.message_id]):
+            if memory.id in made:
+                continue
             for source in await self._memories.sources(memory.id):
                 said = spaced(source.quote)
                 if source.message_id == candidate.message_id and (quote in said or said in quote):

@@ -119,6 +119,20 @@ async def test_who_moves_keeps_her_work(store: Store) -> None:
     assert texts(await store.memories.select()) == {"I moved to Cork.", "I work as a nurse."}
 
 
+async def test_who_moves_keeps_her_company(store: Store) -> None:
+    await say(store, "We live in York with my partner Tomasz.")
+    await learner(store).learn()
+    assert texts(await store.memories.select()) == {
+        "We live in York with my partner Tomasz.",
+        "My partner is Tomasz.",
+    }
+    # Nothing is learned twice from the same words.
+    assert await learner(store).learn() == []
+    await say(store, "We moved to Leeds last week.")
+    await learner(store).learn()
+    assert texts(await store.memories.select()) == {"We moved to Leeds last week.", "My partner is Tomasz."}
+
+
 async def test_what_is_newer_supersedes_and_ends_the_time_of_the_old(store: Store) -> None:
     await say(store, "I live in Ghent.", "I love tea.", "I've moved to Graz.", "I've come to hate tea.")
     await learner(store).learn()
