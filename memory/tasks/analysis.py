@@ -50,6 +50,7 @@ _MOST_BESIDE_DATE = 4
 _BETWEEN = re.compile(r"\b(?:each other|one another|einander|zwischen|between|entre)\b", re.IGNORECASE)
 _WITHIN = re.compile(r"\b(?:itself|themselves|sich selbst|in sich|s[ií] mism[oa]s?)\b", re.IGNORECASE)
 _MOST_OF = 0.6
+_LONG_PAPER = 6
 _BESIDE = 2
 """Sentences in front of and after an amount that are looked at for others."""
 _NUMBERED = re.compile(r"\bN[or]\.\s*\d+")
@@ -154,7 +155,8 @@ def analyse(brief: Brief, evidence: Sequence[Evidence]) -> Findings:
 def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]) -> Findings:
     subjects = subjects_of(brief, evidence)
     if not subjects:
-        return _answer(brief, items)
+        papers = _papers(brief, items) if brief.goal is Goal.LIST else None
+        return papers or _answer(brief, items)
     memories = [item for item in items if item.evidence.kind is EvidenceKind.MEMORY]
     remembered = _by_subject(subjects, memories, brief.attributes)
     read = [item for item in items if item.evidence.kind is not EvidenceKind.MEMORY]
@@ -186,6 +188,53 @@ def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]
         brief.goal, tuple(one.name for one in attributes), tuple(rows), missing=tuple(missing)
     )
     return _choose(brief, findings, items, told) if brief.choice else findings
+
+
+def _papers(brief: Brief, items: Sequence[Sentence]) -> Findings | None:
+    """Returns the invoices or the like in a table, with their dates and amounts; None if the brief asks for
+    something else, or none is found."""
+    asked = brief.topic | {stem for one in brief.attributes for stem in one.stems}
+    if not any(has(word, known().papers) for word in asked):
+        return None
+    wanted = [one for one in brief.attributes if not one.stems & known().papers]
+    names = {one.kind.name: one.name for one in wanted if one.kind is not None}
+    names = {kind: names[kind] for kind in ("date", "price") if kind in names} or {
+        "date": "date",
+        "price": "price",
+    }
+    headed, rows = _letterheads(items), []
+
+    def when(source: str) -> tuple[int, int, int]:
+        day = headed[source].day if source in headed else Day(None, None, None)
+        return day.year or 0, day.month or 0, day.day or 0
+
+    for source in sorted(_invoices(items), key=lambda one: (when(one), one)):
+        own = [item for item in items if item.evidence.source == source]
+        dated = headed.get(source)
+        if brief.period is not None and (dated is None or brief.period.holds(dated.day) is not True):
+            continue
+        facts = {} if dated is None else {"date": Fact("", "date", dated.text, dated.sentence)}
+        if (amount := _whole_amount(own)) is not None:
+            facts["price"] = amount
+        title = own[0].evidence.title
+        rows.append(Row(title, {name: facts[kind] for kind, name in names.items() if kind in facts}))
+    missing = [f"{row.subject}: {name}" for row in rows for name in names.values() if name not in row.facts]
+    return Findings(brief.goal, tuple(names.values()), tuple(rows), missing=tuple(missing)) if rows else None
+
+
+def _whole_amount(items: Sequence[Sentence]) -> Fact | None:
+    """Returns the amount of an invoice: its largest total, or else its only amount."""
+    every = [Fact("", "price", value.text, item, value) for item in items for value in _amounts(item)]
+    every = [fact for fact in every if not _is_unpaid(fact.sentence, _value(fact), known().unpaid)]
+    totals = [fact for fact in every if _says_total(fact.sentence) or _is_total(fact.sentence)]
+    if totals:
+        return max(totals, key=_amount_of)
+    return every[0] if len(every) == 1 else None
+
+
+def _value(fact: Fact) -> Value:
+    assert fact.value is not None
+    return fact.value
 
 
 def _by_subject(
@@ -371,7 +420,8 @@ def _sum(brief: Brief, items: Sequence[Sentence]) -> Findings:
     for item in _summed(brief, items, dimensions):
         own = [one for one in item.values if one.dimension in dimensions and one.amount is not None]
         main = _main(item, own)
-        dated = headed.get(item.evidence.source)
+        head = headed.get(item.evidence.source)
+        dated = None if head is None else head.day
         for value in own:
             # A text that is found twice counts once, but equal rows of a table are several.
             words_ = f"{item.whole} {value.begin}" if item.is_row else " ".join(sorted(item.content))
@@ -464,9 +514,14 @@ def _invoices(items: Sequence[Sentence]) -> frozenset[str]:
     return frozenset(
         item.evidence.source
         for item in items
-        if (item.whole[0] < _HEAD and not item.stems.isdisjoint(known().papers))
-        or not item.around.isdisjoint(known().papers)
+        if (item.whole[0] < _HEAD and _names_paper(item.stems)) or _names_paper(item.around)
     )
+
+
+def _names_paper(stems: Iterable[str]) -> bool:
+    """Whether one of the words is "invoice" or the like, or ends with it: "Abschlagsrechnung"."""
+    long = tuple(one for one in known().papers if len(one) >= _LONG_PAPER)
+    return any(stem in known().papers or stem.endswith(long) for stem in stems)
 
 
 def _without_totals(
@@ -510,15 +565,25 @@ def _says_total(item: Sentence) -> bool:
     return taxed or not known().totals.isdisjoint(begins)
 
 
-def _letterheads(items: Sequence[Sentence]) -> dict[str, Day]:
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The date in the head of a letter or invoice, as it is written, with its sentence."""
+
+    day: Day
+    text: str
+    sentence: Sentence
+
+
+def _letterheads(items: Sequence[Sentence]) -> dict[str, _Head]:
     """Returns the dates in the heads of letters and invoices, by source."""
-    found: dict[str, Day] = {}
+    found: dict[str, _Head] = {}
     for item in items:
         days = [day for day in days_in(item.text, title=True) if day.year and day.month and day.day]
         others = [word for word in words(item.text) if not is_month(word)]
         at_top = item.whole[0] < _HEAD and len(others) <= _MOST_BESIDE_DATE
         if at_top and len(days) == 1 and not item.is_row and _main(item, _amounts(item)) is None:
-            found.setdefault(item.evidence.source, days[0])
+            written = next((one.text for one in item.values if one.dimension == "date"), item.text)
+            found.setdefault(item.evidence.source, _Head(days[0], written.rstrip(" ,."), item))
     return found
 
 

@@ -77,7 +77,7 @@ class Brief:
     `subjects` are names in it; `noun` is the stem of what they are, `count` how many. `topic` are the stems
     of everything else that it is about; `parts` are those of each thing that a total is over, if there are
     several. `choice`: it asks which is best; `best` is the attribute that decides, and whether the least or
-    the most of it is wanted. `period` is that of a total.
+    the most of it is wanted. `period` is that of a total or a list.
     """
 
     text: str = field(repr=False)
@@ -172,7 +172,7 @@ def read_brief(text: str) -> Brief:
     chosen = any(stem in known().choice for stem in stems)
     best = next((known().best[stem] for stem in stems if stem in known().best), None)
     own = {stem for one in attributes for stem in one.stems}
-    period = None
+    period = _period(text) if goal is Goal.LIST else None
     if goal is Goal.SUM:
         # Of "the water costs", all but the kind of value is what it is about.
         own = {stem for one in attributes for stem in one.stems if one.kind and stem in one.kind.stems}

@@ -417,8 +417,9 @@ class Teams:
         reporting.opening(writer, brief, findings)
         step = replace(step, context=prompt, context_tokens=(await count([prompt]))[0])
         reason, by_model, left_out = "none", 0, 0
-        # A total says it all: what a model adds to it can only be less exact.
-        asks = bool(given) and not (brief.goal is Goal.SUM and findings.totals)
+        # A total, or a table of invoices, says it all: what a model adds to it can only be less exact.
+        complete = bool(findings.rows) and not any(row.sentences for row in findings.rows)
+        asks = bool(given) and not (findings.totals if brief.goal is Goal.SUM else complete)
         if asks and step.attempts <= _MOST_TRIES and self._wording.works:
             try:
                 answer = await self._wording.ask(prompt, wanted.most_tokens)

@@ -815,6 +815,16 @@ def test_the_head_of_an_invoice_says_when_it_is_of_and_whose(brief: str, amounts
     assert "£540" not in [fact.text for fact in findings.not_added]
 
 
+def test_invoices_are_listed_with_their_dates_and_amounts() -> None:
+    findings = found("List the invoices with date and amount.", *INVOICES)
+    assert table(findings) == {
+        "invoice-104.txt": {"date": "12 March 2026", "amount": "£607.80"},
+        "plumber.txt": {"date": "5 May 2026", "amount": "£212.40"},
+    }
+    assert list(table(found("List all invoices in May 2026.", *INVOICES))) == ["plumber.txt"]
+    assert found("List the boats.", *INVOICES).rows == ()
+
+
 def test_of_an_invoice_whose_lines_are_not_all_the_total_counts() -> None:
     text = "Rechnung Nr. 311 vom 14.04.2026\n\nWohnzimmer 380,00 €\nFlur 145,00 €\nGesamtbetrag 624,75 €"
     findings = found("Summe der Rechnungen im April 2026", ("maler.txt", text))
