@@ -834,7 +834,7 @@ def _opposed(one: Sentence, other: Sentence, alike: float) -> float:
 
 
 def _plan(brief: Brief, items: Sequence[Sentence]) -> Findings:
-    relevant = [item for item in items if (item.content | item.around) & brief.topic]
+    relevant = _of_plan(brief, items)
     dated = sorted(
         ((value, item) for item in relevant for value in item.values if value.dimension == "date"),
         key=lambda pair: pair[0].order,
@@ -861,7 +861,8 @@ def _plan(brief: Brief, items: Sequence[Sentence]) -> Findings:
     totals = tuple(_total(group) for group in by_unit.values() if len(group) > 1)
     covered = {id(item) for _value, item in dated} | {id(item) for item in duties} | own
     covered |= {id(fact.sentence) for fact in money}
-    points = list(islice((item for item in _best(brief, relevant) if id(item) not in covered), _MOST_POINTS))
+    told = replace(brief, topic=brief.topic.union(*(one.stems for one in brief.attributes)))
+    points = list(islice((item for item in _best(told, relevant) if id(item) not in covered), _MOST_POINTS))
     verdicts = []
     for wish in wishes:
         for total in totals:
@@ -889,6 +890,19 @@ def _plan(brief: Brief, items: Sequence[Sentence]) -> Findings:
         missing=tuple(missing),
         unspoken=_unspoken(brief, relevant) if relevant else (),
     )
+
+
+def _of_plan(brief: Brief, items: Sequence[Sentence]) -> list[Sentence]:
+    """Returns the sentences about what is planned, and those of the same sources that say something asked for
+    ("please bring cash", of "what I must bring")."""
+    asked = frozenset[str]().union(*(one.stems for one in brief.attributes if one.kind is None))
+    sources = {item.evidence.source for item in items if (item.content | item.around) & brief.topic}
+    return [
+        item
+        for item in items
+        if (item.content | item.around) & brief.topic
+        or (item.evidence.source in sources and item.stems & asked)
+    ]
 
 
 def _costs(brief: Brief, item: Sentence) -> list[Value]:

@@ -875,6 +875,13 @@ def test_a_plan_adds_only_costs_of_what_is_planned() -> None:
     assert "dates" not in findings.missing
 
 
+def test_what_one_must_bring_is_in_the_same_letter() -> None:
+    mail = "You could pick up the caravan on 25 April 2026. Please bring cash and a number plate."
+    findings = found("Plan picking up the caravan: dates, costs and what I must bring.", ("Mail", mail))
+    assert "Please bring cash and a number plate." in [item.text for item in findings.points]
+    assert "bring" not in findings.missing
+
+
 def test_who_organises_something_is_a_question() -> None:
     assert read_brief("Who organises the bicycle shed and what did it cost?").goal.value == "answer"
     assert read_brief("Organise the trip: dates, costs.").goal.value == "plan"
