@@ -858,14 +858,14 @@ def held(sessions: int, messages: int) -> str:
 
 
 def lost(sessions: int, messages: int, memories: int, documents: int) -> str:
-    """Returns text such as: 4 messages, 1 whole conversation, 2 memories and 1 document."""
-    return _(
-        "{messages}, {sessions}, {memories} and {documents}",
-        messages=ngettext("1 message", "{count} messages", messages),
-        sessions=ngettext("1 whole conversation", "{count} whole conversations", sessions),
-        memories=ngettext("1 memory", "{count} memories", memories),
-        documents=ngettext("1 document", "{count} documents", documents),
-    )
+    """Returns text such as: 4 messages, 1 whole conversation and 2 memories. What is none is left out."""
+    parts = [
+        ngettext("1 message", "{count} messages", messages) if messages else "",
+        ngettext("1 whole conversation", "{count} whole conversations", sessions) if sessions else "",
+        ngettext("1 memory", "{count} memories", memories) if memories else "",
+        ngettext("1 document", "{count} documents", documents) if documents else "",
+    ]
+    return formats().listed([part for part in parts if part])
 
 
 def freshness_text(room: str, freshness: str) -> str:

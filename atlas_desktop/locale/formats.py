@@ -4,6 +4,7 @@ Without a language (or with `C`) they are written in plain English with the 24-h
 imported.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 
@@ -43,6 +44,14 @@ class Formats:
 
         form = "#,##0." + "0" * places if places else "#,##0"
         return str(format_decimal(value, form, locale=self.locale))
+
+    def listed(self, parts: Sequence[str]) -> str:
+        """Returns things in a sentence: "4 messages, 1 memory and 2 documents"."""
+        if not self.locale:
+            return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+        from babel.lists import format_list
+
+        return str(format_list(parts, locale=self.locale))
 
     def time(self, moment: datetime) -> str:
         """Returns the time of day, to the minute."""

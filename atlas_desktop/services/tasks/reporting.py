@@ -60,7 +60,9 @@ class ReportWriter:
         return "".join(self._parts)
 
     def line(self, text: str = "") -> None:
-        self._parts.append(f"{text}\n")
+        """Adds a line; of empty lines, one is enough."""
+        if text or self._parts[-1:] != ["\n"]:
+            self._parts.append(f"{text}\n")
 
     def cite(self, sentence: Sentence) -> str:
         """Cites a sentence verbatim; returns its marker, such as "[1]"."""

@@ -66,3 +66,10 @@ def test_without_a_language_babel_is_not_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_things_are_listed_in_a_sentence() -> None:
+    for known, found in (((), ""), (("a",), "a"), (("a", "b"), "a and b"), (("a", "b", "c"), "a, b and c")):
+        assert Formats().listed(known) == found
+    assert Formats("de").listed(["a", "b", "c"]) == "a, b und c"
+    assert Formats("es").listed(["a", "b"]) == "a y b"
