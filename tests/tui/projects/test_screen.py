@@ -177,10 +177,12 @@ async def test_documents_are_added_to_the_project_on_its_page(make: Make, tmp_pa
         await assert_until(pilot, lambda: on(place.app, AddScreen))
         place.app.screen.query_one("#path", Input).value = f"{tmp_path}/shelf"
         await pilot.press("enter")
-        await assert_until(pilot, lambda: on(place.app, ProjectScreen) and "moon.md" in shown(place))
+        # The name of the file may be anywhere in a long path, and broken.
+        await assert_until(pilot, lambda: on(place.app, ProjectScreen) and "1 document," in shown(place))
         said = "1 added, 1 unchanged. What was in the library already stays where it is."
         await assert_until(pilot, lambda: any(said == one.message for one in place.app._notifications))
-        assert "tide.md" not in shown(place)
+        assert "moon" in shown(place)
+        assert "tide" not in shown(place).replace(str(tmp_path), "")
     projects = {one.path.rpartition("/")[2]: one.project for one in await store.documents.list()}
     assert projects == {"moon.md": "Boat", "tide.md": None}
 
