@@ -74,7 +74,7 @@ def test_backup_beside_an_open_program_restore_rekey_and_destroy(written: Progra
 
     add(written, "s2")
     refused = written.run("vault", "restore", backup["path"])
-    assert (refused.returncode, "1 message, 1 whole conversation, " in refused.stderr) == (2, True)
+    assert (refused.returncode, "1 message and 1 whole conversation from" in refused.stderr) == (2, True)
     restored = written.json("vault", "restore", backup["path"], "--yes")
     assert (restored["restored"], restored["lost"]["messages"]) == (True, 1)
 
