@@ -224,17 +224,16 @@ def _papers(brief: Brief, items: Sequence[Sentence]) -> Findings | None:
 
 def _whole_amount(items: Sequence[Sentence]) -> Fact | None:
     """Returns the amount of an invoice: its largest total, or else its only amount."""
-    every = [Fact("", "price", value.text, item, value) for item in items for value in _amounts(item)]
-    every = [fact for fact in every if not _is_unpaid(fact.sentence, _value(fact), known().unpaid)]
+    every = [
+        Fact("", "price", value.text, item, value)
+        for item in items
+        for value in _amounts(item)
+        if not _is_unpaid(item, value, known().unpaid)
+    ]
     totals = [fact for fact in every if _says_total(fact.sentence) or _is_total(fact.sentence)]
     if totals:
         return max(totals, key=_amount_of)
     return every[0] if len(every) == 1 else None
-
-
-def _value(fact: Fact) -> Value:
-    assert fact.value is not None
-    return fact.value
 
 
 def _by_subject(

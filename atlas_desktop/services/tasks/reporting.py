@@ -376,7 +376,7 @@ def _in_several(findings: Findings) -> list[str]:
     sources: dict[str, set[str]] = {}
     for fact in (fact for total in findings.totals for fact in total.facts):
         if fact.value is not None and fact.value.amount is not None:
-            amount = f"{plain(fact.value.amount)} {fact.value.unit}"
+            amount = _with_unit(plain(fact.value.amount), fact.value.unit)
             sources.setdefault(amount, set()).add(fact.sentence.evidence.source)
     return [amount for amount, found in sources.items() if len(found) > 1]
 
@@ -407,10 +407,12 @@ def _amount(total: Total) -> str:
         exponent = total.amount.normalize().as_tuple().exponent
         places = -exponent if isinstance(exponent, int) and exponent < 0 else 0
         amount = formats().decimal(float(total.amount), max(places, 2) if places else 0)
-    if total.unit[:1] in ("£", "$"):
-        # "£540 a month".
-        return f"{total.unit[0]}{amount}{total.unit[1:]}"
-    return f"{amount} {total.unit}".strip()
+    return _with_unit(amount, total.unit)
+
+
+def _with_unit(amount: str, unit: str) -> str:
+    """Returns an amount as it is written: "540 € a month", but "£540 a month"."""
+    return f"{unit[0]}{amount}{unit[1:]}" if unit[:1] in ("£", "$") else f"{amount} {unit}".strip()
 
 
 def _flat(item: Sentence) -> str:
