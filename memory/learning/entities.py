@@ -42,10 +42,31 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Correction:
+    """`right` stands where something known says `wrong`: "… is in July, not June".
+
+    `about` are stems of what it names besides; without any ("It isn't June, it's July") it corrects what was
+    said just before, or what the reply that it answers (stems in `answered`) has told.
+    """
+
+    wrong: str = field(repr=False)
+    right: str = field(repr=False)
+    about: frozenset[str] = field(default=frozenset(), repr=False)
+    answered: frozenset[str] = field(default=frozenset(), repr=False)
+
+    def applied(self, text: str) -> str | None:
+        """Returns a text with what is right in place of what is wrong; None if it does not say that."""
+        wrong = re.compile(rf"(?<!\w){re.escape(self.wrong)}(?!\w)", re.IGNORECASE)
+        corrected = wrong.sub(lambda _: self.right, text)
+        return None if corrected == text else corrected[:1].upper() + corrected[1:]
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """Something that may be learned from one message, which contains `quote`.
 
-    `only_ends`: of no interest on its own, it only states that something known is no longer true.
+    `only_ends`: of no interest on its own, it only states that something known is no longer true. With
+    `correction`, the text that is learned is that of the memory that it corrects.
     """
 
     kind: MemoryKind
@@ -61,6 +82,7 @@ class Candidate:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     only_ends: bool = False
+    correction: Correction | None = None
     model: str | None = None
 
 
@@ -114,8 +136,16 @@ def normal(text: str) -> str:
     return " ".join(fold(word) for word in re.findall(r"[\w’'\-]+", text))
 
 
+def content(text: str) -> frozenset[str]:
+    """Returns the stems of all words but the commonest and contractions: "I'm" and "I am" say the same."""
+    return frozenset(word for word in _stems(text) if word.isalnum())
+
+
+def _stems(text: str) -> set[str]:
+    small = lexicon().small
+    return {stem(folded) for word in words(text) if (folded := fold(word)) not in small}
+
+
 def _meaning(text: str) -> set[str]:
     """Returns the stems of all words except the commonest, and everything that contains a digit."""
-    small = lexicon().small
-    plain = {stem(folded) for word in words(text) if (folded := fold(word)) not in small}
-    return plain | set(re.findall(r"\b\w*\d\w*", text.casefold()))
+    return _stems(text) | set(re.findall(r"\b\w*\d\w*", text.casefold()))

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache, lru_cache
 
 from memory.clock import Clock
-from memory.learning.entities import Candidate, Claim, normal, spaced
-from memory.learning.reader import ASKED, understand
+from memory.learning.entities import Candidate, Claim, Correction, content, normal, spaced
+from memory.learning.reader import ASKED, dated, understand
 from memory.learning.statement_filter import LONGEST_SENTENCE, PatternMatch, plain
 from memory.learning.statement_filter import reading as read_patterns
 from memory.memories.entities import (
@@ -268,6 +268,7 @@ _COMPARED = 24
 _LATEST = 300
 _LOOKED_FOR = 6
 _TELLING = 3
+_SHORTLY = timedelta(minutes=10)
 _ALL = MemoryFilter(states=None)
 _ACTION = "learn"
 
@@ -340,11 +341,15 @@ class MemoryWriter:
         known = await self._known([one.text for one in candidates], quick=quick)
         place = await self._place(project)
         made: list[Memory] = []
+        corrections: list[Candidate] = []
         for candidate in candidates:
+            if any(_part_of(candidate, one) for one in corrections):
+                continue
             memory = await self._one(candidate, known, place, meaning, {one.id for one in made})
             if memory is not None:
                 made.append(memory)
-                await self._refresh(known, memory)
+                corrections += [candidate] if candidate.correction else []
+                await self._refresh(known, memory, candidate.correction)
         return made
 
     async def remember(
@@ -411,9 +416,16 @@ class MemoryWriter:
         await asyncio.to_thread(lambda: [claim(one.text) for one in known.values()])
         return known
 
-    async def _refresh(self, known: dict[str, Memory], made: Memory) -> None:
+    async def _refresh(
+        self, known: dict[str, Memory], made: Memory, correction: Correction | None = None
+    ) -> None:
         """Updates `known` with what adding `made` has changed."""
-        replaced = [one.id for one in known.values() if supersedes(claim(made.text), claim(one.text))]
+        replaced = [
+            one.id
+            for one in known.values()
+            if supersedes(claim(made.text), claim(one.text))
+            or (correction is not None and correction.applied(one.text) is not None)
+        ]
         for one in (made, *await self._memories.get_many(replaced)):
             known[one.id] = one
 
@@ -437,6 +449,12 @@ class MemoryWriter:
             and place.meets(one)
             and one.project in {None, project}
         ]
+        if candidate.correction is not None:
+            wrong = await self._meant(candidate, candidate.correction, holding)
+            if wrong is None or (text := candidate.correction.applied(wrong.text)) is None:
+                return None
+            corrected = replace(candidate, text=text, kind=wrong.kind, subject=wrong.subject, valid_from=None)
+            return await self._stored(dated(corrected), [wrong], wrong.project, place.ended)
         contradicted = [one for one in holding if supersedes(claimed, claim(one.text))]
         if not contradicted:
             if candidate.only_ends:
@@ -445,6 +463,31 @@ class MemoryWriter:
             if again is not None:
                 return await self._said_again(candidate, again)
         return await self._stored(candidate, contradicted, project, place.ended)
+
+    async def _meant(
+        self, candidate: Candidate, correction: Correction, holding: Iterable[Memory]
+    ) -> Memory | None:
+        """Returns the one memory that a statement corrects, if there is no doubt which."""
+        wrong = [one for one in holding if correction.applied(one.text) is not None]
+        if correction.about:
+            named = [one for one in wrong if correction.about <= content(one.text)]
+            return named[0] if len(named) == 1 else None
+        told = [one for one in wrong if content(one.text) <= correction.answered]
+        just_said = [one for one in wrong if await self._just_said(one, candidate)]
+        for found in (just_said, told):
+            if len(found) == 1:
+                return found[0]
+        return None
+
+    async def _just_said(self, memory: Memory, candidate: Candidate) -> bool:
+        """Whether the user said it in the same session, shortly before."""
+        here = [
+            one
+            for one in await self._memories.sources(memory.id)
+            if one.session_id == candidate.session_id and one.message_id != candidate.message_id
+        ]
+        said = (await self._memories.said_at([memory.id])).get(memory.id) if here else None
+        return said is not None and timedelta(0) <= candidate.said_at - said <= _SHORTLY
 
     async def _learned_before(
         self, candidate: Candidate, known: Iterable[Memory], made: AbstractSet[str]
@@ -542,6 +585,11 @@ class MemoryWriter:
         return await self._memories.add(
             new, action=_ACTION, automatic=candidate.origin is not MemoryOrigin.PERSON
         )
+
+
+def _part_of(candidate: Candidate, correction: Candidate) -> bool:
+    same_message = candidate.message_id == correction.message_id
+    return same_message and spaced(candidate.quote) in spaced(correction.quote)
 
 
 def _source(candidate: Candidate) -> MemorySource:

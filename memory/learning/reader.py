@@ -9,7 +9,16 @@ from functools import cache, partial
 from importlib.resources import files
 
 from memory.clock import LocalZone
-from memory.learning.entities import Candidate, Utterance, denies, found, normal, supported
+from memory.learning.entities import (
+    Candidate,
+    Correction,
+    Utterance,
+    content,
+    denies,
+    found,
+    normal,
+    supported,
+)
 from memory.learning.statement_filter import (
     LONGEST,
     LONGEST_SENTENCE,
@@ -35,6 +44,15 @@ from models.messages import Role
 _LONGEST_CODE = 2_000
 _LONGEST_PROCEDURE = 900
 _LEAST_WORDS = 2
+_LONGEST_CORRECTION = 240
+_LONGEST_WRONG = 5
+_SORRY = re.compile(
+    r"^(?:(?:sorry|oops|oh|wait|hang on|hm+|no|nope|correction|entschuldigung|verzeihung|nein|halt|perdón"
+    r"|perdona|no)[,:.!…–—-]+ *)+",
+    re.IGNORECASE,
+)
+_RELATIVE = re.compile(r",? (?:that|which|who|whom|where) .*$", re.IGNORECASE)
+_AMOUNT = re.compile(r"(?<!\w)\d+(?:[.,:]\d+)*(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +66,7 @@ class Forms:
     code: tuple[re.Pattern[str], ...]
     not_code: tuple[re.Pattern[str], ...]
     question: tuple[re.Pattern[str], ...]
+    correction: tuple[re.Pattern[str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +142,42 @@ def open_question(clause: str) -> Told | None:
             about = re.sub(r"^(?:about|on|over|as to|with|what happens with)\s+", "", match["v"].strip())
             return Told(about.strip(" .,"), words)
     return None
+
+
+def correction(sentence: str, before: str = "") -> Correction | None:
+    """Returns what a sentence corrects, if it says what is right and what is not; `before` is the reply that
+    it answers."""
+    told = plain(_SORRY.sub("", sentence.strip().rstrip(" .!…")))
+    if len(told) > _LONGEST_CORRECTION or asks(sentence):
+        return None
+    for pattern in forms().correction:
+        match = pattern.fullmatch(told)
+        if match is None:
+            continue
+        wrong, parts = match["w"].strip(), match.groupdict()
+        if len(wrong.split()) > _LONGEST_WRONG:
+            continue
+        if "r" in parts:
+            right = _RELATIVE.sub("", match["r"]).strip()
+            return Correction(wrong, right, answered=content(before))
+        statement, right = _ending(match["s"].strip(), wrong)
+        about = content(statement)
+        return Correction(wrong, right, about) if about and right else None
+    return None
+
+
+def _ending(statement: str, wrong: str) -> tuple[str, str]:
+    """Splits a statement from what takes the place of `wrong` in it: of numbers the last, otherwise as many
+    words as `wrong` has."""
+    if _AMOUNT.fullmatch(wrong):
+        amounts = list(_AMOUNT.finditer(statement))
+        if not amounts:
+            return statement, ""
+        last = amounts[-1]
+        return statement[: last.start()] + statement[last.end() :], last[0]
+    said = statement.split()
+    count = len(wrong.split())
+    return " ".join(said[:-count]), " ".join(said[-count:])
 
 
 def _has_steps(words: str) -> bool:
@@ -308,6 +363,10 @@ def read(utterance: Utterance) -> list[Candidate]:
     kept: list[Candidate] = []
     for one in (*_wholes(utterance), *_statements(utterance)):
         key = normal(one.text)
+        if one.correction is not None:
+            # Learned only if it corrects something; otherwise the statement is read as any other.
+            kept.append(one)
+            continue
         held_already = any(key in known or known in key for known in seen)
         if not held_already and supported(one.text, one.quote, utterance.text):
             seen.add(key)
@@ -366,6 +425,7 @@ def _statements(utterance: Utterance) -> Iterator[Candidate]:
             for said, quote in apart(wish, partial(_tells, person=None)):
                 yield _wished(utterance, said, quote)
             continue
+        yield from _corrections(utterance, sentence.text)
         whole = _whole_sentence(utterance, sentence)
         if whole is not None:
             yield whole
@@ -391,6 +451,16 @@ def _statements(utterance: Utterance) -> Iterator[Candidate]:
                     candidate = _understood(utterance, also, quote, meant) if meant is not None else None
                     if candidate is not None:
                         yield candidate
+
+
+def _corrections(utterance: Utterance, sentence: str) -> Iterator[Candidate]:
+    corrects = correction(sentence, utterance.before)
+    if corrects is not None:
+        yield replace(
+            statement(utterance, MemoryKind.FACT, worded(plain(sentence)), sentence, confidence=0.85),
+            only_ends=True,
+            correction=corrects,
+        )
 
 
 def _company(told: str) -> Iterator[str]:
@@ -443,7 +513,7 @@ def _wished(utterance: Utterance, wish: str, quote: str) -> Candidate:
         confidence=1.0,
         importance=max(ASKED, _weight(wish, utterance, 0.0)),
     )
-    return _dated(candidate)
+    return dated(candidate)
 
 
 def _understood(utterance: Utterance, told: str, clause: str, understood: PatternMatch) -> Candidate | None:
@@ -457,7 +527,7 @@ def _understood(utterance: Utterance, told: str, clause: str, understood: Patter
         return None
     floor = _IMPORTANT.get(pattern.attribute, _LEAST_IMPORTANCE)
     quote = clause if found(clause, utterance.text) else told
-    return _dated(
+    return dated(
         Candidate(
             pattern.kind,
             text,
@@ -483,7 +553,7 @@ def statement(
     subject: str = ONESELF,
 ) -> Candidate:
     """Returns a candidate with the importance of its text and the time that it names."""
-    return _dated(
+    return dated(
         Candidate(
             kind,
             text,
@@ -498,7 +568,7 @@ def statement(
     )
 
 
-def _dated(candidate: Candidate) -> Candidate:
+def dated(candidate: Candidate) -> Candidate:
     """Sets the time that the text names; otherwise the candidate is true from the time of the message."""
     time = held(candidate.text, candidate.said_at.astimezone(LocalZone()))
     if time.since is None and time.until is None:

@@ -163,6 +163,76 @@ async def test_what_was_said_last_holds_whichever_time_its_words_speak_of(store:
     assert overtaken.valid_from == overtaken.valid_until
 
 
+@pytest.mark.parametrize(
+    ("known", "said", "then"),
+    [
+        ("I'm allergic to walnuts.", "Sorry, it isn't walnuts, it's pecans.", "I'm allergic to pecans."),
+        ("I'm allergic to walnuts.", "I meant pecans, not walnuts.", "I'm allergic to pecans."),
+        ("I am allergic to walnuts.", "I'm allergic to pecans, not walnuts.", "I am allergic to pecans."),
+        (
+            "Remember that Priya's wedding is in June.",
+            "Actually, Priya's wedding is in July, not June.",
+            "Priya's wedding is in July.",
+        ),
+        (
+            "Remember that the boiler cost 3,000 euros.",
+            "No, the boiler cost 4,000 euros, not 3,000.",
+            "The boiler cost 4,000 euros.",
+        ),
+        (
+            "Remember that my train leaves at 9:10.",
+            "Wait, my train leaves at 9:40, not at 9:10.",
+            "My train leaves at 9:40.",
+        ),
+        (
+            "Ich bin gegen Walnüsse allergisch.",
+            "Es sind nicht Walnüsse, sondern Pekannüsse.",
+            "Ich bin gegen Pekannüsse allergisch.",
+        ),
+        ("Soy alérgica a las nueces.", "No son nueces, son pacanas.", "Soy alérgica a las pacanas."),
+    ],
+)
+async def test_a_correction_changes_what_it_corrects(store: Store, known: str, said: str, then: str) -> None:
+    await say(store, known, said)
+    await learner(store).learn()
+    (held,) = await store.memories.select()
+    assert held.text == then
+    assert {one.quote for one in await store.memories.sources(held.id)} == {said}
+    (old,) = [one for one in await store.memories.select(EVERY) if one.id != held.id]
+    assert (old.state, old.superseded_by) == (MemoryState.SUPERSEDED, held.id)
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        # Of another thing, of one of two, or of what nobody has said.
+        (["My brother's party is in June."], "My sister's wedding is in July, not June."),
+        (["I love green tea.", "My sister loves green tea."], "It isn't tea, it's coffee."),
+        (["I love green tea."], "I prefer the red cup, not the green one."),
+        (["I love green tea."], "It isn't cold, it's windy."),
+    ],
+)
+async def test_a_correction_of_nothing_in_particular_changes_nothing(
+    store: Store, known: list[str], said: str
+) -> None:
+    await say(store, *known, said)
+    await learner(store).learn()
+    assert set(known) <= texts(await store.memories.select())
+
+
+async def test_it_is_another_thing_in_another_session(store: Store) -> None:
+    """Who is allergic to walnuts may talk about the nuts of a cake; but a reply that told it is answered."""
+    await say(store, "I'm allergic to walnuts.")
+    await say(store, "What is in this cake?", "It isn't walnuts, it's pecans.")
+    await learner(store).learn()
+    assert texts(await store.memories.select()) == {"I'm allergic to walnuts."}
+    session, _ = await store.create_session(NewSession("Food"), user("Can I have the cake?"))
+    await store.append_message(session.id, assistant("Better not: you are allergic to walnuts."))
+    await store.append_message(session.id, user("It isn't walnuts, it's pecans."))
+    await learner(store).learn()
+    assert texts(await store.memories.select()) == {"I'm allergic to pecans."}
+
+
 async def test_what_only_ends_something_is_kept_only_if_it_does(store: Store) -> None:
     await say(store, "I don't live in Ghent.")
     assert await learner(store).learn() == []

@@ -109,6 +109,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "memory.learning.reader": {
         "_LIVES_WITH": ("with my ", "and my dad "),
+        "_SORRY": ("no, ", "no,", "sorry "),
         "_AHEAD": (".t", "1."),
         "_COMES": ("b\n", "d "),
         "_BOUND": ("\no", "\nf"),
@@ -557,6 +558,8 @@ BOUNDED: dict[str, tuple[int, tuple[str, ...]]] = {
     "memory.learning.statement_filter:_QUOTED": (8_000, ("„", "«„", "'a ")),
     "memory.learning.reader:_PRONOUN": (1_000, ("and ", "but ")),
     "memory.learning.reader:_POSSESSIVE": (1_000, ("and ", "but ")),
+    "memory.learning.reader:_AMOUNT": (240, ("1,", "1,a")),
+    "memory.learning.reader:_RELATIVE": (40, (" that ", ", who")),
 }
 """How many characters an expression is given at most."""
 
@@ -577,6 +580,7 @@ INSIDE = {
     "memory.memories.upkeep:content": "memories, which are short",
     "memory.learning.reader:held": "statements",
     "memory.learning.entities:normal": "read",
+    "memory.learning.entities:Correction.applied": "memories, which are short",
     "memory.notes.markup:_blocks": "the ends of lines",
     "memory.learning.entities:_meaning": "read",
     "memory.learning.reader:forms": "read",

@@ -33,6 +33,8 @@ def learned(text: str) -> list[Candidate]:
         ("Long meetings drain me.", MemoryKind.PREFERENCE, "Long meetings drain me."),
         ("We settled on cedar for the shed.", MemoryKind.DECISION, "We settled on cedar for the shed."),
         ("On 3 May I have an exam.", MemoryKind.EVENT, "On 3 May I have an exam."),
+        ("I've handed in my notice.", MemoryKind.EVENT, "I've handed in my notice."),
+        ("I was made redundant.", MemoryKind.EVENT, "I was made redundant."),
         ("We still don't know where to go.", MemoryKind.QUESTION, "We still don't know where to go."),
         (
             "To reset it, first unplug it, then wait and then press start.",
