@@ -272,7 +272,9 @@ class SparingScreen(Screen[ScreenResultType]):
         else:
             super()._compositor_refresh()
 
-    def _paint(self) -> None:
+    async def _paint(self) -> None:
+        # The loop comes to keys first: without this, it would paint in the same step in which it laid out.
+        await asyncio.sleep(0)
         # Textual forgets here what has to be painted; some of it may have come up since the layout.
         self._compositor.update_widgets(self._dirty_widgets)
         super()._compositor_refresh()
