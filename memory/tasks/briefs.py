@@ -238,6 +238,13 @@ def _goal(text: str) -> Goal:
                 and not (name == "plan" and asks)
             ):
                 return Goal(name)
+    if (
+        asks
+        and any(fold(word) in known().which for word in words(text)[:1])
+        and not known().best.keys().isdisjoint(stems)
+    ):
+        # "Which of the nurseries is cheapest?" is known once they are compared.
+        return Goal.COMPARE
     return Goal.ANSWER
 
 

@@ -1,13 +1,13 @@
 """The content of passages: their sentences, the subject of each, and the values and words in them."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from memory.documents.statements import Statement, sentences
 from memory.summaries.evidence import fold
-from memory.tasks.briefs import Attribute, Brief
+from memory.tasks.briefs import Attribute, Brief, Goal
 from memory.tasks.entities import Evidence, EvidenceKind
 from memory.tasks.lexicon import (
     Limit,
@@ -44,6 +44,18 @@ _GREETING = re.compile(
     r"(?i:dear|hello|hi|liebe[rs]?|hallo|sehr geehrte[rs]?|querid[oa]s?|hola|estimad[oa]s?)"
     r"(?:\s+(?:[^\W\d_a-z][\w.'’-]*|and|und|y|all|alle|zusammen|everyone|tod[oa]s)){0,6}\s*[,!:]?\Z"
 )
+_NAME_END = re.compile(r"[:,;(|–—]|\s-\s")
+_OPENING = re.compile(
+    r"(?P<article>(?:The|Der|Die|Das|El|La|Los|Las) )?"
+    r"(?P<name>[^\W\d_a-zß-öø-ÿ][\w'’&-]*"
+    r"(?: (?:[^\W\d_a-zß-öø-ÿ][\w'’&-]*|\d+[\w-]*|de|of|la|le|am|an der)){0,4})"
+    r" (?=[a-zß-öø-ÿ])"
+)
+_LEAST_LISTED = 2
+_LONGEST_NAME = 5
+_FIRST_WORDS = 3
+_HEAD = 300
+"""Characters at the beginning of a source that say what it is."""
 _LONGEST_WORDING = 90
 _GENERAL = frozenset({"report", "document", "note", "file", "page"})
 
@@ -60,8 +72,21 @@ class Cell:
 class Sentence:
     """A sentence of a passage. `begin` and `end` are its range in the passage's text."""
 
-    def __init__(self, evidence: Evidence, begin: int, end: int, *, columns: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        evidence: Evidence,
+        begin: int,
+        end: int,
+        *,
+        columns: Sequence[str] = (),
+        headings: Sequence[str] | None = None,
+        label: str = "",
+    ) -> None:
+        """`headings` are those above it, if others than at the beginning of its passage; `label` is that of
+        the numbered part that it is in ("3. Deposit.")."""
         self.evidence = evidence
+        self.headings = tuple(evidence.heading if headings is None else headings)
+        self.label = label
         self.begin = begin
         self.end = end
         self.text = evidence.text[begin:end]
@@ -78,8 +103,7 @@ class Sentence:
     @cached_property
     def around(self) -> frozenset[str]:
         """The stems of what the passage is about: its title and headings."""
-        one = self.evidence
-        return frozenset(map(root, words(" ".join((one.title, *one.heading)))))
+        return frozenset(map(root, words(" ".join((self.evidence.title, *self.headings)))))
 
     @cached_property
     def told(self) -> frozenset[str]:
@@ -171,11 +195,18 @@ def read_sentences(evidence: Iterable[Evidence]) -> list[Sentence]:
     none of the user's own questions. Each range of a source once."""
     found: dict[tuple[str, int, int], Sentence] = {}
     for one in evidence:
-        columns = _columns(one.header)
+        columns, headings, label = _columns(one.header), one.heading, ""
         places = sentences(one.text)
         for number, (begin, end) in enumerate(places):
             after = one.text[slice(*places[number + 1])] if number + 1 < len(places) else ""
-            sentence = Sentence(one, begin, end, columns=columns)
+            sentence = Sentence(one, begin, end, columns=columns, headings=headings, label=label)
+            if (heading := _HEADING.match(sentence.text)) is not None:
+                above = heading[0].count("#") - 1
+                headings, label = (*headings[:above], sentence.text[heading.end() :].strip()), ""
+                continue
+            if _NUMBERED.match(sentence.text.strip()):
+                label = sentence.text.strip()
+                continue
             if not columns and _is_head(sentence.text, after):
                 columns = _columns(sentence.text)
                 continue
@@ -232,15 +263,35 @@ def _columns(header: str) -> list[str]:
 
 
 def subjects_of(brief: Brief, evidence: Sequence[Evidence]) -> list[str]:
-    """Returns the subjects of a brief, by name: those that it names itself, or else those called by its noun.
+    """Returns the subjects of a brief, by name: those that it names itself, or else those called by its noun
+    ("Alpine stove"), or else the sources that are such things ("the leases"), or else the items of a list.
 
-    "Alpine stove" in a title and "the Alpine stove" in a sentence are one. Those found most often and in most
-    sources come first, at most as many as the brief counts; in the order in which they were found.
+    At most as many as the brief counts.
     """
     if brief.subjects and not (brief.count and brief.count > len(brief.subjects)):
         return list(brief.subjects)
     if not brief.noun:
         return []
+    least = max(brief.count or 0, _LEAST_LISTED)
+    called = _by_noun(brief, evidence)
+    if len(called) >= least or not (brief.goal is Goal.COMPARE or brief.attributes):
+        return called
+    items = [one for one in read_sentences(evidence) if one.evidence.kind is not EvidenceKind.MEMORY]
+    for found in (_papers(brief, items), _listed(items, _alike(brief.noun))):
+        if len(found) >= least:
+            return found
+    return called
+
+
+def _alike(noun: str) -> frozenset[str]:
+    return frozenset({noun}).union(*(group for group in known().alike if noun in group))
+
+
+def _by_noun(brief: Brief, evidence: Sequence[Evidence]) -> list[str]:
+    """Returns the names beside the noun of a brief, each once: "Alpine stove" in a title and "the Alpine
+    stove" in a sentence are one. Of more than the brief counts, those found most often and in most sources;
+    in the order in which they were found.
+    """
     names: dict[frozenset[str], str] = {}
     weights: dict[frozenset[str], float] = {}
     for one in evidence:
@@ -260,6 +311,77 @@ def subjects_of(brief: Brief, evidence: Sequence[Evidence]) -> list[str]:
         best = sorted(keys, key=lambda key: -weights[key])[: brief.count]
         keys = [key for key in keys if key in best]
     return [names[key] for key in keys]
+
+
+def _listed(items: Sequence[Sentence], nouns: frozenset[str]) -> list[str]:
+    """Returns the names of the things in lists, tables and sections: those of one kind in a source, if there
+    are several, and its title, its headings or the head of the names say that they are such things."""
+    found: dict[tuple[str, Callable[[Sentence], str]], dict[str, str]] = {}
+    for item in items:
+        about = item.around | frozenset(map(root, words(item.cells[0].column if item.is_row else "")))
+        if nouns.isdisjoint(about):
+            continue
+        for entry in (_section, _entry, _opening):
+            name = entry(item)
+            if name and nouns.isdisjoint(map(root, words(name))):
+                found.setdefault((item.evidence.source, entry), {}).setdefault(fold(name), name)
+    names: dict[str, str] = {}
+    done: set[str] = set()
+    for entry in (_section, _entry, _opening):
+        for (source, by), ones in found.items():
+            if by is entry and source not in done and len(ones) >= _LEAST_LISTED:
+                done.add(source)
+                names |= {key: name for key, name in ones.items() if key not in names}
+    return list(names.values())
+
+
+def _section(item: Sentence) -> str:
+    """Returns the heading right above a sentence, below another one or the title of its source."""
+    above = [one for one in item.headings if fold(one) != fold(item.evidence.title)]
+    return above[-1] if above and len(words(above[-1])) <= _LONGEST_NAME else ""
+
+
+def _entry(item: Sentence) -> str:
+    """Returns the name of a row, or of an item of a list with values: "- Hobby 460: 1,150 kg"."""
+    if item.is_row:
+        cell = item.cells[0]
+        name = item.text[cell.begin : cell.end].strip(" *_`")
+        return name if names_something(name) and len(words(name)) <= _LONGEST_NAME else ""
+    item_ = _ITEM.match(item.text)
+    if item_ is None or not item.values:
+        return ""
+    name = _NAME_END.split(item.text[item_.end() :], maxsplit=1)[0].strip(" *_`")
+    begins = bool(name) and (name[0].isupper() or name[0].isdigit())
+    return name if begins and 1 <= len(words(name)) <= _LONGEST_NAME and not values(name) else ""
+
+
+def _opening(item: Sentence) -> str:
+    """Returns the name at the beginning of a sentence with values: "The Hobby 460 weighs 1,150 kg"."""
+    match = _OPENING.match(item.text) if item.values else None
+    if match is None:
+        return ""
+    several = len(words(match["name"])) > 1 or any(map(str.isdigit, match["name"]))
+    # In German all nouns have capitals: "Die Heizung kostet 80 Euro" names none.
+    named = several or fold((match["article"] or "").strip()) == "the"
+    return match["name"] if named and _is_name(words(match["name"])[0]) else ""
+
+
+def _papers(brief: Brief, items: Sequence[Sentence]) -> list[str]:
+    """Returns the titles of the sources that are such things themselves ("the two leases"): they are called
+    so in their titles, in the singular, or else where they begin. None if the brief counts others."""
+    nouns = _alike(brief.noun)
+    if brief.noun in _GENERAL or (brief.goal is Goal.LIST and brief.noun in known().papers):
+        return []
+    found: dict[str, int] = {}
+    for item in items:
+        title = item.evidence.title
+        begins = words(item.text)[:_FIRST_WORDS] if item.evidence.begin + item.begin < _HEAD else ()
+        for rank, said in ((2, words(title)), (1, begins)):
+            if any(root(word) in nouns and fold(word) != fold(brief.nouns) for word in said):
+                found[title] = max(found.get(title, 0), rank)
+    best = sorted(found, key=lambda title: -found[title])
+    chosen = best if brief.count is None else best[: brief.count]
+    return [title for title in found if title in chosen]
 
 
 def _called(text: str, noun: str) -> Iterator[str]:
@@ -314,11 +436,12 @@ def speaks_of(
         if key <= item.stems | item.around
     }
     found: list[str] = []
-    passage, first, current, by_item = "", "", "", False
+    passage: tuple[str, ...] = ()
+    first, current, by_item = "", "", False
     for item in items:
         evidence = item.evidence
-        if evidence.id != passage:
-            passage, by_item = evidence.id, False
+        if (evidence.id, *item.headings) != passage:
+            passage, by_item = (evidence.id, *item.headings), False
             wanted = evidence.subject if (evidence.source, evidence.subject) in naming else ""
             first = current = _named(item.around, keys) or wanted
         named = _named(item.stems, keys)
@@ -383,16 +506,7 @@ def facts_about(
         for item in items
         for fact in _facts(subject, attribute, item, _clauses_of(subject, item, subjects))
     ]
-    if attribute.kind is not None and (needed := attribute.special or attribute.particular):
-        found = [one for one in found if needed & (one.sentence.stems | _column_of(one))]
     return sorted(found, key=lambda one: -one.score)
-
-
-def _column_of(fact: Fact) -> frozenset[str]:
-    """Returns the stems of the column that a value is in."""
-    at = -1 if fact.value is None else fact.value.begin
-    columns = (one.column for one in fact.sentence.cells if one.begin <= at < one.end)
-    return frozenset(map(root, words(next(columns, ""))))
 
 
 def _clauses_of(subject: str, item: Sentence, subjects: Sequence[str]) -> Sequence[Cell]:
@@ -410,27 +524,29 @@ def _clauses_of(subject: str, item: Sentence, subjects: Sequence[str]) -> Sequen
 
 
 def _facts(subject: str, attribute: Attribute, item: Sentence, cells: Sequence[Cell]) -> Iterator[Fact]:
+    kind = attribute.kind
+    needed = (attribute.special or attribute.particular) if kind is not None else frozenset()
     for cell in cells:
         text = item.text[cell.begin : cell.end]
-        stems = frozenset(map(root, words(f"{text} {cell.column}")))
-        own = len(stems & attribute.spoken) + len(stems & attribute.special)
+        column = frozenset(map(root, words(cell.column)))
+        if needed and needed.isdisjoint(item.stems | column | frozenset(map(root, words(item.label)))):
+            continue
+        stems = frozenset(map(root, words(text))) | column
+        special = stems & attribute.special
+        own = len(stems & attribute.spoken) + len(special)
         near = len(item.stems & attribute.spoken)
         inside = [one for one in item.values if cell.begin <= one.begin and one.end <= cell.end]
-        fitting = [
-            one for one in inside if attribute.kind is not None and one.dimension in attribute.kind.dimensions
-        ]
-        if attribute.kind is not None and fitting:
-            for value in fitting:
-                score = (
-                    2.0 + 2.0 * min(own, 2) + 0.5 * min(near, 2) - 0.01 * _distance(item, value, attribute)
-                )
-                yield Fact(subject, attribute.name, value.text, item, value, score)
-        elif own and attribute.kind is None:
+        fitting = [one for one in inside if kind is not None and one.dimension in kind.dimensions]
+        for value in fitting:
+            score = 2.0 + 2.0 * min(own, 2) + 0.5 * min(near, 2) - 0.01 * _distance(item, value, attribute)
+            yield Fact(subject, attribute.name, value.text, item, value, score)
+        # "Open from 7:30" tells the opening hours, although it is no number of hours; so does "none" below
+        # "minimum term".
+        worded = column & attribute.stems or (special and any(map(str.isdigit, text)))
+        if not fitting and own and (kind is None or worded):
             only = inside[0] if len(inside) == 1 else None
-            wording = text.strip(" .,:;*_|-")
-            yield Fact(
-                subject, attribute.name, _short(wording), item, only, 1.0 + own + (0.5 if cell.column else 0)
-            )
+            wording = _short(text.strip(" .,:;*_|-"))
+            yield Fact(subject, attribute.name, wording, item, only, 1.0 + own + (0.5 if cell.column else 0))
 
 
 def _distance(item: Sentence, value: Value, attribute: Attribute) -> float:

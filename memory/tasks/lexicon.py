@@ -60,6 +60,7 @@ class Words:
     supposed: frozenset[str]
     remembering: frozenset[str]
     same: tuple[frozenset[str], ...]
+    alike: tuple[frozenset[str], ...]
     papers: frozenset[str]
     ceilings: tuple[str, ...]
     questions: frozenset[str]
@@ -100,6 +101,7 @@ def known() -> Words:
         supposed=_stems(found["supposed"]),
         remembering=_stems(found["remembering"]),
         same=tuple(map(_stems, found["same"])),
+        alike=tuple(map(_stems, found["alike"])),
         papers=_stems(found["papers"]),
         ceilings=tuple(found["ceilings"]),
         questions=frozenset(map(fold, found["questions"].split())),

@@ -479,6 +479,8 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_GREETING": ("dear ", "hi", "dear a"),
         "_ITEM": ("- ", " ", "1. "),
         "_LABEL": ("a", " ", "a'"),
+        "_NAME_END": (" ", " -", "- "),
+        "_OPENING": ("A", "A ", "The A", "A 1 "),
         "_NOT_ABOUT": (" ", "mein", "you"),
         "_ABOUT_IT": ("it", "a", "dav"),
     },

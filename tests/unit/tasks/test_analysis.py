@@ -188,6 +188,80 @@ def test_things_without_names_are_compared() -> None:
     assert findings.missing == ("garden: budget", "piano: budget")
 
 
+CARAVANS = (
+    "Caravans we looked at",
+    (
+        "The Hobby 460 weighs 1,150 kg and costs 8,900 €. It sleeps four.\n\n"
+        "The Knaus Sport weighs 1,320 kg and costs 10,400 €. It sleeps five."
+    ),
+)
+
+
+@pytest.mark.parametrize("brief", ["Compare the two caravans.", "List the caravans with weight and price."])
+def test_things_of_a_list_that_nobody_names_are_rows(brief: str) -> None:
+    assert table(found(brief, CARAVANS)) == {
+        "Hobby 460": {"weight": "1,150 kg", "price": "8,900 €"},
+        "Knaus Sport": {"weight": "1,320 kg", "price": "10,400 €"},
+    }
+
+
+def test_sections_are_rows() -> None:
+    sections = (
+        "## Haus Seeblick\n\nPreis: 95 Euro pro Nacht. Hunde sind erlaubt.",
+        "## Fischerkate\n\nPreis: 110 Euro pro Nacht. Hunde sind verboten.",
+    )
+    text = "\n\n".join(("# Ferienwohnungen", *sections))
+    assert table(found("Vergleiche die Ferienwohnungen: Preis und Hunde", ("Ferienwohnungen", text))) == {
+        "Haus Seeblick": {"Preis": "95 Euro", "Hunde": "Hunde sind erlaubt"},
+        "Fischerkate": {"Preis": "110 Euro", "Hunde": "Hunde sind verboten"},
+    }
+
+
+def test_items_and_rows_are_things_by_their_list() -> None:
+    items = (
+        "- Little Oaks: 420 € a month, open 7:30 to 17:00\n- The Burrow: 380 € a month, open 7:00 to 18:00"
+    )
+    findings = found("Compare the nurseries: price and opening hours.", ("Nurseries near us", items))
+    assert table(findings) == {
+        "Little Oaks": {"price": "420 €", "opening hours": "open 7:30 to 17:00"},
+        "The Burrow": {"price": "380 €", "opening hours": "open 7:00 to 18:00"},
+    }
+    rows = (
+        "| tariff | price | minimum term |",
+        "| --- | --- | --- |",
+        "| Breeze S | 9.99 € | 24 months |",
+        "| Lumo | 12.00 € | none |",
+    )
+    findings = found("Compare the tariffs: price and minimum term.", ("Phones", "\n".join(rows)))
+    assert table(findings)["Lumo"] == {"price": "12.00 €", "minimum term": "none"}
+
+
+def test_papers_of_one_kind_are_rows() -> None:
+    lease = "1. Rent.\nThe rent is £1,150 per month.\n\n2. Term.\nThe tenancy runs for 24 months."
+    papers = (
+        ("Residential lease, Harbour Row", lease),
+        ("Tenancy agreement: Mill Lane", "The monthly rent comes to £980. A deposit of £1,470 is paid."),
+        ("Minutes", "Tom asks for another lease. The budget is £600."),
+    )
+    assert table(found("Compare rent, deposit and term of the two leases.", *papers)) == {
+        "Residential lease, Harbour Row": {"rent": "£1,150", "term": "24 months"},
+        "Tenancy agreement: Mill Lane": {"rent": "£980", "deposit": "£1,470"},
+    }
+
+
+def test_the_cheapest_of_a_list_is_found_by_comparing() -> None:
+    items = "- Little Oaks: 420 € a month\n- The Burrow: 380 € a month"
+    findings = found("Which of the nurseries is cheapest?", ("Nurseries near us", items))
+    assert findings.best is not None
+    assert (findings.chosen, findings.best.text) == (("The Burrow",), "380 €")
+
+
+def test_the_parts_of_a_text_are_no_things_of_a_kind() -> None:
+    """What is asked of no kind in particular is answered by sentences."""
+    text = "## Heating\n\nThe heating costs 80 euros.\n\n## Water\n\nThe water costs 20 euros."
+    assert found("Compare the offices.", ("House rules", text)).rows == ()
+
+
 def test_what_the_user_wishes_is_no_fact() -> None:
     said = "Remember that the piano must not cost more than 1400 euros"
     wish = Evidence("q", "s", 9, EvidenceKind.MESSAGE, "q", "", 0, len(said), said)
