@@ -45,13 +45,15 @@ class Claim:
 class Correction:
     """`right` stands where something known says `wrong`: "… is in July, not June".
 
-    `about` are stems of what it names besides; without any ("It isn't June, it's July") it corrects what was
-    said just before, or what the reply that it answers (stems in `answered`) has told.
+    `about` are stems of what it names besides, and `denied` is the statement that it denies ("… is in
+    June"); without them ("It isn't June, it's July") it corrects what was said just before, or what the reply
+    that it answers (stems in `answered`) has told.
     """
 
     wrong: str = field(repr=False)
     right: str = field(repr=False)
     about: frozenset[str] = field(default=frozenset(), repr=False)
+    denied: str = field(default="", repr=False)
     answered: frozenset[str] = field(default=frozenset(), repr=False)
 
     def applied(self, text: str) -> str | None:

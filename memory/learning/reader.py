@@ -47,10 +47,22 @@ _LEAST_WORDS = 2
 _LONGEST_CORRECTION = 240
 _LONGEST_WRONG = 5
 _SORRY = re.compile(
-    r"^(?:(?:sorry|oops|oh|wait|hang on|hm+|no|nope|correction|entschuldigung|verzeihung|nein|halt|perdón"
-    r"|perdona|no)[,:.!…–—-]+ *)+",
+    r"^(?:(?:sorry|oops|oh|wait|hang on|hm+|no|nope|no,? wait|correction|scratch that|my (?:mistake|bad)"
+    r"|(?:i (?:got|had)|i[’']ve got) (?:that|it) wrong|that (?:was|is) wrong|that[’']s wrong|i misspoke"
+    r"|entschuldigung|verzeihung|nein|halt|quatsch|moment|(?:das )?stimmt nicht"
+    r"|ich habe mich (?:geirrt|vertan)|perdón|perdona|me equivoqué|me he equivocado)[,:;.!…–—-]+ *)+",
     re.IGNORECASE,
 )
+_ARTICLE = re.compile(r"(?:an?|the|eine?[nmr]?|der|die|das|une?|la|el|los|las|unas?) ", re.IGNORECASE)
+_WHOSE_NAME = re.compile(r"(?:his|her|its|their) name(?: is|[’']s)\Z", re.IGNORECASE)
+_OF_ANOTHER = re.compile(
+    r" (?:and|und|y|et) (?=(?:my|our|meine?|unsere?|mis?|nuestr[oa]s?|mon|ma|mes|notre|nos) [^,;.]{1,40}? "
+    r"(?:is|are|was|were|has|have|had|ends?|starts?|begins?|lives?|works?|costs?|takes?|likes?|loves?|hates?"
+    r"|plays?|ist|sind|war|hat|haben|heißt|kostet|beginnt|endet|lebt|wohnt|arbeitet|es|son|tiene|vive|cuesta"
+    r"|est|sont)\b)",
+    re.IGNORECASE,
+)
+"""Where a statement about something else of the user's may begin: "… and my favourite colour is green"."""
 _RELATIVE = re.compile(r",? (?:that|which|who|whom|where) .*$", re.IGNORECASE)
 _AMOUNT = re.compile(r"(?<!\w)\d+(?:[.,:]\d+)*(?!\w)")
 
@@ -159,10 +171,15 @@ def correction(sentence: str, before: str = "") -> Correction | None:
             continue
         if "r" in parts:
             right = _RELATIVE.sub("", match["r"]).strip()
+            if _ARTICLE.match(wrong) and _ARTICLE.match(right):
+                wrong, right = _ARTICLE.sub("", wrong), _ARTICLE.sub("", right)
             return Correction(wrong, right, answered=content(before))
         statement, right = _ending(match["s"].strip(), wrong)
-        about = content(statement)
-        return Correction(wrong, right, about) if about and right else None
+        if not right or not (about := content(statement)):
+            return None
+        if _WHOSE_NAME.match(statement):
+            return Correction(wrong, right, answered=content(before))
+        return Correction(wrong, right, about, denied=match["s"].replace(right, wrong))
     return None
 
 
@@ -223,6 +240,9 @@ def apart(clause: str, tells: Callable[[str], bool]) -> list[tuple[str, str]]:
 
     Returns it unsplit if any part could not be understood on its own, which `tells` decides for a text.
     """
+    parts = _OF_ANOTHER.split(clause)
+    if len(parts) > 1 and all(map(tells, parts)):
+        return [said for part in parts for said in apart(part, tells)]
     told = plain(clause)
     subject = _first().match(told)
     joints = [] if subject is None else list(_joint().finditer(clause))

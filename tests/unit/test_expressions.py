@@ -110,6 +110,9 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.learning.reader": {
         "_LIVES_WITH": ("with my ", "and my dad "),
         "_SORRY": ("no, ", "no,", "sorry "),
+        "_ARTICLE": ("a ", "the "),
+        "_WHOSE_NAME": ("his name ", "her "),
+        "_OF_ANOTHER": (" and ", " and my a ", " "),
         "_AHEAD": (".t", "1."),
         "_COMES": ("b\n", "d "),
         "_BOUND": ("\no", "\nf"),

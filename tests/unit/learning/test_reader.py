@@ -182,6 +182,14 @@ def test_who_speaks_of_an_example_still_speaks_of_herself(said: str, text: str) 
         ("I was born in Oslo and live in Bergen.", ["I was born in Oslo.", "I live in Bergen."]),
         ("I work as a nurse and love long walks.", ["I work as a nurse.", "I love long walks."]),
         (
+            "I'm vegetarian and my favourite colour is green.",
+            ["I'm vegetarian.", "My favourite colour is green."],
+        ),
+        (
+            "Ich wohne in Bremen und meine Lieblingsfarbe ist Blau.",
+            ["Ich wohne in Bremen.", "Meine Lieblingsfarbe ist Blau."],
+        ),
+        (
             "My sister Clara lives in Graz and is allergic to nuts.",
             ["My sister Clara lives in Graz.", "My sister Clara is allergic to nuts."],
         ),
