@@ -297,7 +297,7 @@ def state_of_new(replaced: Sequence[Summary]) -> SummaryState:
 
 
 class Outcome(StrEnum):
-    """told: it is in the prompt; repeats: what it was learned from is in the prompt or among the hits; echo:
+    """told: it is in the prompt; repeats: what it was learned from is in the prompt, or recalled itself; echo:
     it adds nothing to what was just asked; too_far: not close enough to what was asked; no_room: the tokens
     for recall were used up."""
 
@@ -320,8 +320,8 @@ class RecallDecision:
 
 
 def unrepeated(hits: Sequence[Hit], shown: Collection[str]) -> list[Hit]:
-    """Drops memories whose source messages are shown or among the hits: the messages contain more."""
-    said = {*shown, *(hit.id for hit in hits if hit.kind == "message")}
+    """Drops memories whose source messages are shown: the messages contain more."""
+    said = frozenset(shown)
     return [hit for hit in hits if said.isdisjoint(hit.sources)]
 
 

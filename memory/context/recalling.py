@@ -178,7 +178,10 @@ class ContextRecall:
         found = await self._found(self._recall, session, messages, shown, widen=widen)
         fresh, new = unrepeated(found, shown), await asyncio.to_thread(novel_hits, asked, found)
         said = {hit.id for hit in new}
-        worthy = worthwhile(asked[:LONGEST_QUESTION], [hit for hit in fresh if hit.id in said])
+        close = worthwhile(asked[:LONGEST_QUESTION], [hit for hit in fresh if hit.id in said])
+        # Only of a message that is recalled too: one that is not close enough says nothing in its place.
+        worthy = unrepeated(close, {hit.id for hit in close})
+        fresh = [hit for hit in fresh if hit in worthy or hit not in close]
         kept = await self._fitting(worthy, tokens)
         told = tuple(hit for hit, _ in kept)
         return RecalledContext(

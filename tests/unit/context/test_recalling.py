@@ -172,6 +172,21 @@ async def test_small_talk_asks_nothing_of_memory() -> None:
     assert recall.times == 0
 
 
+@pytest.mark.parametrize(
+    ("cosine", "told", "left"), [(0.1, "memory", Outcome.TOO_FAR), (0.6, "message", Outcome.REPEATS)]
+)
+async def test_a_memory_makes_way_only_for_a_message_that_is_recalled_itself(
+    cosine: float, told: str, left: Outcome
+) -> None:
+    said = hit("I was there yesterday, and she told me of 9 May.", cosine)
+    learned = replace(
+        hit("My sister's appointment is on 9 May.", 0.7, 0.5), kind="memory", id="m", sources=(said.id,)
+    )
+    found = await preface_for(ASKED, Asked(learned, said))
+    assert [one.kind for one in found.hits] == [told]
+    assert {one.outcome for one in found.considered if one.kind != told} == {left}
+
+
 async def test_only_what_is_worth_it_stands_in_the_prompt() -> None:
     close = hit("Clara sees the doctor on 9 May.", 0.7)
     far = hit("We painted the shed.", 0.1)
