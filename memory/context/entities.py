@@ -297,9 +297,9 @@ def state_of_new(replaced: Sequence[Summary]) -> SummaryState:
 
 
 class Outcome(StrEnum):
-    """told: it is in the prompt; repeats: what it was learned from is in the prompt, or recalled itself; echo:
-    it adds nothing to what was just asked; too_far: not close enough to what was asked; no_room: the tokens
-    for recall were used up."""
+    """told: it is in the prompt; repeats: what it was learned from is in the prompt, or is recalled; echo: it
+    adds nothing to what was just asked; too_far: not close enough to what was asked; no_room: the tokens for
+    recall were used up."""
 
     TOLD = "told"
     REPEATS = "repeats"

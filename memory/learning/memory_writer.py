@@ -145,6 +145,8 @@ def supersedes(new: Claim, old: Claim) -> bool:
         return _overlap(new.value, old.value)
     if new.denies or new.value <= old.value or old.value <= new.value:
         return False
+    if _counted_anew(new.value, old.value):
+        return True
     if new.attribute in _CHOICES:
         choices = _CHOICES[new.attribute]
         return bool(new.value & choices) and bool(old.value & choices)
@@ -167,6 +169,13 @@ def _ends(new: Claim, old: Claim) -> bool:
     if new.ended <= old.value or (bool(old.value) and old.value <= new.ended):
         return True
     return new.ended <= old.words or frozenset(map(stem, new.ended)) <= old.words
+
+
+def _counted_anew(new: AbstractSet[str], old: AbstractSet[str]) -> bool:
+    """Whether both say how many there are of the same, and not the same number."""
+    counts = [frozenset(filter(str.isdecimal, one)) for one in (new, old)]
+    rest = [one - count for one, count in zip((new, old), counts, strict=True)]
+    return all(counts) and counts[0] != counts[1] and bool(rest[0]) and rest[0] == rest[1]
 
 
 def _moved(new: Claim, old: Claim) -> bool:
@@ -240,11 +249,18 @@ def _subject(who: str) -> frozenset[str]:
 def _core(value: str, attribute: str) -> frozenset[str]:
     """Returns the core of a value, without circumstances; of a place or a company its names, if any."""
     short = _TAIL.sub("", value) or value
+    counts = frozenset(one for number in numbers(short) for one in number)
     if attribute in ("residence", "employer", "name", "called", "origin"):
         named = frozenset(fold(word) for word in _CAPITAL.findall(short))
         if named or (attribute == "residence" and not is_unspaced(short)):
-            return named
-    return _stems(short) | frozenset(one for number in numbers(short) for one in number)
+            # "Ich habe zwei Kinder": all nouns have capitals.
+            return named | counts if attribute == "called" else named
+    return (_stems(short) - _number_stems()) | counts
+
+
+@cache
+def _number_stems() -> frozenset[str]:
+    return frozenset(stem(fold(word)) for word in lexicon().number_words)
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -39,6 +39,7 @@ from memory.learning.statement_filter import (
 from memory.memories.entities import ONESELF, MemoryKind, MemoryOrigin
 from memory.recall.moments import spans
 from memory.summaries.evidence import importance
+from memory.summaries.languages import lexicon
 from models.messages import Role
 
 _LONGEST_CODE = 2_000
@@ -174,27 +175,38 @@ def correction(sentence: str, before: str = "") -> Correction | None:
             if _ARTICLE.match(wrong) and _ARTICLE.match(right):
                 wrong, right = _ARTICLE.sub("", wrong), _ARTICLE.sub("", right)
             return Correction(wrong, right, answered=content(before))
-        statement, right = _ending(match["s"].strip(), wrong)
+        wrong, right, statement = _put_right(match["s"].strip(), wrong)
         if not right or not (about := content(statement)):
             return None
-        if _WHOSE_NAME.match(statement):
+        if _WHOSE_NAME.match(statement.strip()):
             return Correction(wrong, right, answered=content(before))
         return Correction(wrong, right, about, denied=match["s"].replace(right, wrong))
     return None
 
 
-def _ending(statement: str, wrong: str) -> tuple[str, str]:
-    """Splits a statement from what takes the place of `wrong` in it: of numbers the last, otherwise as many
-    words as `wrong` has."""
-    if _AMOUNT.fullmatch(wrong):
-        amounts = list(_AMOUNT.finditer(statement))
-        if not amounts:
-            return statement, ""
-        last = amounts[-1]
-        return statement[: last.start()] + statement[last.end() :], last[0]
-    said = statement.split()
+def _put_right(statement: str, wrong: str) -> tuple[str, str, str]:
+    """Returns what is wrong, what is right, and the rest of a statement: of numbers, days and months the last
+    one, otherwise as many words at the end as `wrong` has."""
+    for one_of in (_AMOUNT, _number_word(), _calendar()):
+        denied = list(one_of.finditer(wrong))
+        said = list(one_of.finditer(statement))
+        if len(denied) == 1 and said:
+            last = said[-1]
+            return denied[0][0], last[0], statement[: last.start()] + statement[last.end() :]
+    words = statement.split()
     count = len(wrong.split())
-    return " ".join(said[:-count]), " ".join(said[-count:])
+    return wrong, " ".join(words[-count:]), " ".join(words[:-count])
+
+
+@cache
+def _number_word() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(lexicon().number_words)})(?!\w)", re.IGNORECASE)
+
+
+@cache
+def _calendar() -> re.Pattern[str]:
+    names = sorted(lexicon().calendar, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", re.IGNORECASE)
 
 
 def _has_steps(words: str) -> bool:

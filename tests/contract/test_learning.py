@@ -190,6 +190,16 @@ async def test_what_was_said_last_holds_whichever_time_its_words_speak_of(store:
             "My rent is 870 euros.",
         ),
         ("Our dog is called Bruno.", "No wait, his name is Bruce, not Bruno.", "Our dog is called Bruce."),
+        (
+            "Ich habe zwei Kinder.",
+            "Stimmt nicht, ich habe drei Kinder, nicht zwei.",
+            "Ich habe drei Kinder.",
+        ),
+        (
+            "Remember that our flight is on Monday at nine.",
+            "The flight is on Tuesday at nine, not on Monday.",
+            "Our flight is on Tuesday at nine.",
+        ),
         ("My car is a grey Volvo.", "It's not a Volvo, it's a Saab.", "My car is a grey Saab."),
         (
             "Ich bin gegen Walnüsse allergisch.",

@@ -584,6 +584,8 @@ INSIDE = {
     "memory.recall.question:sentences": "a question",
     "memory.memories.upkeep:content": "memories, which are short",
     "memory.learning.reader:held": "statements",
+    "memory.learning.reader:_number_word": "corrections, which are short",
+    "memory.learning.reader:_calendar": "corrections, which are short",
     "memory.learning.entities:normal": "read",
     "memory.learning.entities:Correction.applied": "memories, which are short",
     "memory.notes.markup:_blocks": "the ends of lines",

@@ -31,6 +31,8 @@ WHO = st.sampled_from(["I", "My sister", "My brother Tom", "We"])
         ("I'm allergic to nuts.", "I'm not allergic to nuts."),
         ("I have a dog.", "I don't have a dog."),
         ("My landlord is Mr. Okoye.", "My landlord is Mr. Lind."),
+        ("I have two cats.", "I have three cats."),
+        ("Ich habe zwei Kinder.", "Ich habe drei Kinder."),
         ("My landlord is Mr. Okoye.", "My new landlord is Mr. Lind."),
         ("My car is a Saab.", "My new car is a Fiat."),
         ("My boss is Carol Finch.", "My boss is Dan Usher now."),
