@@ -857,15 +857,33 @@ def held(sessions: int, messages: int) -> str:
     )
 
 
-def lost(sessions: int, messages: int, memories: int, documents: int) -> str:
-    """Returns text such as: 4 messages, 1 whole conversation and 2 memories. What is none is left out."""
+def lost(
+    sessions: int, messages: int, memories: int, documents: int, others: Mapping[str, int] | None = None
+) -> str:
+    """Returns text such as: 4 messages, 1 whole conversation and 2 memories. What is none is left out.
+
+    `others` are numbers of smaller things, by the names of their tables.
+    """
+    more = others or {}
     parts = [
         ngettext("1 message", "{count} messages", messages) if messages else "",
         ngettext("1 whole conversation", "{count} whole conversations", sessions) if sessions else "",
         ngettext("1 memory", "{count} memories", memories) if memories else "",
         ngettext("1 document", "{count} documents", documents) if documents else "",
+        *(ngettext(one, several, more[table]) for table, (one, several) in _SMALLER.items() if table in more),
     ]
     return formats().listed([part for part in parts if part])
+
+
+_SMALLER = {
+    "skills": plural("1 skill", "{count} skills"),
+    "tasks": plural("1 task", "{count} tasks"),
+    "projects": plural("1 project", "{count} projects"),
+    "personas": plural("1 persona", "{count} personas"),
+    "templates": plural("1 template", "{count} templates"),
+    "saved_searches": plural("1 saved search", "{count} saved searches"),
+    "clients": plural("1 program", "{count} programs"),
+}
 
 
 def freshness_text(room: str, freshness: str) -> str:

@@ -493,6 +493,7 @@ def _loss_json(loss: "Loss | None") -> dict[str, int] | None:
         "memories": loss.memories,
         "documents": loss.documents,
         "forgotten": loss.forgotten,
+        **loss.others,
     }
 
 
@@ -543,13 +544,15 @@ def _loss_text(loss: "Loss | None", room: str) -> str:
         )
     if not loss:
         return (
-            _("Nothing would be lost from the open room: the backup contains all of it.")
+            _("Nothing would be lost from the open room: the backup contains all of it, as it was then.")
             if room == "open"
-            else _("Nothing would be lost from the private room: the backup contains all of it.")
+            else _(
+                "Nothing would be lost from the private room: the backup contains all of it, as it was then."
+            )
         )
     from atlas_desktop.phrases import lost
 
-    gone = lost(loss.sessions, loss.messages, loss.memories, loss.documents)
+    gone = lost(loss.sessions, loss.messages, loss.memories, loss.documents, loss.others)
     return (
         _("It does not contain {what} from the current open room. They would be lost.", what=gone)
         if room == "open"

@@ -3,9 +3,9 @@
 import asyncio
 import errno
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
 from operator import attrgetter
@@ -69,7 +69,8 @@ def by_room(keys: Keys) -> dict[RoomKind, RoomKey]:
 class Loss:
     """The content of a current room that the backup's room does not have, so a restore would lose it.
 
-    `forgotten` is how many times something was forgotten since: the restore would bring it back.
+    `forgotten` is how many times something was forgotten since: the restore would bring it back. `others` is
+    how many smaller things there are, as in `RoomContents`; none that is 0.
     """
 
     sessions: int
@@ -77,9 +78,10 @@ class Loss:
     memories: int
     documents: int = 0
     forgotten: int = 0
+    others: Mapping[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.sessions or self.messages or self.memories or self.documents)
+        return bool(self.sessions or self.messages or self.memories or self.documents or self.others)
 
 
 def _loss(now: RoomContents, then: RoomContents) -> Loss:
@@ -89,6 +91,11 @@ def _loss(now: RoomContents, then: RoomContents) -> Loss:
         len(now.memories - then.memories),
         len(now.documents - then.documents),
         len(now.receipts - then.receipts),
+        {
+            table: gone
+            for table, ids in now.others.items()
+            if (gone := len(ids - then.others.get(table, frozenset())))
+        },
     )
 
 

@@ -176,6 +176,8 @@ class Turn:
                     yield Notice(
                         "not_remembered", _("Not remembered: this conversation adds nothing to the memory.")
                     )
+                if (notice := await self._forgets_nothing(accepted)) is not None:
+                    yield notice
                 if refused is not None:
                     raise refused
                 if (notice := await self._something_new()) is not None:
@@ -314,6 +316,23 @@ class Turn:
         if self.text is None or may_learn(accepted.session.memory_mode):
             return False
         return bool(await asyncio.to_thread(asked_to_remember, heard_in(accepted.message)))
+
+    async def _forgets_nothing(self, accepted: Accepted) -> Notice | None:
+        """Returns the notice for a message that asks to forget something: only a command forgets."""
+        from memory.learning.reader import asked_to_forget
+
+        if self.text is None:
+            return None
+        words = await asyncio.to_thread(asked_to_forget, accepted.message.content)
+        if words is None:
+            return None
+        return Notice(
+            "not_forgotten",
+            _(
+                "Nothing is forgotten yet. /forget {words} shows what is stored about it, and forgets it.",
+                words=clean_line(words),
+            ),
+        )
 
     async def _something_new(self) -> Notice | None:
         """Returns the notice to show when the turn's message, which is stored, starts something new."""

@@ -47,6 +47,8 @@ _LONGEST_PROCEDURE = 900
 _LEAST_WORDS = 2
 _LONGEST_CORRECTION = 240
 _LONGEST_WRONG = 5
+_FORGOTTEN_BY = 2
+"""Words by which something is forgotten: with more, what says it otherwise is not found."""
 _SORRY = re.compile(
     r"^(?:(?:sorry|oops|oh|wait|hang on|hm+|no|nope|no,? wait|correction|scratch that|my (?:mistake|bad)"
     r"|(?:i (?:got|had)|i[’']ve got) (?:that|it) wrong|that (?:was|is) wrong|that[’']s wrong|i misspoke"
@@ -80,6 +82,7 @@ class Forms:
     not_code: tuple[re.Pattern[str], ...]
     question: tuple[re.Pattern[str], ...]
     correction: tuple[re.Pattern[str], ...]
+    forget: tuple[re.Pattern[str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,15 @@ def to_remember(sentence: str) -> str | None:
         if length(wish) >= _LEAST_WORDS and not any(no.match(wish) for no in forms().not_remembered):
             return wish
     return None
+
+
+def to_forget(sentence: str) -> str | None:
+    """Returns what a sentence asks Atlas to forget, verbatim."""
+    bare = sentence.strip().rstrip(" .!")
+    if len(bare) > LONGEST_SENTENCE:
+        return None
+    match = next((match for one in forms().forget if (match := one.fullmatch(bare))), None)
+    return match["v"].strip(" ,:;?") if match is not None and content(match["v"]) else None
 
 
 def procedure(text: str) -> Told | None:
@@ -365,7 +377,7 @@ _HAN = re.compile(r"[\u3400-\u9fff]")
 # Every request to remember something contains one of these, so most messages need not be parsed.
 _HINT = re.compile(
     r"remember|memor|forget|note|jot|write down|save|store|in mind|merk|vergiss|denk|notier|behalt|souv|reti|"
-    r"rappelle|oubli|recuerd|acuérd|olvid|anota|ten en cuenta|记|忘",
+    r"rappelle|oubli|recuerd|acuérd|olvid|anota|ten en cuenta|delete|erase|remove|lösch|borra|记|忘",
     re.IGNORECASE,
 )
 _LIVES_WITH = re.compile(
@@ -413,6 +425,16 @@ def asked_to_remember(utterance: Utterance) -> list[Candidate]:
     return [one for one in read(utterance) if one.origin is MemoryOrigin.PERSON]
 
 
+def asked_to_forget(text: str) -> str | None:
+    """Returns what a message asks Atlas to forget, as the words to look for; None if it does not ask that."""
+    for sentence in sentences(text[:LONGEST]) if _HINT.search(text[:LONGEST]) else ():
+        wish = to_forget(sentence.text)
+        if wish is not None:
+            meant = [word for word in re.findall(r"[\w’'\-]+", wish) if content(word)]
+            return " ".join(sorted(sorted(meant, key=len)[-_FORGOTTEN_BY:], key=meant.index))
+    return None
+
+
 def worded(text: str) -> str:
     """Returns a statement as a sentence."""
     line = " ".join(text.split()).strip(" ,;:–—-")
@@ -451,7 +473,8 @@ def _whole(utterance: Utterance, kind: MemoryKind, told: Told, text: str) -> Can
 
 def _statements(utterance: Utterance) -> Iterator[Candidate]:
     person: _Person | None = None
-    for sentence in sentences(utterance.text):
+    kept = (one for one in sentences(utterance.text) if to_forget(one.text) is None)
+    for sentence in kept:
         wish = to_remember(sentence.text)
         if wish is not None:
             for said, quote in apart(wish, partial(_tells, person=None)):

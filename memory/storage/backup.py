@@ -421,6 +421,8 @@ def _read_small(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
 
 
 _TABLES = ("sessions", "messages", "memories", "documents", "receipts")
+_SMALLER = ("skills", "tasks", "projects", "personas", "templates", "saved_searches", "clients")
+"""The tables of what else a user makes."""
 
 
 def back_up(
@@ -546,8 +548,11 @@ def contents(path: Path, key: RoomKey) -> RoomContents:
                 frozenset(str(row[0]) for row in conn.execute(f"SELECT id FROM {table}"))  # noqa: S608
                 if table in there
                 else frozenset[str]()
-                for table in _TABLES
+                for table in _TABLES + _SMALLER
             ]
         finally:
             conn.close()
-    return RoomContents(version, *found)
+    sessions, messages, memories, documents, receipts, *others = found
+    return RoomContents(
+        version, sessions, messages, memories, documents, receipts, dict(zip(_SMALLER, others, strict=True))
+    )

@@ -24,7 +24,8 @@ SUFFIX = ".atlas-backup"
 
 @dataclass(frozen=True, slots=True)
 class RoomContents:
-    """The ids of a room's contents, to compare it with another."""
+    """The ids of a room's contents, to compare it with another. `others` are those of smaller things, by
+    their table: skills, tasks, projects, personas, templates, saved searches and clients."""
 
     schema_version: int
     sessions: frozenset[str] = frozenset()
@@ -32,6 +33,7 @@ class RoomContents:
     memories: frozenset[str] = frozenset()
     documents: frozenset[str] = frozenset()
     receipts: frozenset[str] = frozenset()
+    others: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

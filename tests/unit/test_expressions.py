@@ -584,6 +584,7 @@ INSIDE = {
     "memory.recall.question:sentences": "a question",
     "memory.memories.upkeep:content": "memories, which are short",
     "memory.learning.reader:held": "statements",
+    "memory.learning.reader:asked_to_forget": "a wish, which is one sentence",
     "memory.learning.reader:_number_word": "corrections, which are short",
     "memory.learning.reader:_calendar": "corrections, which are short",
     "memory.learning.entities:normal": "read",

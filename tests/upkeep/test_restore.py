@@ -10,6 +10,7 @@ import pytest
 from atlas_desktop.services.backup import Loss, Unlock, by_room
 from memory.entities import ChosenBy, Freshness, NewReceipt, RoomKind
 from memory.errors import FutureSchema, RoomMissing, VaultMissing, WrongBackupPassphrase
+from memory.personas import NewPersona
 from memory.storage import connection
 from memory.vault import files, upkeep
 from memory.vault.upkeep import AtomicRoomSwap
@@ -20,6 +21,20 @@ from tests.upkeep.conftest import Home
 
 def by(passphrase: str) -> Unlock:
     return lambda vaults: vaults.unlock_both(passphrase)
+
+
+async def test_what_else_the_user_made_since_is_named(made: Home) -> None:
+    store = await made.open()
+    await store.projects.create("Boat")
+    await store.close()
+    backup = (await made.backups().make(by_room(made.keys))).path
+    store = await made.open()
+    await store.projects.create("Garden")
+    await store.personas.add_persona(NewPersona("Pirate", "Talk like a pirate."))
+    await store.close()
+    async with made.backups().restoring(backup, by(PASSPHRASE)) as found:
+        assert found.loss == Loss(0, 0, 0, others={"projects": 1, "personas": 1})
+        assert found.loss
 
 
 async def test_what_would_be_lost_is_counted(made: Home) -> None:

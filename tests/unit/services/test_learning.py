@@ -101,6 +101,18 @@ async def test_who_asks_to_remember_where_nothing_is_kept_is_told(place: Place, 
     assert await place.notices("Remember that my locker is 14B.", MemoryMode.NORMAL) == ["remembered"]
 
 
+async def test_a_message_forgets_nothing_and_says_what_does(place: Place) -> None:
+    await place.say("I hate olives.")
+    await place.background.run()
+    (before,) = await place.store.memories.select()
+    assert await place.notices("Please forget that I hate olives.", MemoryMode.NORMAL) == ["not_forgotten"]
+    assert await place.notices("Don't forget that I am here.", MemoryMode.BLANK) == ["not_remembered"]
+    await place.background.run()
+    (after,) = await place.store.memories.select()
+    assert (after.text, after.importance) == ("I hate olives.", before.importance)
+    assert len(await place.store.memories.sources(after.id)) == 1
+
+
 async def test_what_was_said_while_it_was_off_is_never_learned() -> None:
     place = Place(learn="off")
     assert await place.say("Remember that my locker is 14B.") == [[], [], []]
