@@ -97,6 +97,11 @@ _MOST_SENTENCES = 3
 """The most sentences of a quotation."""
 _LONG_QUOTATION = 6
 """Words from which on a quotation says something itself."""
+_ANY_TIME = re.compile(
+    r"\b(?:always|(?:at )?any ?time|jederzeit|immer|siempre|en cualquier momento)\b", re.IGNORECASE
+)
+"""What a passage must say itself: "not after 8 pm" is not "not at any time"."""
+_LEAST_AROUND_VALUE = 3
 _LEAST_CLAIM = 2
 """The least content words of a claim without numbers."""
 
@@ -215,6 +220,11 @@ class _Claim:
         votes'. That the passage has a few words of it does not support the claim."""
         around = self.around
         return len(around.words) >= _LEAST_CLAIM or bool(around.quantities or around.days)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is hardly more than a number or a date: a passage may have it about something else."""
+        return not self.statement.words and len(self.statement.stems) < _LEAST_AROUND_VALUE
 
     def claims_something(self, sources: "dict[int, _Source]") -> bool:
         """Whether it needs support: it is not a question, heading, greeting, hedge or list of sources."""
@@ -464,6 +474,8 @@ def _cited(claim: _Claim, sources: dict[int, _Source]) -> tuple[list[Citation], 
     others = [source for marker, source in sources.items() if marker not in claim.markers]
     if claim.quotes:
         return _quoted(claim, named, others)
+    if claim.is_bare:
+        return [source.unverified(claim.plain, claim.sentence) for source in named], False
     found = _supporting(claim, named)
     if found:
         cited = {citation.marker for citation in found}
@@ -541,6 +553,7 @@ def _supports(window: Statement, statement: Statement, source: _Source) -> bool:
     return (
         _has_numbers(window, statement, source.named)
         and not exceeds(statement, window)
+        and _as_often(window, statement)
         and not (statement.is_universal and any(clause.excepted for clause in window.clauses))
         and statement.coverage(around) >= LEAST_COVERAGE
         and _covers_own(window, statement, source.named)
@@ -551,6 +564,14 @@ def _supports(window: Statement, statement: Statement, source: _Source) -> bool:
             for clause, names in _with_names(statement.clauses)
         )
         and _in_column(window, statement, source.header)
+    )
+
+
+def _as_often(window: Statement, statement: Statement) -> bool:
+    """Whether the window says "always" where the statement does, and of something denied only if it is."""
+    return _ANY_TIME.search(statement.text) is None or any(
+        clause.negated == statement.negated and _ANY_TIME.search(clause.text) is not None
+        for clause in window.clauses
     )
 
 

@@ -422,6 +422,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     "memory.documents.citations": {
         "_CELL": ("|", "a"),
         "_YEAR_OR_CODE": ("a", "1"),
+        "_ANY_TIME": ("at any ", "any", "at "),
         "_MARKERS": (" [1", "[1,2", "   ", "[1, "),
         "_QUOTED": ("“", '"a\n', "„", "«a", "「", "»"),
         "_DIGITS": ("1", "1 "),

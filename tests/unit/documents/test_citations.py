@@ -589,3 +589,23 @@ def test_what_is_true_is_found_and_what_is_false_is_not(cases: list[Case], least
     false = [is_supported(case, found) for case, found in cited if case.source is None]
     assert sum(true) >= least_found * len(true)
     assert sum(false) <= 0.05 * len(false)
+
+
+RULES = (
+    "Visitors may not park in the yard after 8 pm. Residents may park in the yard at any time.\n\n"
+    "Anna Weber was elected treasurer with 14 votes. Paul Stein received 9 votes."
+)
+
+
+@pytest.mark.parametrize(
+    "reply", ["14 [1]", "[1] It is 14.", "Visitors may not park in the yard at any time. [1]"]
+)
+def test_a_bare_number_and_a_condition_left_out_are_not_verified(reply: str) -> None:
+    cited = cite(reply, [passage(RULES)])
+    assert verified(cited) == []
+    assert len(cited.unsupported) == 1
+
+
+@pytest.mark.parametrize("reply", ["Residents may park in the yard at any time. [1]", "9 votes [1]"])
+def test_what_the_source_says_of_all_times_and_of_what_is_counted_is(reply: str) -> None:
+    assert len(verified(cite(reply, [passage(RULES)]))) == 1
