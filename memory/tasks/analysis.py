@@ -45,6 +45,7 @@ _MOST_COMPARED = 400
 _ALIKE = 0.5
 _HEAD = 300
 """Characters at the beginning of a source that may be its letterhead."""
+_MOST_BEFORE = 30
 _MOST_BESIDE_DATE = 4
 """Words beside the date of a letter: "Invoice no. 311 of 14 April 2026"."""
 _BETWEEN = re.compile(r"\b(?:each other|one another|einander|zwischen|between|entre)\b", re.IGNORECASE)
@@ -53,6 +54,17 @@ _MOST_OF = 0.6
 _LONG_PAPER = 6
 _BESIDE = 2
 """Sentences in front of and after an amount that are looked at for others."""
+_BALANCE = re.compile(
+    r"\W*(?:you pay|amount due|balance(?: due)?|due now|to pay|payable|zu zahlen|zahlbetrag|restbetrag"
+    r"|(?:importe |total )?a pagar)\b",
+    re.IGNORECASE,
+)
+_TIMES = re.compile(
+    r"\d(?:[.,]\d+)? ?(?:hours?|h|days?|pieces?|stunden?|std\.?|tage?|stück|horas?|días?|piezas?)"
+    r" (?:at|à|zu(?: je)?|je|a) $",
+    re.IGNORECASE,
+)
+"""In front of the price of one: "6 hours at 48 euros"."""
 _NUMBERED = re.compile(r"\bN[or]\.\s*\d+")
 """The number of an invoice, whose first letters look like "no"."""
 
@@ -556,9 +568,12 @@ def _without_totals(
 
 
 def _says_total(item: Sentence) -> bool:
-    """Whether a sentence begins by saying that it is a total, or a tax that is included."""
+    """Whether a sentence begins by saying that it is a total, what is left to pay, or a tax that is
+    included."""
     if item.is_row:
         return False
+    if _BALANCE.match(item.text):
+        return True
     begins = [root(word) for word in words(item.text)[:2]]
     taxed = not known().taxes.isdisjoint(begins) and not known().included.isdisjoint(item.stems)
     return taxed or not known().totals.isdisjoint(begins)
@@ -599,6 +614,7 @@ def _counts(brief: Brief, fact: Fact, unpaid: frozenset[str], dated: Day | None 
         (_is_wish(fact) and item.stems & known().wishing)
         or _is_denied(item, value)
         or _is_total(item)
+        or _TIMES.search(item.text[max(0, value.begin - _MOST_BEFORE) : value.begin])
         # Whatever is taken off is taken off.
         or (not _is_negative(value) and _is_unpaid(item, value, unpaid))
         or not _in_period(brief, item, value, dated)

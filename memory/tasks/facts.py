@@ -7,6 +7,7 @@ from functools import cached_property
 
 from memory.documents.statements import Statement, sentences
 from memory.summaries.evidence import fold
+from memory.summaries.languages import lexicon
 from memory.tasks.briefs import Attribute, Brief, Goal
 from memory.tasks.entities import Evidence, EvidenceKind
 from memory.tasks.lexicon import (
@@ -53,6 +54,7 @@ _OPENING = re.compile(
 )
 _LEAST_LISTED = 2
 _LONGEST_NAME = 5
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _FIRST_WORDS = 3
 _HEAD = 300
 """Characters at the beginning of a source that say what it is."""
@@ -536,17 +538,28 @@ def _facts(subject: str, attribute: Attribute, item: Sentence, cells: Sequence[C
         own = len(stems & attribute.spoken) + len(special)
         near = len(item.stems & attribute.spoken)
         inside = [one for one in item.values if cell.begin <= one.begin and one.end <= cell.end]
-        fitting = [one for one in inside if kind is not None and one.dimension in kind.dimensions]
+        fitting = [
+            one
+            for one in inside
+            if kind is not None
+            and one.dimension in kind.dimensions
+            # "Built 2014, sleeps four": a year is no number of people.
+            and not (one.dimension == "count" and _YEAR.fullmatch(one.text))
+        ]
         for value in fitting:
             score = 2.0 + 2.0 * min(own, 2) + 0.5 * min(near, 2) - 0.01 * _distance(item, value, attribute)
             yield Fact(subject, attribute.name, value.text, item, value, score)
         # "Open from 7:30" tells the opening hours, although it is no number of hours; so does "none" below
         # "minimum term".
-        worded = column & attribute.stems or (special and any(map(str.isdigit, text)))
+        worded = column & attribute.stems or (special and _tells_number(text))
         if not fitting and own and (kind is None or worded):
             only = inside[0] if len(inside) == 1 else None
             wording = _short(text.strip(" .,:;*_|-"))
             yield Fact(subject, attribute.name, wording, item, only, 1.0 + own + (0.5 if cell.column else 0))
+
+
+def _tells_number(text: str) -> bool:
+    return any(map(str.isdigit, text)) or any(fold(word) in lexicon().number_words for word in words(text))
 
 
 def _distance(item: Sentence, value: Value, attribute: Attribute) -> float:

@@ -458,6 +458,8 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_PASSIVE": ("by", "b"),
     },
     "memory.tasks.analysis": {
+        "_BALANCE": (" ", "to ", "."),
+        "_TIMES": ("1 h ", "1 hours", "1 "),
         "_NUMBERED": ("No. ", "No. 1", "N"),
         "_WITHIN": ("in ", "sich "),
         "_BETWEEN": ("each ", "one "),
@@ -484,6 +486,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ITEM": ("- ", " ", "1. "),
         "_LABEL": ("a", " ", "a'"),
         "_NAME_END": (" ", " -", "- "),
+        "_YEAR": ("19", "2"),
         "_OPENING": ("A", "A ", "The A", "A 1 "),
         "_NOT_ABOUT": (" ", "mein", "you"),
         "_ABOUT_IT": ("it", "a", "dav"),

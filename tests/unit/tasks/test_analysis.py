@@ -262,6 +262,26 @@ def test_the_parts_of_a_text_are_no_things_of_a_kind() -> None:
     assert found("Compare the offices.", ("House rules", text)).rows == ()
 
 
+def test_a_year_is_no_number_of_people() -> None:
+    findings = found(
+        "Compare the Alpine and the Seabird: price and how many people they sleep.",
+        ("Alpine", "Built 2014, sleeps four. It costs 8,900 €."),
+        ("Seabird", "Sleeps three. It costs 7,250 €."),
+    )
+    assert [row["people sleep"] for row in table(findings).values()] == ["sleeps four", "Sleeps three"]
+
+
+def test_the_price_of_an_hour_and_what_is_left_to_pay_are_no_parts_of_a_total() -> None:
+    lines = "Invoice 12\n\nNew rope: 40 euros\n\nRepair of the sail, 6 hours at 48 euros each\n"
+    findings = found(
+        "Add up what the boat cost.", ("Invoice for the boat", f"{lines}\nAmount due: 328 euros")
+    )
+    assert [total.amount for total in findings.totals] == [Decimal(328)]
+    paid = "Invoice 7\n\nCrown: 768.40 euros\n\nLess insurance: -391.00 euros\n\nYou pay: 377.40 euros"
+    findings = found("Add up what the crown cost.", ("Invoice of the dentist, crown", paid))
+    assert [total.amount for total in findings.totals] == [Decimal("377.40")]
+
+
 def test_what_the_user_wishes_is_no_fact() -> None:
     said = "Remember that the piano must not cost more than 1400 euros"
     wish = Evidence("q", "s", 9, EvidenceKind.MESSAGE, "q", "", 0, len(said), said)
