@@ -403,7 +403,7 @@ class ProjectsScreen(NamedItemsScreen[Project]):
         Binding("o", "page", _("Page")),
     ]
     heading = _("Projects")
-    hint = _("Enter moves the current conversation to a project. Project memories are kept separate.")
+    hint = _("Enter moves the current conversation to a project. An isolated one is recalled only in itself.")
     none = _("No projects yet. Press a to create one.")
     stays = _("Its conversations and memories stay, without a project.")
 
