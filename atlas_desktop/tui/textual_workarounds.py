@@ -238,7 +238,11 @@ def arrange_anew(widget: Widget) -> None:
 
 
 class SparingScreen(Screen[ScreenResultType]):
-    """Lays everything out in one callback and paints in the next: keys are handled in between."""
+    """Lays everything out in one callback and paints in the next.
+
+    Both are one step of the loop. With a pause between them, a key could leave the screen, and what waits for
+    it to be painted would look for widgets that have gone.
+    """
 
     _placing = False
 
@@ -272,9 +276,7 @@ class SparingScreen(Screen[ScreenResultType]):
         else:
             super()._compositor_refresh()
 
-    async def _paint(self) -> None:
-        # The loop comes to keys first: without this, it would paint in the same step in which it laid out.
-        await asyncio.sleep(0)
+    def _paint(self) -> None:
         # Textual forgets here what has to be painted; some of it may have come up since the layout.
         self._compositor.update_widgets(self._dirty_widgets)
         super()._compositor_refresh()
