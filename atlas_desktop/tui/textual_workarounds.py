@@ -7,6 +7,8 @@ the longest piece of work when a conversation of 5,000 messages opens, 27 ms aga
 
 - `SparingScreen`, `SparingCompositor` and `Ground` paint only changed lines. Remove them when Textual's
   compositor no longer asks every widget under a changed region for all of its lines.
+- `SparingCompositor` tells every new widget its size. Remove that when Textual does so even if the place of
+  a widget was asked for, after a scroll, before it was laid out.
 - `LettingGo` frees removed widgets at once (some 45 MB in long use). Remove it when a removed widget and its
   styles no longer reference each other. `freeing_blocks` does the same for the parts of lists and tables: a
   list of 20 items with a table of 40 cells leaves 1,000 fewer objects to collect.
@@ -333,6 +335,11 @@ def _stays(widget: Widget, was: MapGeometry, comes: MapGeometry) -> bool:
 class SparingCompositor(Compositor):
     """Paints the same as Textual's compositor, but has only the painted lines rendered."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._sizes: dict[Widget, Size] = {}
+        """The sizes that widgets have been told."""
+
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
         """Marks the map of all widgets as valid: after a scroll Textual would compute it again.
 
@@ -340,11 +347,16 @@ class SparingCompositor(Compositor):
         because there is more above the view, looks the same on the screen and is not repainted.
         """
         before, to_paint = self._full_map, set(self._dirty_regions)
-        result = super().reflow(parent, size)
+        hidden, shown, resized = super().reflow(parent, size)
         self._full_map_invalidated = False
         if size.region not in to_paint:
             self._dirty_regions = to_paint | set(_changed(before, self._full_map))
-        return result
+        told, self._sizes = self._sizes, {one: at.region.size for one, at in self._full_map.items()}
+        # Where a widget is may have been asked since it was mounted or changed. Textual then takes it for
+        # known, and never tells it its size.
+        shown |= self._sizes.keys() - told.keys()
+        resized |= {one for one in self._sizes.keys() & told.keys() if self._sizes[one] != told[one]}
+        return ReflowResult(hidden, shown, resized)
 
     def _arrange_root(
         self,

@@ -6,6 +6,7 @@ import pytest
 from textual._compositor import Compositor
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal, VerticalScroll
+from textual.events import Resize
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
@@ -91,6 +92,33 @@ async def test_widgets_away_from_what_changed_are_not_asked(monkeypatch: pytest.
         monkeypatch.setattr(Static, "render_lines", noting)
         drawn(screen, Region(2, 3, 10, 2))
     assert asked == ["side 2"]
+
+
+class Measured(Static):
+    """Notes the widths that it is told."""
+
+    def __init__(self) -> None:
+        super().__init__("new")
+        self.widths: list[int] = []
+
+    def on_resize(self, event: Resize) -> None:
+        self.widths.append(event.size.width)
+
+
+async def test_a_widget_whose_place_was_asked_for_before_it_was_laid_out_is_told_its_size() -> None:
+    async with Paper().run_test(size=(90, 30)) as pilot:
+        await pilot.pause()
+        screen = pilot.app.screen
+        assert isinstance(screen, Page)
+        compositor, main, new = screen._compositor, screen.query_one("#main"), Measured()
+        main.scroll_to(y=3, animate=False, immediate=True)
+        await main.mount(new, before=0)
+        assert not new.widths
+        # What a scroll does; then a place is asked for, which computes all of them.
+        compositor.reflow_visible(screen, screen.size)
+        assert new in compositor.full_map
+        await pilot.pause()
+        assert new.widths == [new.size.width]
 
 
 def whole(screen: Page) -> list[str]:
