@@ -37,6 +37,8 @@ ROUNDS = 30
 STUCK_S = 5.0
 BREATH_S = 0.25
 PAUSE_S = 0.01
+STOPPED_S = 1.0
+"""Seconds that the stuck thread has to notice the alarm."""
 
 
 class Asked(Enum):
@@ -52,15 +54,18 @@ class Watchdog:
     """A thread that waits for the loop to respond; if it does not, the thread calls `end` with the request.
 
     A single C call that holds the GIL, such as a regular expression search, stops other threads too, but not
-    signal handlers. So an alarm, which a running loop keeps postponing, gives the threads a turn. Only for
-    the main thread of a program on a terminal; not on Windows.
+    signal handlers. So an alarm, which a running loop keeps postponing, gives the threads a turn. Before the
+    call of `end`, the stuck thread is stopped for good: a turn is too short for what there is left to do.
+    Only for the main thread of a program on a terminal; not on Windows.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, end: Callable[[Asked], None]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, end: Callable[[Asked], NoReturn]) -> None:
         self._loop = loop
         self._end = end
         self._closed = False
-        self._before: Any = signal.signal(signal.SIGALRM, _breathe)
+        self._ending = False
+        self._stopped = threading.Event()
+        self._before: Any = signal.signal(signal.SIGALRM, self._alarmed)
         self.beat()
 
     def beat(self) -> None:
@@ -84,6 +89,9 @@ class Watchdog:
                 except RuntimeError:
                     return  # the loop has ended, and the program with it
                 if not answered.wait(ANSWER_S) and not self._closed:
+                    self._ending = True
+                    # A call that heeds no signals holds no lock either, or this thread would not run.
+                    self._stopped.wait(STOPPED_S)
                     self._end(what)
                 time.sleep(ROUND_S)
 
@@ -96,14 +104,19 @@ class Watchdog:
         silence()
         signal.signal(signal.SIGALRM, self._before)
 
+    def _alarmed(self, *_: object) -> None:
+        if not self._ending:
+            time.sleep(PAUSE_S)
+            return
+        silence()
+        self._stopped.set()
+        while True:
+            time.sleep(STUCK_S)
+
 
 def silence() -> None:
     """Stops the alarm, which would end the program that replaces this one."""
     signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def _breathe(*_: object) -> None:
-    time.sleep(PAUSE_S)
 
 
 # Longer than the jumps caused by a busy computer or a clock correction.
@@ -507,15 +520,17 @@ class Shutdown:
             if key in keys_of(BY_ID[action], self._app.keys).split(","):
                 self.asked(what)
 
-    def _end_at_once(self, what: Asked) -> None:
+    def _end_at_once(self, what: Asked) -> NoReturn:
         """Ends a program whose loop is stuck; everything acknowledged is stored. Called in a thread."""
-        silence()
-        if what is not Asked.HUNG_UP and self._app.driver is not None:
-            give_back(self._app.driver, self._app.forgetting_pictures())
-        remove_private_temporary_folder(self._app.desk.paths)
-        if what is Asked.LOCK and self.relaunch is not None and self._app.desk.room is not None:
-            self.relaunch()
-        os._exit(_STATUS[what])
+        try:
+            if what is not Asked.HUNG_UP and self._app.driver is not None:
+                give_back(self._app.driver, self._app.forgetting_pictures())
+            remove_private_temporary_folder(self._app.desk.paths)
+            if what is Asked.LOCK and self.relaunch is not None and self._app.desk.room is not None:
+                silence()
+                self.relaunch()
+        finally:
+            os._exit(_STATUS[what])
 
     async def close(self) -> None:
         """Closes the rooms and ends the model's process after Textual has ended."""

@@ -2,8 +2,10 @@
 
 import re
 import sys
+import time
 
 from atlas_desktop.__main__ import main
+from atlas_desktop.paths import Paths
 
 
 def in_python() -> None:
@@ -17,8 +19,18 @@ def in_c() -> None:
 
 
 def get_stuck(how: str) -> None:
+    from atlas_desktop import process
+    from atlas_desktop.tui import shutdown
     from atlas_desktop.tui.chat.screen import ChatScreen
 
+    remove = process.remove_private_temporary_folder
+
+    def on_a_slow_disk(paths: Paths) -> None:
+        """Takes longer than the alarm of a stuck program stops it."""
+        time.sleep(0.5)
+        remove(paths)
+
+    shutdown.remove_private_temporary_folder = on_a_slow_disk  # type: ignore[attr-defined]
     stuck = {"python": in_python, "c": in_c}[how]
     ChatScreen.action_show_insights = lambda _: stuck()  # type: ignore[method-assign,assignment]
 
