@@ -58,7 +58,8 @@ tour: setup $(VENV)/.developed ## the pictures of the docs, in a real terminal (
 	@$(BIN)/python docs/pictures.py
 
 test: setup $(VENV)/.developed ## the whole suite
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not soak and not alone"
+	$(BIN)/python -m pytest -m "alone and not soak"
 
 check: $(VENV)/.developed ## style, types, direction of imports, docs against code
 	$(BIN)/ruff check .

@@ -21,6 +21,7 @@ from tests.tui.desk import NOW, NamedModel, Stage
 from tests.tui.driving import assert_until, chat, on, settle, shown, turn_to, type_text
 from tests.tui.watchdog import each_time, watched
 
+pytestmark = pytest.mark.alone
 Make = Callable[..., Stage]
 Steps = Callable[[Pilot[None], Stage], Awaitable[None]]
 SIZE = (140, 45)

@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from atlas_desktop.services.room import RoomFactory
 from memory.context.engine import in_parts
 from memory.entities import Message
@@ -17,6 +19,7 @@ LIMIT_S = 0.1
 MOST_S = 20.0
 
 
+@pytest.mark.alone
 async def test_a_hard_message_is_embedded_and_learned_from_beside_the_loop() -> None:
     scene = Scene()
     store = await open_off_record(scene.clock)

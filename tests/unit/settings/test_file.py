@@ -174,6 +174,7 @@ HOSTILE: dict[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_hostile_file_is_refused_in_words_and_at_once(tmp_path: Path, make: Callable[[Path], None]) -> None:
     path = tmp_path / "config.toml"

@@ -287,6 +287,7 @@ def test_no_descriptor_stays_open(root: Path) -> None:
     assert count() == before
 
 
+@pytest.mark.alone
 def test_two_thousand_files_take_less_than_a_fifth_of_a_second(root: Path) -> None:
     (root / ".gitignore").write_text("\n".join(f"*.x{n}\n/out{n}/" for n in range(10)))
     for folder in range(45):

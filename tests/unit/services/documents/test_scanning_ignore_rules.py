@@ -95,6 +95,7 @@ def test_an_unusable_pattern_is_named_and_the_others_apply(pattern: str) -> None
     assert made.ignore_file("a.log")
 
 
+@pytest.mark.alone
 def test_the_worst_pattern_that_is_allowed_is_fast() -> None:
     slow = rules("**/*a*a*b/**/*a*a*b/**")
     start = time.process_time()
