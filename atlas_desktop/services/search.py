@@ -234,10 +234,13 @@ async def _nearest_documents(
         query.question, limit, grain=Grain.DOCUMENT, kinds=frozenset({DocumentKind(kind.value)})
     )
     answer = await room.documents.search.answer(asked)
-    chunks = [hit.chunk.id for hit in answer.hits]
+    close = [closeness(hit.cosine, hit.parts["lexical"]) for hit in answer.hits]
+    semantic = any(hit.cosine is not None for hit in answer.hits)
+    hits = [answer.hits[at] for at in near_enough(close, semantic=semantic)]
+    chunks = [hit.chunk.id for hit in hits]
     allowed = await room.store.find.chunks_among(Query(query.where), chunks, kind=kind)
     found = []
-    for hit in answer.hits:
+    for hit in hits:
         if hit.chunk.id in allowed:
             # It may have been removed meanwhile.
             with suppress(DocumentNotFound):

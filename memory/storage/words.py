@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from string import ascii_lowercase
 
 from memory.errors import BadQuery
 from memory.search.entities import All, Condition, Query
@@ -10,6 +11,7 @@ from memory.search.terms import is_unspaced, pieces, searchable
 
 __all__ = [
     "Term",
+    "beginning",
     "beginnings",
     "is_unspaced",
     "match_expression",
@@ -30,7 +32,21 @@ class Term:
     prefix: bool = False
 
     def fts(self) -> str:
-        return f'"{self.text}"' + ("*" if self.prefix else "")
+        return f"({' OR '.join(beginning(self.text))})" if self.prefix else f'"{self.text}"'
+
+
+def beginning(text: str) -> list[str]:
+    """Returns FTS5 expressions, joined by OR, for a text whose last word may be a beginning.
+
+    The index cuts endings off: `"gas"*` would find what begins with "ga". With one more letter nothing is cut
+    off, except an "s" after another ending.
+    """
+    word = text.rsplit(" ", 1)[-1].lower()
+    is_inflected = word.endswith(("ed", "ing"))
+    if not is_inflected and not (word.endswith("s") and not word.endswith("ss")):
+        return [f'"{text}"*']
+    letters = ascii_lowercase.replace("s", "") if is_inflected else ascii_lowercase
+    return [f'"{text}"', *(f'"{text}{letter}"*' for letter in letters)]
 
 
 def terms(query: str) -> list[Term]:

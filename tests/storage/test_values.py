@@ -1,6 +1,8 @@
 """What goes into columns comes out as it was."""
 
 import re
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from memory.clock import micros, moment
 from memory.errors import BadQuery
+from memory.search.entities import Words
 from memory.storage.connection import new_id, pack_tokens, storable, unpack_tokens
 from memory.storage.search.plan import expression, only_words
 from memory.storage.words import Term, beginnings, plain_query, terms
@@ -67,6 +70,40 @@ def test_text_that_utf8_can_hold_is_kept(text: str) -> None:
 )
 def test_queries_become_terms(query: str, expected: list[Term]) -> None:
     assert terms(query) == expected
+
+
+INDEXED = """
+    been beer bee bees beeswax gas gases gasoline garden glass glance history house housing hour busy bus
+    painting paintings painter running runs runway need needs needle moved moving movement mouse
+"""
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("bees", {"bee", "bees", "beeswax"}),
+        ("gas", {"gas", "gases", "gasoline"}),
+        ("glas", {"glass"}),
+        ("hi", {"history"}),
+        ("his", {"history"}),
+        ("Hous", {"house", "housing"}),
+        ("bus", {"bus", "busy"}),
+        ("running", {"running", "runs"}),
+        ("runni", {"running", "runs"}),
+        ("needed", {"need", "needs"}),
+        ("moved", {"moved", "moving"}),
+    ],
+)
+def test_what_is_typed_is_the_beginning_of_what_is_found(typed: str, found: set[str]) -> None:
+    with closing(sqlite3.connect(":memory:")) as conn:
+        conn.execute(
+            "CREATE VIRTUAL TABLE t USING fts5 (w, tokenize = 'porter unicode61 remove_diacritics 2')"
+        )
+        conn.executemany("INSERT INTO t VALUES (?)", [(word,) for word in INDEXED.split()])
+        rows = conn.execute(
+            "SELECT w FROM t WHERE t MATCH ?", (expression(Words(typed, prefix=True)),)
+        ).fetchall()
+    assert {word for (word,) in rows} == found
 
 
 @given(st.text(max_size=40))

@@ -32,7 +32,7 @@ from memory.search.entities import (
 from memory.search.language import conditions
 from memory.search.terms import LETTERS_A_PIECE, Ranges, is_unspaced, merged, searchable
 from memory.storage.connection import Connection, fold, folded, in_folded, open_memory, storable
-from memory.storage.words import pieces
+from memory.storage.words import beginning, pieces
 
 # ruff: noqa: S608  # the names put into SQL are all written in this module
 
@@ -75,11 +75,11 @@ def expression(part: Condition) -> str:
         case AnyOf(parts):
             return f"({' OR '.join(expression(one) for one in parts)})"
         case Words(text, prefix):
-            term = f'"{storable(text)}"'
+            text = storable(text)
             if not prefix:
-                return term
-            wholes = "".join(f' OR "{whole}"' for whole in _completed(storable(text)))
-            return f"({term}*{wholes})"
+                return f'"{text}"'
+            wholes = [f'"{whole}"' for whole in _completed(text)]
+            return f"({' OR '.join([*beginning(text), *wholes])})"
         case Not():
             raise TypeError("an exclusion must accompany an FTS5 expression, not be part of it")
     raise TypeError(f"{type(part).__name__} is not about words")
