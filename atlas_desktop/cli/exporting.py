@@ -157,11 +157,22 @@ def _words(given: list[str]) -> list[str]:
 
 
 def _format(args: argparse.Namespace) -> str:
-    from atlas_desktop.exporting.formats import format_of
+    from atlas_desktop.exporting.formats import FORMATS, ending_of, format_of
 
     if args.format is not None:
         return str(args.format)
-    return (format_of(args.output.name) if args.output is not None else None) or _USUAL
+    if args.output is None:
+        return _USUAL
+    found, ending = format_of(args.output.name), ending_of(args.output.name)
+    if found is None and ending[1:].isalpha() and not args.each:
+        raise UsageError(
+            _("No export format has the file extension {ending}.", ending=ending),
+            _(
+                "Use {endings}, or choose with --format.",
+                endings=", ".join(one.suffix for one in FORMATS.values()),
+            ),
+        )
+    return found or _USUAL
 
 
 def _check(args: argparse.Namespace, order: "Order") -> None:

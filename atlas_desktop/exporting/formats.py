@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import BinaryIO
 
 from atlas_desktop.exporting.document import About, Writer, told_branch
@@ -157,9 +158,18 @@ FORMATS = {
 _ALSO = {".markdown": "md", ".htm": "html", ".text": "txt", ".ndjson": "jsonl"}
 
 
+def _without_wrapping(name: str) -> str:
+    return name.lower().removesuffix(".age").removesuffix(".tar")
+
+
+def ending_of(name: str) -> str:
+    """Returns the ending of a file name, such as `.md`, ignoring `.tar` and `.age`; empty if it has none."""
+    return PurePath(_without_wrapping(name)).suffix
+
+
 def format_of(name: str) -> str | None:
     """Returns the format for a file name's ending (ignoring `.tar` and `.age`), or None if it is unknown."""
-    lowered = name.lower().removesuffix(".age").removesuffix(".tar")
+    lowered = _without_wrapping(name)
     for one in FORMATS.values():
         if lowered.endswith(one.suffix):
             return one.name

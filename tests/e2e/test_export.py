@@ -68,6 +68,12 @@ def test_conversations_leave_in_the_way_that_was_asked_for(vault: Program, tmp_p
             "'=1+1 from [email 1]",
         }
 
+    unknown = tmp_path / "out.docx"
+    refused = program.run("export", "--all", "--output", str(unknown))
+    assert refused.returncode == 2
+    assert ".docx" in refused.stderr
+    assert not unknown.exists()
+
     sealed = tmp_path / "out.md.age"
     secret = str(program.passphrase_file)
     program.json("export", "--all", "--output", str(sealed), "--encrypt-passphrase-file", secret)
