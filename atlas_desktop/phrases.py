@@ -723,7 +723,11 @@ def of_mode(now: MemoryMode, then: MemoryMode, *, room: RoomKind, begun: bool) -
         )
     if then is MemoryMode.NORMAL:
         return Consequence(
-            _("Atlas will not learn from what was said so far in this mode. {now}", now=_now(then))
+            _(
+                "Atlas will not learn from what was said here so far, but other conversations may recall it. "
+                "{now}",
+                now=_now(then),
+            )
         )
     return Consequence(_("What Atlas learned here so far stays until you forget it. {now}", now=_now(then)))
 
