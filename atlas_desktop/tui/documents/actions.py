@@ -678,7 +678,8 @@ class DocumentActions:
         if len(chosen) > _NAMED:
             names.append(_("… and {count} more", count=number(len(chosen) - _NAMED)))
         about = _(
-            "Removed with everything made from it: its text, its summary, and its passages in prompts. "
+            "Removed with everything made from it: its text, its summary, its passages in prompts, and the "
+            "source lines of replies that cite it. "
             "The file on your disk and your conversations stay. This cannot be undone."
         )
         if any(one.folder is not None for one in chosen):
