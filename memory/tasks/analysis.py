@@ -50,6 +50,12 @@ _MOST_BESIDE_DATE = 4
 """Words beside the date of a letter: "Invoice no. 311 of 14 April 2026"."""
 _BETWEEN = re.compile(r"\b(?:each other|one another|einander|zwischen|between|entre)\b", re.IGNORECASE)
 _WITHIN = re.compile(r"\b(?:itself|themselves|sich selbst|in sich|s[ií] mism[oa]s?)\b", re.IGNORECASE)
+_BOUND = re.compile(
+    r"\b(?:not?|nicht|kein\w{0,2}|no) (?:\w+er|more|less|mehr|weniger|más|menos) (?:than|als|que|de) ",
+    re.IGNORECASE,
+)
+"""A bound, which denies nothing: "not lower than 1.20 m"."""
+_LEAST_NAMED = 2
 _MOST_OF = 0.6
 _LONG_PAPER = 6
 _BESIDE = 2
@@ -613,12 +619,25 @@ def _counts(brief: Brief, fact: Fact, unpaid: frozenset[str], dated: Day | None 
     return not (
         (_is_wish(fact) and item.stems & known().wishing)
         or _is_denied(item, value)
+        or _is_only_asked(brief, item, value)
         or _is_total(item)
         or _TIMES.search(item.text[max(0, value.begin - _MOST_BEFORE) : value.begin])
         # Whatever is taken off is taken off.
         or (not _is_negative(value) and _is_unpaid(item, value, unpaid))
         or not _in_period(brief, item, value, dated)
     )
+
+
+def _is_only_asked(brief: Brief, item: Sentence, value: Value) -> bool:
+    """Whether the clause of a value says what someone wants for a thing that the brief does not name."""
+    if item.is_row or not (brief.topic - known().kinds["price"].stems).isdisjoint(item.told):
+        return False
+    return not known().asked.isdisjoint(map(root, words(_clause(item, value))))
+
+
+def _clause(item: Sentence, value: Value) -> str:
+    """Returns the clause of a sentence that a value is in."""
+    return next(item.text[one.begin : one.end] for one in item.cells if value.begin < one.end)
 
 
 def _is_negative(value: Value) -> bool:
@@ -629,7 +648,7 @@ def _is_denied(item: Sentence, value: Value) -> bool:
     """Whether the clause of a value says that it was not so, or only would be."""
     if item.is_row:
         return False
-    clause = next(item.text[one.begin : one.end] for one in item.cells if value.begin < one.end)
+    clause = _clause(item, value)
     return negated(_NUMBERED.sub("", clause)) or not known().supposed.isdisjoint(map(root, words(clause)))
 
 
@@ -657,7 +676,7 @@ def _texts_around(item: Sentence, value: Value) -> list[str]:
     """Returns what may say when an amount was paid: the other cells of its row, or its sentence; but of "due
     in May; the last one cost 90 €" only the clause, because May is not when the last one was."""
     if not item.is_row:
-        clause = next(item.text[one.begin : one.end] for one in item.cells if value.begin < one.end)
+        clause = _clause(item, value)
         earlier = not known().earlier.isdisjoint(map(root, words(clause)))
         return [clause if earlier else item.text]
     return [item.text[one.begin : one.end] for one in item.cells if not one.begin <= value.begin < one.end]
@@ -789,6 +808,8 @@ def _total(facts: Sequence[Fact], rate: str = "") -> Total:
 
 def _contradictions(brief: Brief, items: Sequence[Sentence]) -> Findings:
     about = [item for item in items if len(item.content) >= 2 and not item.is_row]
+    if sources := _named_sources(brief, about):
+        about = [item for item in about if item.evidence.source in sources]
     about.sort(key=lambda item: -len((item.content | item.around) & brief.topic))
     about = about[:_MOST_COMPARED]
     several = len({item.evidence.source for item in about}) > 1 or _BETWEEN.search(brief.text) is not None
@@ -802,6 +823,8 @@ def _contradictions(brief: Brief, items: Sequence[Sentence]) -> Findings:
                 continue
             if between and one.evidence.source == other.evidence.source:
                 continue
+            if not any(_is_telling(stem) for stem in shared):
+                continue
             if (strength := _opposed(one, other, alike)) > 0:
                 found.append((strength, one, other))
     found.sort(key=lambda pair: -pair[0])
@@ -813,6 +836,28 @@ def _contradictions(brief: Brief, items: Sequence[Sentence]) -> Findings:
             pairs.append((one, other))
     points = () if pairs else tuple(islice(_best(brief, items), _MOST_POINTS))
     return Findings(Goal.CONTRADICTION, contradictions=tuple(pairs[:_MOST_PAIRS]), points=points)
+
+
+def _named_sources(brief: Brief, items: Sequence[Sentence]) -> frozenset[str]:
+    """Returns the sources that a brief names with two words or more ("the minutes of April and the letter of
+    Mrs. Okafor"); none if it does not name several."""
+    titles = {item.evidence.source: item.evidence.title for item in items}
+    named = frozenset(
+        source
+        for source, title in titles.items()
+        # A file name is one word: "letter-okafor.txt".
+        if len(brief.topic.intersection(map(root, words(_spaced(title))))) >= _LEAST_NAMED
+    )
+    return named if len(named) > 1 else frozenset()
+
+
+def _spaced(name: str) -> str:
+    return name.replace("-", " ").replace("_", " ").replace(".", " ")
+
+
+def _is_telling(stem: str) -> bool:
+    """Whether two sentences with a stem may be about the same: not with a month or a currency."""
+    return not (is_currency(stem) or is_month(stem))
 
 
 def _about_others(one: Sentence, other: Sentence) -> bool:
@@ -839,8 +884,10 @@ def _opposed(one: Sentence, other: Sentence, alike: float) -> float:
             return 1 + alike
         if rivals and not any(value.same(mine) for value in rivals) and alike >= 0.6:
             return alike + 0.5
-    first, second = Statement(one.text), Statement(other.text)
-    if alike >= 0.6 and (negated(one.text) != negated(other.text) or contradicts(first, second)):
+    first, second = (_BOUND.sub("", item.text) for item in (one, other))
+    if alike >= 0.6 and (
+        negated(first) != negated(second) or contradicts(Statement(first), Statement(second))
+    ):
         return alike
     return 0.0
 

@@ -52,6 +52,15 @@ _OPENING = re.compile(
     r"(?: (?:[^\W\d_a-zß-öø-ÿ][\w'’&-]*|\d+[\w-]*|de|of|la|le|am|an der)){0,4})"
     r" (?=[a-zß-öø-ÿ])"
 )
+_BARE_PRICE = re.compile(
+    r"(?<!would )(?<!could )(?<!might )"
+    r"\b(?:wants?|asks?|asking|costs?|charges?|paid|pays?|another|sells? \w+ for"
+    r"|kostete?|verlangt|bezahlt|cuesta|pide|pagado)"
+    r" (?:about |around |only |just |etwa |rund |nur )?(?P<number>\d[\d.,]*\d)"
+    r"(?=[.,;:)!?]|\Z| (?:for|each|and|but|in|für|und|por|y)\b)",
+    re.IGNORECASE,
+)
+"""An amount without its currency: "He wants 7,250 for it"."""
 _LEAST_LISTED = 2
 _LONGEST_NAME = 5
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -92,6 +101,8 @@ class Sentence:
         self.begin = begin
         self.end = end
         self.text = evidence.text[begin:end]
+        self.currency = ""
+        """The currency of amounts that are written without one."""
         self._columns = columns
 
     @cached_property
@@ -117,7 +128,7 @@ class Sentence:
     def values(self) -> list[Value]:
         found = values(self.text)
         if not self.is_row:
-            return found
+            return self._with_bare_prices(found) if self.currency else found
         # A rate may be a share.
         prices = known().kinds["price"].stems - known().kinds["share"].stems
         # The unit of a number in a table is often in the head of its column or in the cell beside it only.
@@ -134,6 +145,20 @@ class Sentence:
                 found = [one for one in found if one.begin != begin]
                 found.append(replace(value, begin=begin, end=begin + len(number)))
         return sorted(found, key=lambda one: one.begin)
+
+    def _with_bare_prices(self, found: list[Value]) -> list[Value]:
+        bare = {match.start("number"): match["number"] for match in _BARE_PRICE.finditer(self.text)}
+        return [
+            replace(
+                price,
+                begin=one.begin,
+                end=one.begin + len(price.text),
+                unit=self.currency,
+            )
+            if one.dimension == "count" and (price := money_in(bare.get(one.begin, ""))) is not None
+            else one
+            for one in found
+        ]
 
     @cached_property
     def limits(self) -> list[Limit]:
@@ -164,6 +189,12 @@ class Sentence:
         return not (
             _HEADING.match(text) or _NUMBERED.match(text) or _MAIL_HEADER.match(text) or _GREETING.match(text)
         )
+
+    @property
+    def is_title(self) -> bool:
+        """Whether it only says what its source is: "Tenancy agreement - Harbour Lane 3"."""
+        begins = self.evidence.kind is EvidenceKind.DOCUMENT and self.whole[0] == 0
+        return begins and not self.is_row and self.text.rstrip()[-1:] not in ".!?" and ":" not in self.text
 
     @property
     def whole(self) -> tuple[int, int]:
@@ -197,14 +228,17 @@ def read_sentences(evidence: Iterable[Evidence]) -> list[Sentence]:
     none of the user's own questions. Each range of a source once."""
     found: dict[tuple[str, int, int], Sentence] = {}
     for one in evidence:
-        columns, headings, label = _columns(one.header), one.heading, ""
+        columns, label = _columns(one.header), ""
+        above = [*enumerate(one.heading, 1)]
         places = sentences(one.text)
         for number, (begin, end) in enumerate(places):
             after = one.text[slice(*places[number + 1])] if number + 1 < len(places) else ""
+            headings = [name for _level, name in above]
             sentence = Sentence(one, begin, end, columns=columns, headings=headings, label=label)
             if (heading := _HEADING.match(sentence.text)) is not None:
-                above = heading[0].count("#") - 1
-                headings, label = (*headings[:above], sentence.text[heading.end() :].strip()), ""
+                level, label = heading[0].count("#"), ""
+                above = [other for other in above if other[0] < level]
+                above.append((level, sentence.text[heading.end() :].strip()))
                 continue
             if _NUMBERED.match(sentence.text.strip()):
                 label = sentence.text.strip()
@@ -219,7 +253,21 @@ def read_sentences(evidence: Iterable[Evidence]) -> list[Sentence]:
                 columns = _columns(one.header)
             if (sentence.stems or (sentence.is_row and sentence.values)) and sentence.states:
                 found.setdefault((one.source, *sentence.whole), sentence)
+    _tell_currencies([*found.values()])
     return list(found.values())
+
+
+def _tell_currencies(items: Sequence[Sentence]) -> None:
+    """Gives amounts without a currency the only one in their source."""
+    bare = [item for item in items if not item.is_row and _BARE_PRICE.search(item.text)]
+    for source in {item.evidence.source for item in bare}:
+        near = (item.text for item in items if item.evidence.source == source)
+        found = {value.unit for text in near for value in values(text) if value.dimension == "money"}
+        if len(found) == 1:
+            (currency,) = found
+            for item in bare:
+                if item.evidence.source == source:
+                    item.currency = currency
 
 
 def _currencies(cells: Sequence[str], columns: Sequence[str]) -> dict[int, str]:
@@ -354,7 +402,8 @@ def _entry(item: Sentence) -> str:
         return ""
     name = _NAME_END.split(item.text[item_.end() :], maxsplit=1)[0].strip(" *_`")
     begins = bool(name) and (name[0].isupper() or name[0].isdigit())
-    return name if begins and 1 <= len(words(name)) <= _LONGEST_NAME and not values(name) else ""
+    numbers = [one for one in values(name) if not (one.dimension == "count" and name[: one.begin].strip())]
+    return name if begins and 1 <= len(words(name)) <= _LONGEST_NAME and not numbers else ""
 
 
 def _opening(item: Sentence) -> str:
@@ -552,7 +601,7 @@ def _facts(subject: str, attribute: Attribute, item: Sentence, cells: Sequence[C
         # "Open from 7:30" tells the opening hours, although it is no number of hours; so does "none" below
         # "minimum term".
         worded = column & attribute.stems or (special and _tells_number(text))
-        if not fitting and own and (kind is None or worded):
+        if not fitting and own and (kind is None or worded) and not item.is_title:
             only = inside[0] if len(inside) == 1 else None
             wording = _short(text.strip(" .,:;*_|-"))
             yield Fact(subject, attribute.name, wording, item, only, 1.0 + own + (0.5 if cell.column else 0))

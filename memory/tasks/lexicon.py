@@ -58,6 +58,7 @@ class Words:
     taxes: frozenset[str]
     included: frozenset[str]
     supposed: frozenset[str]
+    asked: frozenset[str]
     remembering: frozenset[str]
     same: tuple[frozenset[str], ...]
     alike: tuple[frozenset[str], ...]
@@ -99,6 +100,7 @@ def known() -> Words:
         taxes=_stems(found["taxes"]),
         included=_stems(found["included"]),
         supposed=_stems(found["supposed"]),
+        asked=_stems(found["asked"]),
         remembering=_stems(found["remembering"]),
         same=tuple(map(_stems, found["same"])),
         alike=tuple(map(_stems, found["alike"])),

@@ -459,6 +459,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "memory.tasks.analysis": {
         "_BALANCE": (" ", "to ", "."),
+        "_BOUND": ("not ", "no lower", "a"),
         "_TIMES": ("1 h ", "1 hours", "1 "),
         "_NUMBERED": ("No. ", "No. 1", "N"),
         "_WITHIN": ("in ", "sich "),
@@ -477,6 +478,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_COMPOUND": ("a-", "a", "a_"),
     },
     "memory.tasks.facts": {
+        "_BARE_PRICE": ("paid 1", "1", "1.", "sells a", "would "),
         "_NUMBERED": ("1. a ", "1"),
         "_MAIL_HEADER": ("From: ", "From: a", "Date: Mon, 1"),
         "_SPLIT": (",", ", ", " and", " and "),

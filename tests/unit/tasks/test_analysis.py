@@ -1001,3 +1001,75 @@ def test_sentences_of_one_text_do_not_contradict_those_of_another() -> None:
 def test_a_firm_of_two_names_is_one() -> None:
     brief = read_brief("Compare the price of Slate & Sons and Hightop Roofing for the roof.")
     assert brief.subjects == ("Slate & Sons", "Hightop Roofing")
+
+
+BOATS = (
+    "Boats",
+    # The highest headings are not always those of the first level.
+    """
+## Gull
+
+The yard asks 11,400 euros. A new sail would cost about 600. It weighs 920 kg.
+
+## Tern
+
+He wants 7,250 for it. It weighs 1,090 kg, too heavy for the Golf.
+""",
+)
+
+
+def test_an_amount_without_a_currency_has_that_of_its_source() -> None:
+    findings = found("Compare the two boats: price and weight. Which is cheapest?", BOATS)
+    assert table(findings) == {
+        "Gull": {"price": "11,400 euros", "weight": "920 kg"},
+        "Tern": {"price": "7,250", "weight": "1,090 kg"},
+    }
+    mail = "The cabin costs 318 euros for both of us. Back on the 9th. That's another 296."
+    (total,) = found("What did the ferry cost in total?", ("Ferry", mail)).totals
+    assert (total.amount, total.unit) == (Decimal(614), "€")
+    # Of two currencies, it is not known which one is meant.
+    (total,) = found("What did the ferry cost in total?", ("Ferry", f"{mail} Coffee was 4 pounds.")).totals[
+        :1
+    ]
+    assert total.amount == Decimal(318)
+
+
+def test_what_someone_wants_for_another_thing_is_not_part_of_a_total() -> None:
+    garage = ("Garage", "Your car: Golf.\n\nThe amount is 461.13 euros.")
+    findings = found("Add up what the Golf cost.", garage, BOATS)
+    assert findings.totals[0].amount == Decimal("461.13")
+
+
+def test_a_model_number_is_part_of_the_name_of_an_item() -> None:
+    bikes = "- Woom 4: 7.2 kg, 20 inch\n- Cube Numove 240, 24 inch, 11.8 kg\n- Puky Skyride, 8.4 kg"
+    findings = found("Compare the bikes: weight.", ("Bikes for the kids", bikes))
+    assert [row.subject for row in findings.rows] == ["Woom 4", "Cube Numove 240", "Puky Skyride"]
+
+
+def test_the_title_of_a_paper_is_no_value() -> None:
+    lease = ("lane.txt", "Tenancy agreement - Harbour Lane 3, Flat 5\n\nThe rent is 1,120 euros.")
+    findings = found("Compare Harbour Lane and Linden Street: start of tenancy, rent.", lease)
+    assert table(findings)["Harbour Lane"] == {"rent": "1,120 euros"}
+
+
+def test_a_bound_denies_nothing() -> None:
+    minutes = ("minutes-april.md", "The hedge is to be cut by 30 September, not lower than 1.20 m.")
+    letter = ("letter-okafor.txt", "Remember that the hedge is to be cut by 30 September.")
+    brief = "Where do the minutes of April and the letter of Mrs. Okafor contradict each other?"
+    assert found(brief, minutes, letter).contradictions == ()
+    assert found(brief, minutes, ("letter-okafor.txt", "The hedge is not to be cut.")).contradictions != ()
+
+
+def test_contradictions_are_looked_for_in_the_sources_that_are_named() -> None:
+    minutes = ("minutes-april.md", "The annual fee stays at 145 euros.")
+    letter = ("letter-okafor.txt", "The annual fee rises to 160 euros.")
+    other = ("Newsletter", "The annual fee is 150 euros.")
+    brief = "Where do the minutes of April and the letter of Mrs. Okafor contradict each other?"
+    (pair,) = found(brief, other, minutes, letter).contradictions
+    assert {one.evidence.title for one in pair} == {"minutes-april.md", "letter-okafor.txt"}
+    # A month and a currency alone are nothing in common.
+    offer = ("Offers", "The builder wants 5,320 euros and starts in April.")
+    refund = ("Meter", "April 2025: refund of 41.20 euros")
+    assert (
+        found("Where do the offers and the meter contradict each other?", offer, refund).contradictions == ()
+    )
