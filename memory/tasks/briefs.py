@@ -74,10 +74,11 @@ class Attribute:
 class Brief:
     """A brief as the supervisor understands it.
 
-    `subjects` are names in it; `noun` is the stem of what they are, `count` how many. `topic` are the stems
-    of everything else that it is about; `parts` are those of each thing that a total is over, if there are
-    several. `choice`: it asks which is best; `best` is the attribute that decides, and whether the least or
-    the most of it is wanted. `period` is that of a total or a list.
+    `subjects` are names in it; `noun` is the stem of what they are, `count` how many; `further` are the nouns
+    of others ("the caravans and the bikes"), as written. `topic` are the stems of everything else that it is
+    about; `parts` are those of each thing that a total is over, if there are several. `choice`: it asks which
+    is best; `best` is the attribute that decides, and whether the least or the most of it is wanted. `period`
+    is that of a total or a list.
     """
 
     text: str = field(repr=False)
@@ -85,6 +86,7 @@ class Brief:
     subjects: tuple[str, ...] = ()
     noun: str = ""
     nouns: str = ""
+    further: tuple[str, ...] = ()
     count: int | None = None
     attributes: tuple[Attribute, ...] = ()
     topic: frozenset[str] = frozenset()
@@ -127,6 +129,9 @@ _SUPERLATIVE = re.compile(
 _SMALL = frozenset(map(root, words("again according at based by for from in of on one ones per see to with")))
 """Words that are never the last one of a thing."""
 _PURPOSE = frozenset({"for", "für", "para"})
+_AND_OTHERS = re.compile(
+    r"(?:,|,? and|,? und|,? y) (?:the |die |los |las )?(?:[^\W\d_]+ )?(?P<nouns>[^\W\d_]+(?:s|en|er))\b"
+)
 _TOKEN = re.compile(r"\d+|[^\W\d_]+(?:-[^\W\d_]+)*")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{2,80})[”\"»“]")
@@ -191,6 +196,7 @@ def read_brief(text: str) -> Brief:
         subjects=subjects,
         noun=noun,
         nouns=nouns,
+        further=_further(text, nouns) if goal is Goal.COMPARE and count is None else (),
         count=count,
         attributes=attributes,
         # A total of everything needs no topic.
@@ -471,6 +477,17 @@ def _noun(text: str, names: set[str]) -> tuple[str, str, int | None]:
     ]
     chosen = (plurals or found or [""])[0]
     return (root(chosen), chosen, count) if chosen else ("", "", count)
+
+
+def _further(text: str, nouns: str) -> tuple[str, ...]:
+    """Returns the other plurals in "the caravans, the bikes and the flats: price"."""
+    about = _parted(text)[2]
+    at = about.find(nouns) + len(nouns) if nouns else len(about)
+    found: list[str] = []
+    while (match := _AND_OTHERS.match(about, at)) is not None:
+        found.append(match["nouns"])
+        at = match.end()
+    return tuple(found)
 
 
 def _attribute(part: str, apart: set[str]) -> Attribute | None:

@@ -320,6 +320,10 @@ def subjects_of(brief: Brief, evidence: Sequence[Evidence]) -> list[str]:
     """
     if brief.subjects and not (brief.count and brief.count > len(brief.subjects)):
         return list(brief.subjects)
+    if brief.further:
+        others = (replace(brief, noun=root(one), nouns=one, further=()) for one in brief.further)
+        each = [subjects_of(one, evidence) for one in (replace(brief, further=()), *others)]
+        return list(dict.fromkeys(name for found in each for name in found))
     if not brief.noun:
         return []
     least = max(brief.count or 0, _LEAST_LISTED)

@@ -154,7 +154,7 @@ _NUMBER = re.compile(
     r"(?<![\w.,:/])(?<!\w-)(?:\d{1,3}(?: \d{3})+,\d{1,2}(?![\d.,])"
     r"|\d+(?:[.,'’\u00a0\u202f]\d+)*(?![\d:/]|-\d))"
 )
-_AFTER = re.compile(r"(?:,[-\u2013\u2014])?[ \u00a0\u202f-]?([%€£$]|°[CF]|km/h|[^\W\d_]+)")
+_AFTER = re.compile(r"(?:,[-\u2013\u2014])?[ \u00a0\u202f-]?([%€£$]|°[CF]|km/h|square [^\W\d_]+|[^\W\d_]+)")
 _CODE = re.compile(r"(?<!\w)([A-Z]{3})[ \u00a0]?$")
 """The code of a currency before an amount: "EUR 12.50"."""
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?")
@@ -264,11 +264,11 @@ def _amount(text: str, begin: int, end: int, written: str) -> Value | None:
         return None
     units = known().units
     after = _AFTER.match(text, end)
-    word = fold(after[1]) if after is not None else ""
+    word = fold(after[1]).replace(" ", "") if after is not None else ""
     if after is not None and word in _SCALES:
         number, end = number * 10 ** _SCALES[word], after.end()
         after = _AFTER.match(text, end)
-        word = fold(after[1]) if after is not None else ""
+        word = fold(after[1]).replace(" ", "") if after is not None else ""
     before = text[max(0, begin - 2) : begin].strip()
     unit: Unit | None = None
     if before[-1:] in _CURRENCY and before:

@@ -494,6 +494,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ABOUT_IT": ("it", "a", "dav"),
     },
     "memory.tasks.briefs": {
+        "_AND_OTHERS": (", a", " and ", ",", ", and as"),
         "_STATES": ("the ", "no, the ", "the is"),
         "_SET_BESIDE": ("with ", "to the ", "with the "),
         "_SUPERLATIVE": ("a", "best", "aest "),

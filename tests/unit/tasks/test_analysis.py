@@ -1073,3 +1073,20 @@ def test_contradictions_are_looked_for_in_the_sources_that_are_named() -> None:
     assert (
         found("Where do the offers and the meter contradict each other?", offer, refund).contradictions == ()
     )
+
+
+def test_things_of_two_kinds_are_compared_together() -> None:
+    bikes = ("Bikes", "- Woom 4: 7.2 kg, 449 euros\n- Puky Skyride, 8.4 kg, 279 euros")
+    findings = found("Compare the boats and the bikes: price and weight.", BOATS, bikes)
+    assert [row.subject for row in findings.rows] == ["Gull", "Tern", "Woom 4", "Puky Skyride"]
+    assert table(findings)["Puky Skyride"] == {"price": "279 euros", "weight": "8.4 kg"}
+
+
+def test_the_size_of_a_flat_is_an_area() -> None:
+    flats = "## Mill Lane\n\nThe flat has 68 square metres. The rent is 980 euros.\n\n"
+    flats += "## Harbour Lane\n\nA flat of about 74 m² in the rear building. The rent is 1,120 euros."
+    findings = found("Compare the flats: rent and size. Which is the largest?", ("Flats", flats))
+    assert table(findings) == {
+        "Mill Lane": {"rent": "980 euros", "size": "68 square metres"},
+        "Harbour Lane": {"rent": "1,120 euros", "size": "74 m²"},
+    }
