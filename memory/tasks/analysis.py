@@ -18,6 +18,7 @@ from memory.tasks.facts import (
     named_in,
     names_something,
     read_sentences,
+    spaced,
     speaks_of,
     subjects_of,
 )
@@ -845,14 +846,9 @@ def _named_sources(brief: Brief, items: Sequence[Sentence]) -> frozenset[str]:
     named = frozenset(
         source
         for source, title in titles.items()
-        # A file name is one word: "letter-okafor.txt".
-        if len(brief.topic.intersection(map(root, words(_spaced(title))))) >= _LEAST_NAMED
+        if len(brief.topic.intersection(map(root, words(spaced(title))))) >= _LEAST_NAMED
     )
     return named if len(named) > 1 else frozenset()
-
-
-def _spaced(name: str) -> str:
-    return name.replace("-", " ").replace("_", " ").replace(".", " ")
 
 
 def _is_telling(stem: str) -> bool:

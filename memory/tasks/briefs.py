@@ -223,7 +223,7 @@ def _goal(text: str) -> Goal:
     goals = known().goals
     if not goals["contradiction"].isdisjoint(stems):
         return Goal.CONTRADICTION
-    if "add up" in lowered or "zähle" in lowered or "how much in all" in lowered:
+    if "add up" in lowered or "how much in all" in lowered or "zähle" in map(fold, words(text)):
         return Goal.SUM
     if _HOW_MUCH.search(lowered):
         return Goal.SUM

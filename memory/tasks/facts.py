@@ -116,7 +116,7 @@ class Sentence:
     @cached_property
     def around(self) -> frozenset[str]:
         """The stems of what the passage is about: its title and headings."""
-        return frozenset(map(root, words(" ".join((self.evidence.title, *self.headings)))))
+        return frozenset(map(root, words(" ".join((spaced(self.evidence.title), *self.headings)))))
 
     @cached_property
     def told(self) -> frozenset[str]:
@@ -209,6 +209,11 @@ class Sentence:
             column = self._columns[number] if number < len(self._columns) else ""
             found.append(Cell(begin, at, column))
         return found
+
+
+def spaced(title: str) -> str:
+    """Returns a title as words: of a file name, "letter-okafor.txt" would be a single one."""
+    return title if " " in title else title.replace("-", " ").replace("_", " ").replace(".", " ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1090,3 +1090,14 @@ def test_the_size_of_a_flat_is_an_area() -> None:
         "Mill Lane": {"rent": "980 euros", "size": "68 square metres"},
         "Harbour Lane": {"rent": "1,120 euros", "size": "74 m²"},
     }
+
+
+def test_noise_is_in_decibels_and_a_file_name_is_several_words() -> None:
+    text = "1. Orva D6: 389 euros, 44 dB\n2. Nilma Quiet, 549 euros, 39 dB"
+    findings = found("Compare the dishwashers: price, noise.", ("Dishwashers", text))
+    assert table(findings)["Nilma Quiet"] == {"price": "549 euros", "noise": "39 dB"}
+    paper = (
+        "reports-dentist.txt",
+        "Crown on tooth 26: 768.40 euros\nLess insurance -391.00 euros\nYou pay: 377.40 euros",
+    )
+    assert found("Add up what we pay for the dentist.", paper).totals != ()

@@ -16,6 +16,8 @@ from memory.tasks.lexicon import days_in, limits, period_in, values
         ("Add up what the repairs of the boat cost.", Goal.SUM),
         ("What is the total cost of the repairs?", Goal.SUM),
         ("Where do the two reports contradict each other?", Goal.CONTRADICTION),
+        ("Wann wird der Heizungszähler ausgetauscht?", Goal.ANSWER),
+        ("Zähle die Kosten zusammen.", Goal.SUM),
         ("Plan the trip to Lofoten.", Goal.PLAN),
         ("Sum up the reports on the harbour.", Goal.SUMMARY),
         ("Sum up the rent contract.", Goal.SUMMARY),
