@@ -23,7 +23,7 @@ from memory.tasks.briefs import Brief, Goal
 from memory.tasks.contexts import Count, estimated
 from memory.tasks.entities import Evidence, EvidenceKind, Report, TaskCitation
 from memory.tasks.facts import Fact, Sentence
-from memory.tasks.lexicon import plain
+from memory.tasks.lexicon import content, plain, root, words
 from models.errors import ModelsError
 from models.messages import ChatMessage, Completion, GenerationParams, Lane, Role, StopReason
 from models.ports import ChatModel, TokenCounter
@@ -460,6 +460,8 @@ LEAST_TO_JUDGE = 1_000_000_000
 """Number of weights. A smaller model is not asked to judge a report, because rules do that better."""
 _MOST_FACTS = 14
 _MOST_AMOUNTS = 8
+_LEAST_SAID = 2
+"""Words that a sentence of the opening must have to say something."""
 _ASK = "Write the opening of a report in two or three short sentences. Use only these facts, and add nothing."
 _GRAMMAR = (
     'root ::= "{\\"action\\": \\"" ("approve" | "revise") "\\", \\"reason\\": \\"" [^"\\\\\\n]{1,120} "\\"}"'
@@ -569,17 +571,20 @@ def opening_prompt(brief: str, facts: Sequence[str]) -> str:
     return "\n".join([_ASK, "", f"Question: {brief}", "", "Facts:", *lines, "", "Opening:"])
 
 
-async def checked(text: str, given: Sequence[Sentence], *, complete: bool) -> Opening:
+async def checked(
+    text: str, given: Sequence[Sentence], *, complete: bool, subjects: Sequence[str] = ()
+) -> Opening:
     """Checks a model's text, sentence by sentence, against the sentences that it was given.
 
     A sentence is kept, with its sources, if they support it and each of its clauses is in the words of one of
-    them: a small model joins the words of several to what none of them says. An unfinished last sentence is
-    left out.
+    them: a small model joins the words of several to what none of them says. It must name one of the
+    `subjects`, if there are several: nobody knows of which one "It weighs 920 kg" is. An unfinished last
+    sentence is left out.
     """
-    return await asyncio.to_thread(_checked, text, given, complete=complete)
+    return await asyncio.to_thread(_checked, text, given, complete=complete, subjects=subjects)
 
 
-def _checked(text: str, given: Sequence[Sentence], *, complete: bool) -> Opening:
+def _checked(text: str, given: Sequence[Sentence], *, complete: bool, subjects: Sequence[str]) -> Opening:
     passages = [
         Passage(
             marker=number,
@@ -594,7 +599,9 @@ def _checked(text: str, given: Sequence[Sentence], *, complete: bool) -> Opening
         )
         for number, one in enumerate(given, 1)
     ]
-    plain = " ".join(text.replace("[", "(").replace("]", ")").replace("|", " ").split())
+    lines = [_without_mark(line) for line in text.split("\n")]
+    plain = " ".join(" ".join(lines).replace("[", "(").replace("]", ")").replace("|", " ").split())
+    names = [frozenset(map(root, words(name))) for name in subjects]
     ranges = sentences(plain)
     if ranges and not complete and not plain.rstrip().endswith((".", "!", "?")):
         ranges = ranges[:-1]
@@ -610,12 +617,24 @@ def _checked(text: str, given: Sequence[Sentence], *, complete: bool) -> Opening
         seen.add(sentence)
         support = [one.marker for one in found.citations if one.sentence == (begin, end) and one.verified]
         supported = (begin, end) not in unsupported
+        stems = frozenset(map(root, words(sentence)))
+        if len(content(sentence)) < _LEAST_SAID or (
+            len(names) > 1 and not any(stems & name for name in names)
+        ):
+            continue
         if supported and support and _in_words_of(sentence, given):
             told.append((sentence, tuple(given[marker - 1] for marker in dict.fromkeys(support))))
         elif support or not supported:
             left_out += 1
         # Anything else is a greeting or a hedge, and makes no claim.
     return Opening(tuple(told), left_out)
+
+
+def _without_mark(line: str) -> str:
+    """Returns a line without the mark of an item, which models copy from the list of facts."""
+    mark, space, rest = line.strip().partition(" ")
+    is_mark = mark in ("-", "*", "•") or mark.rstrip(".)").isdecimal()
+    return rest if space and is_mark else line
 
 
 def _in_words_of(sentence: str, given: Sequence[Sentence]) -> bool:

@@ -429,7 +429,8 @@ class Teams:
                 step = replace(
                     step, context_tokens=answer.prompt_tokens, tokens=answer.tokens, model_ms=answer.ms
                 )
-                told = await checked(answer.text, given, complete=answer.stopped)
+                subjects = [row.subject for row in findings.rows]
+                told = await checked(answer.text, given, complete=answer.stopped, subjects=subjects)
                 reason = "used" if told.told else "unsupported"
                 by_model, left_out = len(told.told), told.left_out
                 if told.told:
