@@ -89,6 +89,15 @@ async def test_a_comparison_ends_with_a_table_a_choice_and_true_citations() -> N
             assert text[one.begin : one.end] == one.quote
 
 
+async def test_the_marks_of_a_copied_list_are_no_part_of_the_opening() -> None:
+    scene = Scene(model=ScriptedChatModel(["- The Brook stove weighs 190 g.\n- It costs 28 euros."]))
+    await furnish(scene)
+    task = await done(scene)
+    assert task.report is not None
+    assert "\nThe Brook stove weighs 190 g. [" in task.report.text
+    assert "It costs 28 euros. [" not in task.report.text.partition("## ")[0]
+
+
 async def test_teams_work_in_order_and_no_context_is_larger_than_allowed() -> None:
     scene = Scene()
     await furnish(scene)
@@ -112,6 +121,7 @@ async def test_teams_work_in_order_and_no_context_is_larger_than_allowed() -> No
         ("The Brook stove weighs 190 g and is easy to repair.", False),
         ("The Brook stove is the lightest and the best.", False),
         ("In winter, the Brook stove weighs 190 g.", False),
+        ("It weighs 190 g.", False),
     ],
 )
 async def test_only_what_a_source_says_is_kept_of_what_the_model_writes(sentence: str, kept: bool) -> None:
