@@ -38,6 +38,9 @@ WHO = st.sampled_from(["I", "My sister", "My brother Tom", "We"])
         ("My boss is Carol Finch.", "My boss is Dan Usher now."),
         ("I work as a paralegal at Hargreaves & Stone.", "I no longer work at Hargreaves & Stone."),
         ("My sister Magda is getting married in June.", "My sister Magda is getting married in July."),
+        ("I swim twice a week.", "I don't swim any more."),
+        ("I collect stamps.", "I don't collect stamps any more."),
+        ("I sing in a choir.", "I don't sing in the choir any more."),
     ],
 )
 def test_the_newer_holds(old: str, new: str) -> None:
@@ -61,6 +64,8 @@ def test_the_newer_holds(old: str, new: str) -> None:
         ("We met in Cork in June.", "We met in Cork in July."),
         ("I live in York, in a flat on Bishop Road.", "Ich wohne seit dem 1. August nicht mehr in Kassel."),
         ("I live in York.", "I have not lived in Kassel any more since May."),
+        ("I run a bakery in Leeds.", "I don't run any more."),
+        ("I swim twice a week.", "I don't sing any more."),
     ],
 )
 def test_both_may_be_true(old: str, new: str) -> None:
