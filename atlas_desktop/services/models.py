@@ -43,7 +43,7 @@ class ModelSummary:
     """One line of a list: a model that is installed or could be installed.
 
     `memory_needed` is in bytes, with the usual context. `speed` is how many tokens per second a chat model is
-    expected to write, 0 for others.
+    expected to write, 0 for others; `measured` says that it was measured since the program started.
     """
 
     id: str
@@ -60,6 +60,7 @@ class ModelSummary:
     note: str
     tuned: str = ""
     speed: float = 0.0
+    measured: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,8 @@ class ModelViews:
         self._catalog = catalog
         self._tuned = tuned
         self._machine = machine
+        self.measured: dict[str, float] = {}
+        """How many tokens per second chat models wrote when they were measured, by their ids."""
 
     def summaries(self, *, everything: bool = False) -> tuple[ModelSummary, ...]:
         """Returns the installed models and, with `everything`, then the others of the catalogue."""
@@ -151,7 +154,8 @@ class ModelViews:
             verified=bool(entry and entry.sha256 and entry.sha256 == model.sha256),
             note=entry.note if entry else "",
             tuned=self._tuned_words(model.id),
-            speed=_speed(model.roles, model.bytes, machine, entry),
+            speed=self.measured.get(model.id) or _speed(model.roles, model.bytes, machine, entry),
+            measured=model.id in self.measured,
         )
 
     def _tuned_words(self, model_id: str) -> str:
@@ -484,7 +488,11 @@ class ModelService:
 
     async def bench(self, ref: str, host_factory: HostFactory) -> BenchResult:
         """Measures a model in a separate process. Raises `UnknownModel` or another `ModelsError`."""
-        return await bench(self.installed_model(ref), host_factory)
+        model = self.installed_model(ref)
+        result = await bench(model, host_factory)
+        if result.write_tokens_per_second:
+            self._views.measured[model.id] = round(result.write_tokens_per_second, 1)
+        return result
 
 
 async def _in_thread(work: Callable[[Cancelled], T], cancelled: Cancelled) -> T:

@@ -203,7 +203,7 @@ def details(row: Row) -> Content:
         (f"  {clean_line(_(one.note))}" if one.note else "", "$foreground"),
         (f"\n{told}\n", "$foreground"),
         (_(_FIT_TEXTS[fit], needed=size(one.memory_needed)), FIT_STYLES.get(fit, "$quiet")),
-        (_expected(one.speed), "$quiet"),
+        (_speed(one), "$quiet"),
         (f"\n{_licence(row)}", "$quiet"),
     ]
     if one.verified:
@@ -213,11 +213,13 @@ def details(row: Row) -> Content:
     return Content.assemble(*parts)
 
 
-def _expected(speed: float) -> str:
-    """Returns how fast a chat model is expected to write here; empty for others."""
-    if not speed:
+def _speed(one: "ModelSummary") -> str:
+    """Returns how fast a chat model writes here, or is expected to; empty for others."""
+    if not one.speed:
         return ""
-    value = formats().decimal(speed, 0 if speed >= 10 else 1)
+    value = formats().decimal(one.speed, 0 if one.speed >= 10 else 1)
+    if one.measured:
+        return f" {_('It wrote {value} tokens a second here when it was measured.', value=value)}"
     return f" {_('About {value} tokens a second here, by its size.', value=value)}"
 
 

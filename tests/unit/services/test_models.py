@@ -243,6 +243,14 @@ async def test_measures_reading_and_writing(service: ModelService, tmp_path: Pat
     assert host.closed
 
 
+async def test_what_was_measured_replaces_the_estimate(service: ModelService, tmp_path: Path) -> None:
+    await service.import_file(write_gguf(tmp_path / "chat.gguf"))
+    assert not service.summaries()[0].measured
+    await service.bench("chat", lambda _model: Host())
+    (summary,) = service.summaries()
+    assert (summary.speed, summary.measured) == (40, True)
+
+
 async def test_measures_embeddings(service: ModelService, tmp_path: Path) -> None:
     model = await service.import_file(write_gguf(tmp_path / "embed.gguf", pooling=1))
     host = Host()
