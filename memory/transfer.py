@@ -1,10 +1,12 @@
 """The portable form of a session, and the sealed parcels in which things move between rooms."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from memory.documents.entities import CitedReply
 from memory.entities import CategorySource, MemoryMode, MessageStatus, RoomKind, TitleSource
 from memory.errors import ParcelUnreadable
 from memory.kinds import MovedKind
@@ -42,6 +44,15 @@ class TravellingAttachment:
 
 
 @dataclass(frozen=True, slots=True)
+class TravellingCitations:
+    """The citations of a reply for a room that has their documents, where `meta` replaces that of the
+    message, which contains them."""
+
+    cited: CitedReply
+    meta: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class TravellingSession:
     """A session in transfer. Messages are in the order they were stored; `head` is the id of one of them."""
 
@@ -66,6 +77,8 @@ class TravellingSession:
     category_source: CategorySource = CategorySource.NONE
     attachments: tuple[TravellingAttachment, ...] = field(default=(), repr=False)
     """Attachments to add unless they exist. `TransferStore.give` leaves this to the attachment store."""
+    citations: Mapping[str, TravellingCitations] = field(default_factory=dict, repr=False)
+    """Citations by message. `TransferStore.give` leaves them to `TransferStore.cited`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
 """Reads Atlas's own exports: sessions and memories, one per line or in lists of a JSON document."""
 
+import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
 
+from atlas_desktop.exporting.document import CITATIONS, UNSUPPORTED
 from atlas_desktop.importing.entities import NotJson, Unreadable
 from atlas_desktop.importing.sources import (
     Note,
@@ -22,10 +24,12 @@ from atlas_desktop.importing.sources import (
 from atlas_desktop.locale import _
 from atlas_desktop.services.attachments import MOST_CHARACTERS
 from atlas_desktop.services.cleaning import clean, clean_line
+from memory.documents.entities import CitedReply, StoredCitation
 from memory.entities import CategorySource, MemoryMode, MessageStatus, TitleSource
 from memory.memories.entities import MemoryKind, MemoryState
 from memory.transfer import (
     TravellingAttachment,
+    TravellingCitations,
     TravellingEvidence,
     TravellingMemory,
     TravellingMessage,
@@ -87,6 +91,21 @@ class AttachmentLine(msgspec.Struct, frozen=True):
     bytes: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
     added_at: datetime
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=MOST_CHARACTERS)]
+
+
+_Place = Annotated[int, msgspec.Meta(ge=0, le=2**31)]
+
+
+class CitationLine(msgspec.Struct, frozen=True):
+    """A citation of a reply in a line: with a page, or with its lines; `chars` is the quoted range."""
+
+    marker: Annotated[int, msgspec.Meta(ge=1, le=10_000)]
+    document: _Id
+    chars: tuple[_Place, _Place]
+    quote: str
+    verified: bool
+    page: _Place | None = None
+    lines: tuple[_Place, _Place] | None = None
 
 
 _ATTACHMENTS = "attachments"
@@ -181,6 +200,11 @@ def session_of(raw: Any) -> TravellingSession:
         category=clean_line(given.category),
         category_source=given.category_source,
         attachments=attached,
+        citations={
+            message.id: cited
+            for message in messages
+            if message.role is Role.ASSISTANT and (cited := _citations(message.meta)) is not None
+        },
     )
 
 
@@ -208,6 +232,38 @@ def _attached(raw: dict[str, Any]) -> tuple[tuple[TravellingAttachment, ...], di
             named.append(one)
     left = {key: value for key, value in raw.items() if key != _ATTACHMENTS or named}
     return tuple(attached), {**left, _ATTACHMENTS: named} if named else left
+
+
+def _citations(meta: str) -> TravellingCitations | None:
+    """Returns the citations among the remaining fields of a reply; None if there are none, or not all of them
+    are such as Atlas writes."""
+    if f'"{CITATIONS}"' not in meta:
+        return None
+    fields = json.loads(meta)
+    listed, ranges = fields.pop(CITATIONS, None), fields.pop(UNSUPPORTED, [])
+    try:
+        lines = msgspec.convert(listed, list[CitationLine])
+        unsupported = msgspec.convert(ranges, list[tuple[_Place, _Place]])
+    except msgspec.ValidationError:
+        return None
+    if not (lines or unsupported) or any(begin >= end for begin, end in unsupported):
+        return None
+    citations = tuple(
+        StoredCitation(
+            marker=one.marker,
+            document=one.document,
+            title="",
+            page=one.page,
+            lines=one.lines or (0, 0),
+            begin=one.chars[0],
+            end=one.chars[1],
+            quote=clean(one.quote),
+            verified=one.verified,
+            sha256="",
+        )
+        for one in lines
+    )
+    return TravellingCitations(CitedReply(citations, tuple(dict(unsupported).items())), json_text(fields))
 
 
 def _with_times(fields: Any) -> Any:

@@ -4,7 +4,7 @@ import heapq
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory.clock import Clock, micros, moment
 from memory.documents.entities import CitedReply
@@ -137,12 +137,19 @@ def _take_one(
     ids = found.ids
     already = len(ids)
     rows = []
+    cited: dict[str, CitedReply] = {}
     for message in session.messages:
         if message.id not in ids:
             own, external = _identity(conn, "messages", message.id)
             ids[message.id] = own
+            sources = session.citations.get(message.id)
+            if sources is not None and (here := documents.here(conn, sources.cited.citations)) is not None:
+                cited[own] = replace(sources.cited, citations=here)
+                message = replace(message, meta=sources.meta)
             rows.append(_row(session_id, message, own, external, ids))
     conn.executemany(_INSERT_MESSAGE, rows)
+    for own, reply in cited.items():
+        documents.put_citations(conn, session_id, own, reply.citations, reply.unsupported)
     if many is not None:
         many.added(session_id, [(str(row[0]), str(row[_CONTENT])) for row in rows])
     added = len(ids) - already

@@ -5,6 +5,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import PurePath
 from typing import Any
@@ -814,6 +815,18 @@ def put_citations(
         'INSERT INTO unsupported (session_id, reply_id, begin, "end") VALUES (?, ?, ?, ?)',
         [(session_id, reply_id, begin, end) for begin, end in unsupported],
     )
+
+
+def here(conn: Connection, citations: Sequence[StoredCitation]) -> tuple[StoredCitation, ...] | None:
+    """Returns citations with the versions of their documents; None unless the room has each of them, with
+    the text that is cited as verified."""
+    found = []
+    for one in citations:
+        row = conn.execute("SELECT sha256, text FROM documents WHERE id = ?", (one.document,)).fetchone()
+        if row is None or (one.verified and row[1][one.begin : one.end] != one.quote):
+            return None
+        found.append(replace(one, sha256=row[0]))
+    return tuple(found)
 
 
 def cited(conn: Connection, reply_id: str) -> CitedReply:

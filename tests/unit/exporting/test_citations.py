@@ -83,6 +83,35 @@ async def test_lines_contain_citations_and_an_import_keeps_them() -> None:
     assert QUOTE in await exported(elsewhere, arrived, "md")
 
 
+async def erased_and_imported(store: InMemoryStore, session: str, line: str) -> tuple[str, str]:
+    """Returns the session and the reply that come back."""
+    await store.erase_session(session)
+    back = (await store.transfer.take(read_line(line.encode()))).session_id
+    return back, (await store.branch(back))[-1].id
+
+
+async def test_where_the_documents_are_an_import_brings_the_sources_back() -> None:
+    store, session, document = await cited()
+    (before,) = (await store.documents.cited((await store.branch(session))[-1].id)).citations
+    line = await exported(store, session, "jsonl")
+    back, reply = await erased_and_imported(store, session, line)
+    found = await store.documents.cited(reply)
+    assert found.citations == (before,)
+    assert found.unsupported == ((0, 5),)
+    assert await exported(store, back, "jsonl") == line
+    # With the document goes what is cited of it.
+    await store.documents.erase([document])
+    assert QUOTE not in await exported(store, back, "jsonl")
+
+
+async def test_a_document_with_another_text_brings_no_sources_back() -> None:
+    store, session, _ = await cited()
+    line = (await exported(store, session, "jsonl")).replace("wade", "swim")
+    back, reply = await erased_and_imported(store, session, line)
+    assert (await store.documents.cited(reply)).citations == ()
+    assert await exported(store, back, "jsonl") == line
+
+
 async def test_titles_and_quotes_are_redacted_and_ids_are_not() -> None:
     store, session, document = await cited()
     for form in ("jsonl", "md", "html", "txt"):

@@ -214,6 +214,7 @@ WORDLESS = {
     "TravellingSession.category_source": "one of a few names",
     "TravellingSession.model": "the name of a model",
     "TravellingSession.attachments": "only for arrivals: an export has them in `meta`",
+    "TravellingSession.citations": "only for arrivals: an export has them in `meta` of their messages",
     "MemoryRecord.id": "an id that the program made",
     "MemoryRecord.kind": "one of a few names",
     "MemoryRecord.state": "one of a few names",
