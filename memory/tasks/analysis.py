@@ -631,7 +631,8 @@ def _counts(brief: Brief, fact: Fact, unpaid: frozenset[str], dated: Day | None 
 
 def _is_only_asked(brief: Brief, item: Sentence, value: Value) -> bool:
     """Whether the clause of a value says what someone wants for a thing that the brief does not name."""
-    if item.is_row or not (brief.topic - known().kinds["price"].stems).isdisjoint(item.told):
+    topic = brief.topic - known().kinds["price"].stems
+    if item.is_row or not topic or not topic.isdisjoint(item.told):
         return False
     return not known().asked.isdisjoint(map(root, words(_clause(item, value))))
 
