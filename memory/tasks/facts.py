@@ -54,7 +54,7 @@ _OPENING = re.compile(
 )
 _BARE_PRICE = re.compile(
     r"(?<!would )(?<!could )(?<!might )"
-    r"\b(?:wants?|asks?|asking|costs?|charges?|paid|pays?|another|sells? \w+ for"
+    r"\b(?:wants?|asks?|asking|costs?|charges?|paid|pays?|sells? \w+ for|(?:that[’']s|is|was|costs?) another"
     r"|kostete?|verlangt|bezahlt|cuesta|pide|pagado)"
     r" (?:about |around |only |just |etwa |rund |nur )?(?P<number>\d[\d.,]*\d)"
     r"(?=[.,;:)!?]|\Z| (?:for|each|and|but|in|für|und|por|y)\b)",
