@@ -30,7 +30,9 @@ async def copy_out(app: "BaseApp", room: RoomKind, text: str, done: str) -> None
     if room is not RoomKind.OPEN and not await _may_leave(app):
         return
     app.copy_to_clipboard(text)
-    app.say(done)
+    # Nobody answers whether it arrived.
+    passed_on = _("In tmux, this needs “set -g set-clipboard on”.")
+    app.say(f"{done} {passed_on}" if os.environ.get("TMUX") else done)
 
 
 async def _may_leave(app: "BaseApp") -> bool:

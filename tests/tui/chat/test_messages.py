@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from textual.events import Key, Paste
 from textual.widgets import Static
 
@@ -164,6 +165,20 @@ async def test_a_reply_that_was_cut_is_gone_on_with(make: Make) -> None:
         await assert_until(pilot, lambda: "The moon, and the rest." in shown(place))
         assert chat(place.app).check_action("message_continue", ()) is None
         assert "Stopped here." not in shown(place)
+
+
+async def test_a_copy_says_what_tmux_needs_for_it(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = InMemoryStore(FakeClock(NOW))
+    session = await talk(store, "Lofoten", LOFOTEN)
+    place = make(store=store, resume=session.id)
+    async with place.app.run_test(size=SIZE) as pilot:
+        await assert_until(pilot, lambda: "when you are done" in shown(place))
+        for within in ("", "/tmp/tmux-0/default,1,0"):
+            monkeypatch.setenv("TMUX", within)
+            await pilot.press("alt+up", "y")
+            await settle(pilot)
+            said = [one.message for one in place.app._notifications]
+            assert any("set-clipboard on" in one for one in said) is bool(within)
 
 
 async def test_messages_are_copied_marked_asked_why_and_forked(make: Make) -> None:
