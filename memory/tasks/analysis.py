@@ -177,9 +177,9 @@ def _table(brief: Brief, evidence: Sequence[Evidence], items: Sequence[Sentence]
         papers = _papers(brief, items) if brief.goal is Goal.LIST else None
         return papers or _answer(brief, items)
     memories = [item for item in items if item.evidence.kind is EvidenceKind.MEMORY]
-    remembered = _by_subject(subjects, memories, brief.attributes)
+    remembered = _by_subject(brief, subjects, memories)
     read = [item for item in items if item.evidence.kind is not EvidenceKind.MEMORY]
-    by_subject = _by_subject(subjects, read, brief.attributes)
+    by_subject = _by_subject(brief, subjects, read)
     attributes = brief.attributes or _usual(by_subject.values())
     rows = []
     for name, own in by_subject.items():
@@ -256,9 +256,9 @@ def _whole_amount(items: Sequence[Sentence]) -> Fact | None:
 
 
 def _by_subject(
-    subjects: Sequence[str], items: Sequence[Sentence], attributes: Sequence[Attribute]
+    brief: Brief, subjects: Sequence[str], items: Sequence[Sentence]
 ) -> dict[str, list[Sentence]]:
-    owners = speaks_of(items, subjects, attributes)
+    owners = speaks_of(items, subjects, brief.attributes, brief.noun)
     named = [named_in(item, subjects) for item in items]
     return {
         name: [

@@ -51,7 +51,9 @@ class Attribute:
     @property
     def spoken(self) -> frozenset[str]:
         """All stems of words that refer to it."""
-        return self.stems | (self.kind.stems if self.kind is not None else frozenset())
+        if self.kind is not None:
+            return self.stems | self.kind.stems
+        return self.stems.union(*(group for group in known().same if not group.isdisjoint(self.stems)))
 
     @property
     def special(self) -> frozenset[str]:

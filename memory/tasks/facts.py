@@ -476,17 +476,21 @@ def _next_to(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
 
 
 def speaks_of(
-    items: Sequence[Sentence], subjects: Sequence[str], attributes: Sequence[Attribute] = ()
+    items: Sequence[Sentence], subjects: Sequence[str], attributes: Sequence[Attribute] = (), noun: str = ""
 ) -> list[str]:
     """Returns the subject of each sentence, "" for none.
 
     A sentence that names none has the subject of the one before it in its passage, unless it begins with a
-    thing of its own ("The deposit is …"), which is none of the `attributes` and no kind of value; and an item
+    thing of its own ("The deposit is …"), which is none of the `attributes`, no kind of value, and not called
+    by the `noun` of the subjects; and an item
     of a list not that of another item. The first has that of the title or the headings, or else the one that
-    its passage was found for, if its source names it anywhere.
+    its passage was found for, if its source names it anywhere. The numbered parts of a paper that names only
+    one are about that one ("for the flat at 14 Linden Street. … 3. The rent is 980 euros").
     """
     told = frozenset().union(
-        *(one.spoken for one in attributes), *(one.stems for one in known().kinds.values())
+        _alike(noun),
+        *(one.spoken for one in attributes),
+        *(one.stems for one in known().kinds.values()),
     )
     keys = {name: _key(name, subjects) for name in subjects}
     naming = {
@@ -495,25 +499,35 @@ def speaks_of(
         for name, key in keys.items()
         if key <= item.stems | item.around
     }
+    several = {
+        source for source, name in naming if any((source, other) in naming for other in keys if other != name)
+    }
     found: list[str] = []
     passage: tuple[str, ...] = ()
     first, current, by_item = "", "", False
+    latest = ""
     for item in items:
         evidence = item.evidence
         if (evidence.id, *item.headings) != passage:
             passage, by_item = (evidence.id, *item.headings), False
             wanted = evidence.subject if (evidence.source, evidence.subject) in naming else ""
-            first = current = _named(item.around, keys) or wanted
+            first = current = latest = _named(item.around, keys) or wanted
         named = _named(item.stems, keys)
         if item.is_row:
             found.append(named or current)
             continue
         is_item = _ITEM.match(item.text) is not None
         if named:
-            current, by_item = named, is_item
+            current = latest = named
+            by_item = is_item
         elif (is_item and by_item) or _opens_with_another(item.text, told):
             current, by_item = first, False
+        elif is_item and not current and evidence.source not in several:
+            current = latest
         found.append(current)
+        if named and len(_all_named(item.stems, keys)) > 1:
+            # What comes after it may be about each of them.
+            current = latest = ""
     return found
 
 
@@ -548,8 +562,11 @@ def _named(stems: Collection[str], keys: dict[str, frozenset[str]]) -> str:
 def named_in(item: Sentence, subjects: Sequence[str]) -> list[str]:
     """Returns the subjects that a sentence names; of two names one of which is part of the other, the
     longer."""
-    keys = {name: _key(name, subjects) for name in subjects}
-    found = [name for name, key in keys.items() if key and key <= item.stems]
+    return _all_named(item.stems, {name: _key(name, subjects) for name in subjects})
+
+
+def _all_named(stems: frozenset[str], keys: dict[str, frozenset[str]]) -> list[str]:
+    found = [name for name, key in keys.items() if key and key <= stems]
     return [name for name in found if not any(keys[name] < keys[other] for other in found)]
 
 
@@ -612,7 +629,8 @@ def _facts(subject: str, attribute: Attribute, item: Sentence, cells: Sequence[C
         worded = column & attribute.stems or (special and _tells_number(text))
         if not fitting and own and (kind is None or worded) and not item.is_title:
             only = inside[0] if len(inside) == 1 else None
-            wording = _short(text.strip(" .,:;*_|-"))
+            item_ = _ITEM.match(text)
+            wording = _short(text[item_.end() if item_ else 0 :].strip(" .,:;*_|-"))
             yield Fact(subject, attribute.name, wording, item, only, 1.0 + own + (0.5 if cell.column else 0))
 
 

@@ -1101,3 +1101,41 @@ def test_noise_is_in_decibels_and_a_file_name_is_several_words() -> None:
         "Crown on tooth 26: 768.40 euros\nLess insurance -391.00 euros\nYou pay: 377.40 euros",
     )
     assert found("Add up what we pay for the dentist.", paper).totals != ()
+
+
+def test_the_parts_of_a_paper_are_about_the_one_thing_that_it_names() -> None:
+    linden = (
+        "LEASE AGREEMENT\n\nbetween Mrs. Vollmer and Mr. Aldridge for the flat at 14 Linden Street.\n\n"
+        "1. The flat has 68 square metres.\n2. The tenancy begins on 1 March 2026.\n"
+        "3. The monthly rent is 980 euros.\n4. A deposit of 2,940 euros is to be paid.\n"
+        "5. Pets: a cat is allowed; dogs are not."
+    )
+    harbour = (
+        "Tenancy agreement - Harbour Lane 3\n\nThe landlord lets the flat of about 74 m².\n"
+        "Rent: EUR 1,120.00 per month.\nSecurity: two months' rent, that is EUR 2,240.00.\n"
+        "Animals may not be kept in the flat."
+    )
+    brief = "Compare the flat in Linden Street and the one at Harbour Lane: rent, size, deposit, pets"
+    assert table(found(brief, ("lease-1.txt", linden), ("lease-harbour-lane.txt", harbour))) == {
+        "Linden Street": {
+            "rent": "980 euros",
+            "size": "68 square metres",
+            "deposit": "2,940 euros",
+            "pets": "Pets: a cat is allowed",
+        },
+        "Harbour Lane": {
+            "rent": "EUR 1,120.00",
+            "size": "74 m²",
+            "deposit": "EUR 2,240.00",
+            "pets": "Animals may not be kept in the flat",
+        },
+    }
+
+
+def test_the_parts_of_a_paper_that_names_two_things_are_about_neither() -> None:
+    letter = (
+        "We looked at the flats in Linden Street and at Harbour Lane.\n\n"
+        "1. The view is good.\n2. The rent is 980 euros."
+    )
+    findings = found("Compare Linden Street and Harbour Lane: rent.", ("Letter", letter))
+    assert all(not row.facts for row in findings.rows)
