@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from email import policy
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from email.parser import BytesParser
 from html.entities import html5
 from posixpath import dirname, join, normpath
@@ -329,8 +330,23 @@ def _add_body(builder: TextBuilder, message: EmailMessage) -> None:
     body = message.get_body(("plain", "html"))
     if body is None:
         return
-    text = str(body.get_content())
+    text = _text_of(body)
     if body.get_content_type() == "text/html":
         add_html(builder, text)
     else:
         builder.paragraph(text)
+
+
+def _text_of(part: MIMEPart) -> str:
+    """Returns the text of a part of a mail. Without a charset it is ASCII by the standard, and often is not."""
+    data = part.get_payload(decode=True)
+    if not isinstance(data, bytes):
+        return ""
+    charset = part.get_content_charset("us-ascii")
+    with suppress(LookupError):
+        if charset != "us-ascii":
+            return data.decode(charset, "replace")
+    try:
+        return decoded(data)
+    except Unreadable:
+        return data.decode("ascii", "replace")

@@ -116,6 +116,12 @@ def test_mail() -> None:
     assert text.created == "2024-02-29T12:30:00+00:00"
 
 
+@pytest.mark.parametrize("header", ["", "Content-Type: text/plain; charset=x-unknown\n"])
+def test_mail_without_a_known_charset_is_read_by_its_bytes(header: str) -> None:
+    mail = f"From: ada@example.org\n{header}\nThe guest house on Öckerö is booked, 92 € a night."
+    assert "on Öckerö is booked, 92 € a" in parsed(mail.encode(), "a.eml").text
+
+
 def test_mail_in_html_is_converted() -> None:
     text = parsed(HTML_MAIL, "a.eml")
     assert text.text == "From: ada@example.org\n\nNews\n\nBig\n\nNews today"
