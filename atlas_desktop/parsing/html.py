@@ -338,7 +338,7 @@ def _add_body(builder: TextBuilder, message: EmailMessage) -> None:
 
 
 def _text_of(part: MIMEPart) -> str:
-    """Returns the text of a part of a mail. Without a charset it is ASCII by the standard, and often is not."""
+    """Returns the text of a part of a mail. Without a charset it should be ASCII, and often is not."""
     data = part.get_payload(decode=True)
     if not isinstance(data, bytes):
         return ""
