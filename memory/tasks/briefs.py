@@ -106,11 +106,11 @@ _WITH = re.compile(
     r"\b(?:with (?:their|its|the)|by (?:their|its)?|mit (?:ihrem|ihrer|ihren)|con sus?)\b", re.IGNORECASE
 )
 _WITHOUT = re.compile(
-    r"\b(?:leave out|omit|ignore|skip|never mind|not? matter|doesn't matter|don't matter|lass .{1,40} weg"
-    r"|lasse .{1,40} weg|ist egal|omite|no importa)\b",
+    r"\b(?:(?P<order>leave out|omit|ignore|skip|never mind|lass .{1,40} weg|lasse .{1,40} weg|omite)"
+    r"|not? matter|doesn't matter|don't matter|ist egal|no importa)\b",
     re.IGNORECASE,
 )
-"""A sentence with one of these takes back what it names."""
+"""A sentence with one of these takes back what it names, but not what comes before an order."""
 _STATES = re.compile(
     r"\s*(?:no,? |nein,? )?(?:the|a|an|my|our|it|this|that|der|die|das|el|la|los|las)\b[^?:]{0,60}"
     r"\b(?:is|are|was|were|has|have|stands?|ist|sind|war|hat|steht|stehen|est[aá]n?|es|son)\b",
@@ -329,7 +329,7 @@ def _things(text: str, goal: Goal) -> tuple[str, ...]:
         found = list(dict.fromkeys(found))
         if "" in found or len(found) < 2 or all(fold(one).endswith("s") for one in found):
             return ()
-    left_out = {stem for one in sentences if _WITHOUT.search(one) for stem in content(_WITHOUT.sub(" ", one))}
+    left_out = {stem for one in sentences for stem in content(_WITHOUT.sub(" ", _taken_back(one)[1]))}
     if left_out <= {root(word) for one in found for word in words(one)}:
         found = [one for one in found if not left_out.intersection(content(one))] or found
     return tuple(found)
@@ -398,15 +398,14 @@ def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...],
     attributes: dict[frozenset[str], Attribute] = {}
     noun, nouns, count = "", "", None
     unwanted: set[str] = set()
-    for added, sentence in (
+    for added, whole in (
         (number > 0, sentence)
         for number, line in enumerate(text.split("\n"))
         for sentence in _SENTENCE.findall(line)
     ):
-        if _WITHOUT.search(sentence):
-            unwanted |= {root(word) for word in words(sentence)}
-            continue
-        if added and _STATES.match(sentence):
+        sentence, unneeded = _taken_back(whole)
+        unwanted |= {root(word) for word in words(unneeded)}
+        if not words(sentence) or (added and _STATES.match(sentence)):
             continue
         wanted, _, about = _parted(sentence)
         if not noun:
@@ -422,6 +421,16 @@ def _asked(text: str, subjects: tuple[str, ...]) -> tuple[tuple[Attribute, ...],
                 attributes.setdefault(one.stems, one)
     kept = [one for one in attributes.values() if not one.stems <= unwanted]
     return tuple(kept), noun, nouns, count
+
+
+def _taken_back(sentence: str) -> tuple[str, str]:
+    """Splits a sentence into what it asks for and what it takes back: "also the noise, and leave out the
+    price"."""
+    match = _WITHOUT.search(sentence)
+    if match is None:
+        return sentence, ""
+    at = match.start() if match["order"] else 0
+    return sentence[:at], sentence[at:]
 
 
 def _parts(text: str, topic: frozenset[str]) -> tuple[frozenset[str], ...]:

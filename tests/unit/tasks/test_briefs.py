@@ -141,6 +141,19 @@ def test_a_year_is_no_count() -> None:
     assert read_brief("Compare the prices of the stoves in 2025.").count is None
 
 
+@pytest.mark.parametrize(
+    ("steer", "names"),
+    [
+        ("Also look at the wheel size and leave out the weight.", ["price", "wheel size"]),
+        ("Also the wheel size, but leave out the weight and the price.", ["wheel size"]),
+        ("The weight does not matter.", ["price"]),
+    ],
+)
+def test_a_steer_adds_and_takes_back(steer: str, names: list[str]) -> None:
+    brief = read_brief(f"Compare the bikes: price, weight\n{steer}")
+    assert [one.name for one in brief.attributes] == names
+
+
 def test_what_is_taken_back_is_not_wanted_any_more() -> None:
     brief = read_brief("Compare the weight and price of the stoves.\nLeave out the price.")
     assert [one.name for one in brief.attributes] == ["weight"]
