@@ -46,6 +46,8 @@ _MOST_COMPARED = 400
 _ALIKE = 0.5
 _HEAD = 300
 """Characters at the beginning of a source that may be its letterhead."""
+_LONGEST_HEAD = 6
+"""Words of a line with a full stop that may still be one of a head: "Invoice no. 311 of 14 April."."""
 _MOST_BEFORE = 30
 _MOST_BESIDE_DATE = 4
 """Words beside the date of a letter: "Invoice no. 311 of 14 April 2026"."""
@@ -532,8 +534,14 @@ def _invoices(items: Sequence[Sentence]) -> frozenset[str]:
     return frozenset(
         item.evidence.source
         for item in items
-        if (item.whole[0] < _HEAD and _names_paper(item.stems)) or _names_paper(item.around)
+        if (item.whole[0] < _HEAD and not _is_prose(item.text) and _names_paper(item.stems))
+        or _names_paper(item.around)
     )
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a sentence is part of a letter, and no line of a head: "I will pay the bill for the sink."."""
+    return text.rstrip().endswith((".", "!", "?")) and len(words(text)) > _LONGEST_HEAD
 
 
 def _names_paper(stems: Iterable[str]) -> bool:

@@ -132,7 +132,8 @@ _SMALL = frozenset(map(root, words("again according at based by for from in of o
 """Words that are never the last one of a thing."""
 _PURPOSE = frozenset({"for", "für", "para"})
 _AND_OTHERS = re.compile(
-    r"(?:,|,? and|,? und|,? y) (?:the |die |los |las )?(?:[^\W\d_]+ )?(?P<nouns>[^\W\d_]+(?:s|en|er))\b"
+    r"(?:,|,? and|,? und|,? y) (?:the |die |los |las )?(?:[^\W\d_]+ )?"
+    r"(?P<nouns>(?:[^\W\d_]+-)?[^\W\d_]+(?:s|en|er))\b"
 )
 _TOKEN = re.compile(r"\d+|[^\W\d_]+(?:-[^\W\d_]+)*")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")

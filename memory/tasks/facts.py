@@ -142,7 +142,7 @@ class Sentence:
                 value = money_in(number)
             if value is not None:
                 begin = cell.begin + text.index(number)
-                found = [one for one in found if one.begin != begin]
+                found = [one for one in found if not begin <= one.begin < begin + len(number)]
                 found.append(replace(value, begin=begin, end=begin + len(number)))
         return sorted(found, key=lambda one: one.begin)
 
@@ -242,6 +242,7 @@ def read_sentences(evidence: Iterable[Evidence]) -> list[Sentence]:
             sentence = Sentence(one, begin, end, columns=columns, headings=headings, label=label)
             if (heading := _HEADING.match(sentence.text)) is not None:
                 level, label = heading[0].count("#"), ""
+                columns = _columns(one.header)
                 above = [other for other in above if other[0] < level]
                 above.append((level, sentence.text[heading.end() :].strip()))
                 continue

@@ -160,6 +160,7 @@ _CODE = re.compile(r"(?<!\w)([A-Z]{3})[ \u00a0]?$")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?")
 _UNIT = re.compile(r"[%€£$]|°[CF]|km/h|[^\W\d_]+")
 _CURRENCY = "€£$"
+_MINUS = "-\u2212"
 _SCALES = {"thousand": 3, "tausend": 3, "mil": 3, "million": 6, "millionen": 6, "millones": 6, "billion": 9}
 _ONE = frozenset({"one", "ein", "eine", "einen", "einem", "einer"})
 _PERIODS = frozenset({"week", "month", "year"})
@@ -243,13 +244,16 @@ def value_in(unit: str, text: str) -> Value | None:
 
 def money_in(text: str) -> Value | None:
     """Returns a bare number as an amount of money without a currency; None if it is more than that."""
-    number = _decimal(text.replace(" ", "")) if is_number(text) else None
-    return None if number is None else Value(0, len(text), text, "money", "", number)
+    number = _decimal(text.replace(" ", "").lstrip(_MINUS)) if is_number(text) else None
+    if number is None:
+        return None
+    # What comes back: "-40.00".
+    return Value(0, len(text), text, "money", "", -number if text.strip()[0] in _MINUS else number)
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is only a number."""
-    return _NUMBER.fullmatch(text.strip()) is not None
+    """Whether a text is only a number, which may be negative."""
+    return _NUMBER.fullmatch(text.strip().removeprefix("-").removeprefix("\u2212")) is not None
 
 
 def is_currency(text: str) -> bool:
@@ -284,7 +288,7 @@ def _amount(text: str, begin: int, end: int, written: str) -> Value | None:
         counted = after[1] if after is not None and after[1].isalpha() else ""
         return Value(begin, end, text[begin:end], "count", fold(counted), number)
     sign, before = text[max(0, begin - 1) : begin], text[max(0, begin - 3) : max(0, begin - 1)]
-    if unit.dimension == "money" and sign in ("-", "\u2212") and not before.strip()[-1:].isdigit():
+    if unit.dimension == "money" and sign and sign in _MINUS and not before.strip()[-1:].isdigit():
         # What comes back: "-50.00 EUR".
         number, begin = -number, begin - 1
     amount = number if unit.dimension == "money" else (number * unit.factor).normalize()
@@ -403,7 +407,11 @@ class Span:
             inside = first <= day.month <= last
             return inside if first <= last else day.month >= first or day.month <= last
         if day.year is None:
-            return None
+            if day.month is None or self.first is None or self.last is None:
+                return None
+            # 18 July is not in March to May of any year.
+            months = {(month - 1) % 12 + 1 for month in range(self.first, self.last + 1)}
+            return None if day.month in months else False
         low, high = day.year * 12 + (day.month or 1), day.year * 12 + (day.month or 12)
         if (self.first is not None and high < self.first) or (self.last is not None and low > self.last):
             return False

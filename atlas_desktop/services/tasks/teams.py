@@ -54,7 +54,7 @@ from memory.tasks.entities import (
     Team,
 )
 from memory.tasks.facts import Fact, Sentence, subjects_of
-from memory.tasks.lexicon import content, plain, root, values, words
+from memory.tasks.lexicon import content, known, plain, root, values, words
 from memory.tasks.supervising import EMPTIED, understood
 from models.errors import ModelsError
 from models.messages import Role
@@ -163,7 +163,8 @@ class Research:
 
     async def _about(self, brief: Brief, query: Query) -> frozenset[str]:
         """Returns the stems; a passage must contain at least one of them."""
-        return frozenset({*brief.topic, *content(query.text)} - {""})
+        alike = (group for group in known().alike if brief.noun in group & known().papers)
+        return frozenset({*brief.topic, *content(query.text)} - {""}).union(*alike)
 
     # --- documents and notes ----------------------------------------------------------------------
 

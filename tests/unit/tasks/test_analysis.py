@@ -1139,3 +1139,50 @@ def test_the_parts_of_a_paper_that_names_two_things_are_about_neither() -> None:
     )
     findings = found("Compare Linden Street and Harbour Lane: rent.", ("Letter", letter))
     assert all(not row.facts for row in findings.rows)
+
+
+SPENDING = (
+    "household spending",
+    (
+        "Date | What | Amount\n2026-01-08 | Winter tyres for the van | 312.00\n"
+        "2026-04-18 | Refund winter tyres, van | -40.00\n2026-05-04 | Van insurance | 418.00"
+    ),
+)
+
+
+def test_what_came_back_in_a_table_is_taken_off() -> None:
+    (total,) = found("Add up what the van cost in 2026.", SPENDING).totals
+    assert [fact.text for fact in total.facts] == ["312.00", "-40.00", "418.00"]
+    assert total.amount == Decimal(690)
+
+
+def test_a_day_of_another_month_is_outside_a_period_in_any_year() -> None:
+    minutes = (
+        "Allotment: minutes of 16 May 2026",
+        "The shed cost £395. Summer party on 18 July; Ruth orders the tent (£85).",
+    )
+    findings = found("Add up what the allotment cost from March to May 2026.", minutes)
+    assert [fact.text for fact in findings.totals[0].facts] == ["£395"]
+    assert [fact.text for fact in findings.not_added] == ["£85"]
+
+
+def test_things_are_told_apart_by_their_compound() -> None:
+    prices = (
+        "Downs Cycles",
+        (
+            "## City bikes\n\nModel | Weight\nPelham | 15.2 kg\nFirle | 13.9 kg\n\n"
+            "## E-bikes\n\nModel | Weight\nBeacon E | 23.5 kg\nKingston E | 25.8 kg"
+        ),
+    )
+    findings = found("Compare the city bikes and the e-bikes: weight", prices)
+    assert [row.subject for row in findings.rows] == ["Pelham", "Firle", "Beacon E", "Kingston E"]
+
+
+def test_a_letter_about_a_bill_is_no_invoice() -> None:
+    letter = (
+        "Letter",
+        "3 March 2026\n\nI will of course pay the plumber's bill for the sink, £205.08.",
+    )
+    invoice = ("Plumber", "Invoice no. 118    9 February 2026\nTap and seals £170.90\nTo pay £170.90")
+    findings = found("List the invoices of 2026 with their totals.", letter, invoice)
+    assert [row.subject for row in findings.rows] == ["Plumber"]
