@@ -974,9 +974,10 @@ def _of_plan(brief: Brief, items: Sequence[Sentence]) -> list[Sentence]:
 
 def _costs(brief: Brief, item: Sentence) -> list[Value]:
     """Returns the amount of a sentence that is a part of what is planned: it is about all of it, names one
-    amount only (of two offers, one is taken), which is paid once, and is no ceiling."""
-    found = _amounts(item)
-    if len(found) != 1 or _told(brief.topic, item.told) < len(brief.topic) or rate_of(item.text, found[0]):
+    amount only (of two offers, one is taken) that is paid once ("£38 a day, so for four days £152"), which is
+    no ceiling."""
+    found = [one for one in _amounts(item) if not rate_of(item.text, one)]
+    if len(found) != 1 or _told(brief.topic, item.told) < len(brief.topic):
         return []
     before = item.text[: found[0].begin].casefold().rstrip()
     unpaid = _is_unpaid(item, found[0], known().unpaid)

@@ -1186,3 +1186,9 @@ def test_a_letter_about_a_bill_is_no_invoice() -> None:
     invoice = ("Plumber", "Invoice no. 118    9 February 2026\nTap and seals £170.90\nTo pay £170.90")
     findings = found("List the invoices of 2026 with their totals.", letter, invoice)
     assert [row.subject for row in findings.rows] == ["Plumber"]
+
+
+def test_a_plan_counts_what_a_price_comes_to() -> None:
+    mail = ("Kayak weekend", "The boats are £38 a day, so for four days £152. The shuttle is £45.")
+    (total,) = found("Plan the kayak weekend: costs", mail).totals
+    assert [fact.text for fact in total.facts] == ["£152", "£45"]
