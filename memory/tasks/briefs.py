@@ -135,6 +135,9 @@ _AND_OTHERS = re.compile(
     r"(?:,|,? and|,? und|,? y) (?:the |die |los |las )?(?:[^\W\d_]+ )?"
     r"(?P<nouns>(?:[^\W\d_]+-)?[^\W\d_]+(?:s|en|er))\b"
 )
+_OF_NAMED = re.compile(
+    r"\b(?P<article>the|die|das|los|las) [^\W\d_]+ (?:of|from|by|von|der|de) (?P<name>[^\W\d_a-zß-öø-ÿ].*)\Z"
+)
 _TOKEN = re.compile(r"\d+|[^\W\d_]+(?:-[^\W\d_]+)*")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{2,80})[”\"»“]")
@@ -322,6 +325,13 @@ def _things(text: str, goal: Goal) -> tuple[str, ...]:
             # "Compare the phones for comfort and noise": these are no phones.
             return ()
         parts = _ENUMERATED.split(about or _CHOOSE.split(before)[0])
+        if (
+            len(parts) > 1
+            and (owner := _OF_NAMED.search(parts[0]))
+            and not any(map(_OF_NAMED.search, parts[1:]))
+        ):
+            # "The offers of Wimmer and Hofbauer": both have made one.
+            parts[0] = f"{owner['article']} {owner['name']}"
         found = [_thing(part, kinds) for part in parts]
         # In German all nouns have capitals: "die Preise der Zelte und Kocher" names none.
         shown = of == ":" or (bool(about) and not is_german(text))

@@ -61,6 +61,10 @@ _BARE_PRICE = re.compile(
     re.IGNORECASE,
 )
 """An amount without its currency: "He wants 7,250 for it"."""
+_BEGINS = re.compile(
+    r"\s*(?:the|an?|der|die|das|eine?|el|la|los|las|una?) (?P<noun>[^\W\d_]+)\b", re.IGNORECASE
+)
+_OWN_CLAUSE = 4.0
 _LEAST_LISTED = 2
 _LONGEST_NAME = 5
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -604,6 +608,8 @@ def _clauses_of(subject: str, item: Sentence, subjects: Sequence[str]) -> Sequen
 def _facts(subject: str, attribute: Attribute, item: Sentence, cells: Sequence[Cell]) -> Iterator[Fact]:
     kind = attribute.kind
     needed = (attribute.special or attribute.particular) if kind is not None else frozenset()
+    name = frozenset(map(root, words(subject)))
+    first = frozenset(map(root, words(item.text[: cells[0].end]))) if cells and not item.is_row else name
     for cell in cells:
         text = item.text[cell.begin : cell.end]
         column = frozenset(map(root, words(cell.column)))
@@ -624,15 +630,27 @@ def _facts(subject: str, attribute: Attribute, item: Sentence, cells: Sequence[C
         ]
         for value in fitting:
             score = 2.0 + 2.0 * min(own, 2) + 0.5 * min(near, 2) - 0.01 * _distance(item, value, attribute)
+            if not name.isdisjoint(stems) and name.isdisjoint(first):
+                # "Wimmer asks 2,450 €, Hofbauer 2,180 €."
+                score += _OWN_CLAUSE
+            elif cell is not cells[0] and _is_about_another(text, attribute.spoken | name):
+                score = 1.0
             yield Fact(subject, attribute.name, value.text, item, value, score)
         # "Open from 7:30" tells the opening hours, although it is no number of hours; so does "none" below
         # "minimum term".
-        worded = column & attribute.stems or (special and _tells_number(text))
+        other_values = any(one.dimension != "date" and one.unit for one in inside)
+        worded = column & attribute.stems or (special and _tells_number(text) and not other_values)
         if not fitting and own and (kind is None or worded) and not item.is_title:
             only = inside[0] if len(inside) == 1 else None
             item_ = _ITEM.match(text)
             wording = _short(text[item_.end() if item_ else 0 :].strip(" .,:;*_|-"))
             yield Fact(subject, attribute.name, wording, item, only, 1.0 + own + (0.5 if cell.column else 0))
+
+
+def _is_about_another(clause: str, told: frozenset[str]) -> bool:
+    """Whether a clause begins with a thing of its own: "the cello costs £12 a month"."""
+    match = _BEGINS.match(clause)
+    return match is not None and root(match["noun"]) not in told
 
 
 def _tells_number(text: str) -> bool:

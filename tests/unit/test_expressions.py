@@ -478,6 +478,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_COMPOUND": ("a-", "a", "a_"),
     },
     "memory.tasks.facts": {
+        "_BEGINS": ("the ", " ", "die a"),
         "_BARE_PRICE": ("paid 1", "1", "1.", "sells a", "would "),
         "_NUMBERED": ("1. a ", "1"),
         "_MAIL_HEADER": ("From: ", "From: a", "Date: Mon, 1"),
@@ -494,6 +495,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_ABOUT_IT": ("it", "a", "dav"),
     },
     "memory.tasks.briefs": {
+        "_OF_NAMED": ("the a of ", "the ", "the a of B"),
         "_AND_OTHERS": (", a", " and ", ",", ", and as"),
         "_STATES": ("the ", "no, the ", "the is"),
         "_SET_BESIDE": ("with ", "to the ", "with the "),

@@ -1192,3 +1192,29 @@ def test_a_plan_counts_what_a_price_comes_to() -> None:
     mail = ("Kayak weekend", "The boats are £38 a day, so for four days £152. The shuttle is £45.")
     (total,) = found("Plan the kayak weekend: costs", mail).totals
     assert [fact.text for fact in total.facts] == ["£152", "£45"]
+
+
+def test_a_clause_about_another_thing_does_not_come_first() -> None:
+    lessons = (
+        "Lessons",
+        (
+            "**Cliffe Strings** – 45 minutes every week for £34, the cello costs £12 a month to rent.\n"
+            "**Anna Fuller** – comes to our home, £30 for 40 minutes, 36 lessons a year."
+        ),
+    )
+    brief = "Compare Cliffe Strings and Anna Fuller: price, length of a lesson"
+    assert table(found(brief, lessons)) == {
+        "Cliffe Strings": {"price": "£34"},
+        "Anna Fuller": {"price": "£30"},
+    }
+
+
+def test_an_amount_beside_the_name_is_its_own() -> None:
+    minutes = ("Protokoll", "Die Firma Wimmer verlangt dafür 2.450 €, die Firma Hofbauer 2.180 €.")
+    brief = "Vergleiche die Angebote von Wimmer und Hofbauer: Preis"
+    assert table(found(brief, minutes)) == {
+        "Wimmer": {"Preis": "2.450 €"},
+        "Hofbauer": {"Preis": "2.180 €"},
+    }
+    findings = found("Compare Hofbauer and Brandl: price", minutes)
+    assert table(findings)["Hofbauer"] == {"price": "2.180 €"}
