@@ -68,6 +68,10 @@ _BALANCE = re.compile(
     r"|(?:importe |total )?a pagar)\b",
     re.IGNORECASE,
 )
+_COMES_TO = re.compile(
+    r"\b(?:so|that is|that[’']s|makes|in all|altogether|insgesamt|zusammen|also|macht|en total)\b",
+    re.IGNORECASE,
+)
 _TIMES = re.compile(
     r"\d(?:[.,]\d+)? ?(?:hours?|h|days?|pieces?|stunden?|std\.?|tage?|stück|horas?|días?|piezas?)"
     r" (?:at|à|zu(?: je)?|je|a) $",
@@ -522,11 +526,15 @@ def _days(fact: Fact) -> list[Day]:
 
 
 def _main(item: Sentence, own: Sequence[Value]) -> Value | None:
-    """Returns the value that counts: in a row the largest in a column of totals (net, total), otherwise the
-    first."""
+    """Returns the value that counts: in a row the largest in a column of totals (net, total), otherwise what
+    the first comes to ("£38 a day, so for four days £152"), or the first."""
     totals = [cell for cell in item.cells if not known().totals.isdisjoint(map(root, words(cell.column)))]
     found = [value for value in own for cell in totals if cell.begin <= value.begin < cell.end]
-    return max(found, key=lambda one: one.amount or 0) if found else own[0] if own else None
+    if found:
+        return max(found, key=lambda one: one.amount or 0)
+    if len(own) == 2 and rate_of(item.text, own[0]) and not rate_of(item.text, own[1]):
+        return own[1] if _COMES_TO.search(item.text[own[0].end : own[1].begin]) else own[0]
+    return own[0] if own else None
 
 
 def _invoices(items: Sequence[Sentence]) -> frozenset[str]:
@@ -638,11 +646,15 @@ def _counts(brief: Brief, fact: Fact, unpaid: frozenset[str], dated: Day | None 
 
 
 def _is_only_asked(brief: Brief, item: Sentence, value: Value) -> bool:
-    """Whether the clause of a value says what someone wants for a thing that the brief does not name."""
+    """Whether the clause of a value says what someone wants for a thing that the brief does not name, or its
+    sentence has several offers."""
     topic = brief.topic - known().kinds["price"].stems
-    if item.is_row or not topic or not topic.isdisjoint(item.told):
+    several = len(_amounts(item)) > 1 and not rate_of(item.text, value)
+    offers = several and not known().asked.isdisjoint(item.stems)
+    if item.is_row or not topic or not (offers or topic.isdisjoint(item.told)):
         return False
-    return not known().asked.isdisjoint(map(root, words(_clause(item, value))))
+    # Of two offers beside each other, at most one is paid.
+    return offers or not known().asked.isdisjoint(map(root, words(_clause(item, value))))
 
 
 def _clause(item: Sentence, value: Value) -> str:
@@ -887,7 +899,8 @@ def _opposed(one: Sentence, other: Sentence, alike: float) -> float:
             rivals = [value for value in rivals if value.unit == mine.unit]
         if len(one.values) == 1 == len(other.values) and rivals and not rivals[0].same(mine):
             return 1 + alike
-        if rivals and not any(value.same(mine) for value in rivals) and alike >= 0.6:
+        alike_values = any(value.same(own) for own in one.values for value in rivals)
+        if rivals and not alike_values and alike >= 0.6:
             return alike + 0.5
     first, second = (_BOUND.sub("", item.text) for item in (one, other))
     if alike >= 0.6 and (

@@ -328,6 +328,11 @@ def subjects_of(brief: Brief, evidence: Sequence[Evidence]) -> list[str]:
 
     At most as many as the brief counts.
     """
+    # In "the bikes of Downs Cycles", the name is that of their shop.
+    owned = brief.goal is Goal.COMPARE and len(brief.subjects) == 1 and fold(brief.nouns).endswith("s")
+    if owned:
+        things = subjects_of(replace(brief, subjects=()), evidence)
+        return things if len(things) >= _LEAST_LISTED else list(brief.subjects)
     if brief.subjects and not (brief.count and brief.count > len(brief.subjects)):
         return list(brief.subjects)
     if brief.further:
@@ -364,7 +369,7 @@ def _by_noun(brief: Brief, evidence: Sequence[Evidence]) -> list[str]:
         places = [(one.title, 3.0), *((head, 2.0) for head in one.heading)]
         places += [(sentence.text, 1.0) for sentence in read_sentences([one])]
         for text, weight in places:
-            for name in _called(text, brief.noun):
+            for name in _called(text, brief.noun, brief.nouns):
                 key = frozenset(map(root, words(name))) - {brief.noun}
                 if not key or key & known().asking:
                     continue
@@ -383,7 +388,7 @@ def _listed(items: Sequence[Sentence], nouns: frozenset[str]) -> list[str]:
     found: dict[tuple[str, Callable[[Sentence], str]], dict[str, str]] = {}
     for item in items:
         about = item.around | frozenset(map(root, words(item.cells[0].column if item.is_row else "")))
-        if nouns.isdisjoint(about):
+        if not any(stem in nouns or stem.rpartition("-")[2] in nouns for stem in about):
             continue
         for entry in (_section, _entry, _opening):
             name = entry(item)
@@ -449,11 +454,12 @@ def _papers(brief: Brief, items: Sequence[Sentence]) -> list[str]:
     return [title for title in found if title in chosen]
 
 
-def _called(text: str, noun: str) -> Iterator[str]:
-    """Yields the names next to the noun: "Alpine stove", "Hotel Miramar"."""
+def _called(text: str, noun: str, nouns: str) -> Iterator[str]:
+    """Yields the names next to the noun: "Alpine stove", "Hotel Miramar". "City bikes", a plural as in
+    the brief, is none, nor is "Bannerman teaches" one of the teachers."""
     found = list(_NAME.finditer(text))
     for at, match in enumerate(found):
-        if root(match[0]) != noun:
+        if root(match[0]) != noun or (fold(match[0]).endswith("s") and fold(nouns).endswith("s")):
             continue
         first = at
         while first and _is_name(found[first - 1][0]) and _next_to(text, found[first - 1], found[first]):

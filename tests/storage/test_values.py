@@ -90,6 +90,7 @@ INDEXED = """
         ("bus", {"bus", "busy"}),
         ("running", {"running", "runs"}),
         ("runni", {"running", "runs"}),
+        ("runn", {"running", "runs"}),
         ("needed", {"need", "needs"}),
         ("moved", {"moved", "moving"}),
     ],

@@ -458,6 +458,7 @@ LINEAR: dict[str, dict[str, tuple[str, ...]]] = {
         "_PASSIVE": ("by", "b"),
     },
     "memory.tasks.analysis": {
+        "_COMES_TO": ("so ", "in ", "that"),
         "_BALANCE": (" ", "to ", "."),
         "_BOUND": ("not ", "no lower", "a"),
         "_TIMES": ("1 h ", "1 hours", "1 "),

@@ -88,10 +88,12 @@ def expression(part: Condition) -> str:
 def _completed(text: str) -> list[str]:
     """Returns the words that a prefix may become if its ending is half typed.
 
-    The index contains stems: "running" is stored as "run", which does not begin with "runni".
+    The index contains stems: "running" is stored as "run", which begins neither with "runni" nor with "runn".
     """
     word = text.rsplit(" ", 1)[-1].lower()
-    found = {
+    is_doubled = len(word) > _LEAST_ROOT and word[-1] == word[-2] and word[-1].isalpha()
+    found = {f"{text}ing", f"{text}ed"} if is_doubled else set[str]()
+    found |= {
         text + ending[typed:]
         for ending in _ENDINGS
         for typed in range(1, len(ending))

@@ -1218,3 +1218,56 @@ def test_an_amount_beside_the_name_is_its_own() -> None:
     }
     findings = found("Compare Hofbauer and Brandl: price", minutes)
     assert table(findings)["Hofbauer"] == {"price": "2.180 €"}
+
+
+CYCLES = (
+    "Downs Cycles, spring 2026",
+    (
+        "## City bikes\n\nModel | Weight | Price\nPelham | 15.2 kg | £620\nFirle | 13.9 kg | £745\n\n"
+        "## E-bikes\n\nModel | Weight | Price\nBeacon E | 23.5 kg | £2,150\nKingston E | 25.8 kg | £2,690\n"
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "brief",
+    [
+        "Compare the four bikes: weight, price",
+        "Compare the bikes of Downs Cycles: weight, price",
+        "Compare the city bikes and the e-bikes: weight, price",
+    ],
+)
+def test_neither_a_class_nor_a_shop_is_a_thing(brief: str) -> None:
+    findings = found(brief, CYCLES)
+    assert [row.subject for row in findings.rows] == ["Pelham", "Firle", "Beacon E", "Kingston E"]
+    assert table(findings)["Beacon E"] == {"weight": "23.5 kg", "price": "£2,150"}
+
+
+def test_a_verb_is_no_noun() -> None:
+    text = "Cliffe Strings: £34 a lesson. Mr. Bannerman teaches. Anna Fuller takes £30."
+    assert found("Compare the three cello teachers: price.", ("Lessons", text)).rows == ()
+
+
+def test_who_names_the_newer_of_two_amounts_contradicts_nobody() -> None:
+    minutes = ("Protokoll der Versammlung", "Das Hausgeld steigt ab 1. Juli von 210 € auf 235 € im Monat.")
+    letter = ("Brief von Henriette", "Das Hausgeld steigt auf 235 €.")
+    brief = "Wo widersprechen sich das Protokoll und der Brief von Henriette?"
+    assert found(brief, minutes, letter).contradictions == ()
+
+
+def test_a_total_has_no_offers_beside_each_other_and_no_rise() -> None:
+    minutes = (
+        "Minutes of Mill Lane 7",
+        (
+            "The roof of Mill Lane was mended for £486. Wimmer asks £2,450 for the stairs, Hofbauer £2,180. "
+            "The charge rises from £210 to £235."
+        ),
+    )
+    (total,) = found("Add up what the repairs in Mill Lane cost.", minutes).totals
+    assert [fact.text for fact in total.facts] == ["£486"]
+
+
+def test_a_total_has_what_a_rate_comes_to() -> None:
+    mail = ("Kayak weekend", "The boats are £38 per person, so for two days £152. The shuttle is £45.")
+    (total,) = found("Add up what the kayak weekend costs.", mail).totals
+    assert [fact.text for fact in total.facts] == ["£152", "£45"]
