@@ -220,6 +220,8 @@ def values(text: str) -> list[Value]:
         for match in _NUMBER.finditer(text)
         if free(*match.span()) and (value := _amount(text, *match.span(), match[0])) is not None
     ]
+    # "63 million euros" is one amount.
+    taken = [(one.begin, one.end) for one in found]
     numbers = lexicon().number_words
     for match in _COMPOUND.finditer(text):
         word = fold(match[0])

@@ -1248,6 +1248,14 @@ def test_a_verb_is_no_noun() -> None:
     assert found("Compare the three cello teachers: price.", ("Lessons", text)).rows == ()
 
 
+def test_two_amounts_in_millions_contradict_each_other() -> None:
+    reports = [
+        (name, f"The Sable harbour cost {cost} million euros.") for name, cost in (("A", 63), ("B", 83))
+    ]
+    (pair,) = found("Where do the reports on the harbour contradict each other?", *reports).contradictions
+    assert [value.text for one in pair for value in one.values] == ["63 million euros", "83 million euros"]
+
+
 def test_who_names_the_newer_of_two_amounts_contradicts_nobody() -> None:
     minutes = ("Protokoll der Versammlung", "Das Hausgeld steigt ab 1. Juli von 210 € auf 235 € im Monat.")
     letter = ("Brief von Henriette", "Das Hausgeld steigt auf 235 €.")
