@@ -331,7 +331,9 @@ def subjects_of(brief: Brief, evidence: Sequence[Evidence]) -> list[str]:
     # In "the bikes of Downs Cycles", the name is that of their shop.
     owned = brief.goal is Goal.COMPARE and len(brief.subjects) == 1 and fold(brief.nouns).endswith("s")
     if owned:
-        things = subjects_of(replace(brief, subjects=()), evidence)
+        shop = frozenset(map(root, words(brief.subjects[0])))
+        near = {item.evidence.source for item in read_sentences(evidence) if shop <= item.told}
+        things = subjects_of(replace(brief, subjects=()), [one for one in evidence if one.source in near])
         return things if len(things) >= _LEAST_LISTED else list(brief.subjects)
     if brief.subjects and not (brief.count and brief.count > len(brief.subjects)):
         return list(brief.subjects)
@@ -459,7 +461,7 @@ def _called(text: str, noun: str, nouns: str) -> Iterator[str]:
     the brief, is none, nor is "Bannerman teaches" one of the teachers."""
     found = list(_NAME.finditer(text))
     for at, match in enumerate(found):
-        if root(match[0]) != noun or (fold(match[0]).endswith("s") and fold(nouns).endswith("s")):
+        if root(match[0]) != noun or _is_no_single(fold(match[0]), fold(nouns)):
             continue
         first = at
         while first and _is_name(found[first - 1][0]) and _next_to(text, found[first - 1], found[first]):
@@ -476,6 +478,13 @@ def _called(text: str, noun: str, nouns: str) -> Iterator[str]:
             last += 1
         if last > at:
             yield text[match.start() : found[last].end()]
+
+
+def _is_no_single(word: str, plural: str) -> bool:
+    """Whether a word is the plural itself, or a verb like it ("teaches" of "teachers"); a bus is one of the
+    buses."""
+    single = plural.startswith(word) and word != plural
+    return word.endswith("s") and plural.endswith("s") and not single
 
 
 def _is_name(word: str) -> bool:

@@ -1243,6 +1243,18 @@ def test_neither_a_class_nor_a_shop_is_a_thing(brief: str) -> None:
     assert table(findings)["Beacon E"] == {"weight": "23.5 kg", "price": "£2,150"}
 
 
+def test_things_of_another_shop_are_left_out() -> None:
+    other = ("Hill Wheels", "## Bikes\n\nModel | Weight | Price\nTor | 14 kg | £500\nFell | 16 kg | £450\n")
+    findings = found("Compare the bikes of Downs Cycles: weight, price", other, CYCLES)
+    assert [row.subject for row in findings.rows] == ["Pelham", "Firle", "Beacon E", "Kingston E"]
+
+
+def test_the_name_of_a_bus_is_one() -> None:
+    text = "The Volvo bus weighs 12 tonnes. The Iveco bus weighs 11 tonnes."
+    findings = found("Compare the two buses: weight", ("Fleet", text))
+    assert [row.subject for row in findings.rows] == ["Volvo bus", "Iveco bus"]
+
+
 def test_a_verb_is_no_noun() -> None:
     text = "Cliffe Strings: £34 a lesson. Mr. Bannerman teaches. Anna Fuller takes £30."
     assert found("Compare the three cello teachers: price.", ("Lessons", text)).rows == ()
